@@ -1,0 +1,72 @@
+# Everything a contributor types. `make` alone lists it. Each target sets up .venv by itself when the lock has changed.
+
+PY        := .venv/bin/python
+READY     := .venv/.stamp
+TEST_DIRS := $(wildcard tests/unit tests/contract tests/integration tests/architecture)
+TEST_FILE ?= $(TEST_DIRS)
+ARGS      ?=
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help run test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench build lock clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model provider:name")
+	@$(PY) -m stepwell chat $(ARGS)
+
+test: $(READY) ## all tests, long proofs in their short form (TEST_FILE=path runs only that)
+	@./scripts/system-packages
+	$(PY) -m pytest $(TEST_FILE) $(ARGS)
+
+integration_tests: $(READY) ## only the tests with real processes, files and loopback sockets
+	@./scripts/system-packages
+	$(PY) -m pytest tests/integration $(ARGS)
+
+test_watch: $(READY) ## run the unit tests again whenever a file changes
+	.venv/bin/ptw . $(if $(filter command line,$(origin TEST_FILE)),$(TEST_FILE),tests/unit) $(ARGS)
+
+prove: $(READY) ## the long forms of fuzz, race and kill loops, with their figures
+	@./scripts/system-packages
+	STEPWELL_PROVE=1 $(PY) -m pytest $(TEST_FILE) -m prove --timeout=1800 $(ARGS)
+
+check: $(READY) ## format, lint, strict types, layers and architecture tests; changes nothing
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PY) -m pytest tests/architecture $(ARGS)
+
+lint: lint_package lint_tests ## ruff over everything, strict types over the package
+
+lint_package: $(READY)
+	.venv/bin/ruff check src
+	.venv/bin/mypy
+
+lint_tests: $(READY)
+	.venv/bin/ruff check $(wildcard tests benchmarks examples)
+
+fmt: $(READY) ## put all code in the project's form, and mend what ruff can mend
+	.venv/bin/ruff check --fix --exit-zero --quiet .
+	.venv/bin/ruff format .
+
+format: fmt
+
+bench: $(READY) ## measure speed and size beside the floor and the peer (JSON and a table)
+	$(PY) benchmarks/run.py $(ARGS)
+
+build: $(READY) ## wheel and source archive into dist/
+	rm -rf dist
+	$(PY) -m build --no-isolation --outdir dist .
+
+lock: $(READY) ## remake requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
+	$(PY) -m uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock $(ARGS)
+
+clean: ## remove caches and dist/ (the environment stays; rm -rf .venv removes it)
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock scripts/bootstrap
+	@./scripts/bootstrap

@@ -1,0 +1,121 @@
+"""Stepwell: agents that do long, real work and can be trusted with it.
+
+Everything public is listed in `__all__` and imported when it is first used: importing the package reads no environment, opens
+nothing and imports no model SDK.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepwell.agent import compile_agent, create_deep_agent, default_stack
+    from stepwell.backends import (
+        AsyncBackend,
+        BackendFactory,
+        BackendProtocol,
+        CompositeBackend,
+        EditResult,
+        FileData,
+        FileInfo,
+        FilesystemBackend,
+        GrepMatch,
+        StateBackend,
+        StoreBackend,
+        SyncBackend,
+        WriteResult,
+    )
+    from stepwell.errors import ConfigurationError, StepwellError, ToolNameConflictError, ToolUseError
+    from stepwell.middleware import (
+        CompiledSubAgent,
+        FilesystemMiddleware,
+        PatchToolCallsMiddleware,
+        PlanningMiddleware,
+        SubAgent,
+        SubAgentMiddleware,
+        SummarizationMiddleware,
+    )
+    from stepwell.models import resolve_model
+    from stepwell.state import DeepAgentState, compact
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "stepwell.agent": ("compile_agent", "create_deep_agent", "default_stack"),
+    "stepwell.backends": (
+        "AsyncBackend",
+        "BackendFactory",
+        "BackendProtocol",
+        "CompositeBackend",
+        "EditResult",
+        "FileData",
+        "FileInfo",
+        "FilesystemBackend",
+        "GrepMatch",
+        "StateBackend",
+        "StoreBackend",
+        "SyncBackend",
+        "WriteResult",
+    ),
+    "stepwell.errors": ("ConfigurationError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
+    "stepwell.middleware": (
+        "CompiledSubAgent",
+        "FilesystemMiddleware",
+        "PatchToolCallsMiddleware",
+        "PlanningMiddleware",
+        "SubAgent",
+        "SubAgentMiddleware",
+        "SummarizationMiddleware",
+    ),
+    "stepwell.models": ("resolve_model",),
+    "stepwell.state": ("DeepAgentState", "compact"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AsyncBackend",
+    "BackendFactory",
+    "BackendProtocol",
+    "CompiledSubAgent",
+    "CompositeBackend",
+    "ConfigurationError",
+    "DeepAgentState",
+    "EditResult",
+    "FileData",
+    "FileInfo",
+    "FilesystemBackend",
+    "FilesystemMiddleware",
+    "GrepMatch",
+    "PatchToolCallsMiddleware",
+    "PlanningMiddleware",
+    "StateBackend",
+    "StepwellError",
+    "StoreBackend",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "SummarizationMiddleware",
+    "SyncBackend",
+    "ToolNameConflictError",
+    "ToolUseError",
+    "WriteResult",
+    "__version__",
+    "compact",
+    "compile_agent",
+    "create_deep_agent",
+    "default_stack",
+    "resolve_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'stepwell' has no attribute '{name}'")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

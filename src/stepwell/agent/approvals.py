@@ -1,0 +1,46 @@
+"""Checks of `interrupt_on`: a misspelt tool name would let the real tool run without approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stepwell.agent.compile import Middleware, ToolLike, convert_tools, tool_name
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.subagent_specs import SubAgentSpec
+from stepwell.middleware.subagents import TOOL_NAME as TASK
+from stepwell.middleware.todos import TOOL_NAME as WRITE_TODOS
+from stepwell.tools.files import FILE_TOOL_NAMES
+
+BUILT_IN = FILE_TOOL_NAMES | {TASK, WRITE_TODOS}
+
+
+def check_approvals(
+    interrupt_on: Mapping[str, Any] | None,
+    tools: Sequence[ToolLike],
+    middleware: Iterable[Middleware],
+    specs: Iterable[SubAgentSpec],
+) -> None:
+    """Refuse names that neither the agent nor a subagent has. Subagents without approvals of their own take the agent's."""
+    everywhere = BUILT_IN | _names(tools, middleware)
+    for spec in specs:
+        own = _names(spec.get("tools", ()), spec.get("middleware", ()))  # type: ignore[arg-type]  # absent in compiled ones
+        _refuse_unknown(spec.get("interrupt_on"), own | BUILT_IN | everywhere, f"subagent '{spec['name']}'")
+        everywhere |= own
+    _refuse_unknown(interrupt_on, everywhere, "the agent")
+
+
+def _names(tools: Iterable[ToolLike], middleware: Iterable[Middleware]) -> frozenset[str]:
+    offered = [*convert_tools(tools), *(tool for entry in middleware for tool in getattr(entry, "tools", ()))]
+    return frozenset(name for name in map(tool_name, offered) if name)
+
+
+def _refuse_unknown(interrupt_on: object, known: frozenset[str], owner: str) -> None:
+    if not interrupt_on:
+        return
+    if not isinstance(interrupt_on, Mapping):
+        raise ConfigurationError(f"interrupt_on of {owner} must map tool names to True or a configuration.")
+    if unknown := sorted(str(name) for name in interrupt_on.keys() - known):
+        raise ConfigurationError(
+            f"interrupt_on of {owner} names tools that nobody has: {', '.join(unknown)}. Known are: {', '.join(sorted(known))}."
+        )

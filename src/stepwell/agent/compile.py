@@ -1,0 +1,127 @@
+"""From a stack to a graph: checks, folding, LangChain's loop.
+
+`create_deep_agent` ends here. An application that needs another order of middleware builds its own list and calls `compile_agent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, TypedDict, cast, get_type_hints
+
+from langchain.agents import create_agent
+from langchain.agents.middleware.types import AgentMiddleware, AgentState
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as as_tool
+from langgraph.cache.base import BaseCache
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+from typing_extensions import is_typeddict
+
+from stepwell.errors import ConfigurationError, ToolNameConflictError
+from stepwell.middleware.request import fold
+from stepwell.state.schema import DeepAgentState
+
+RECURSION_LIMIT = 1000
+
+Middleware = AgentMiddleware[Any, Any, Any]
+Tool = BaseTool | dict[str, Any]
+ToolLike = BaseTool | Callable[..., Any] | dict[str, Any]
+
+
+def compile_agent(
+    stack: Sequence[Middleware],
+    *,
+    model: BaseChatModel,
+    tools: Sequence[ToolLike] = (),
+    system_prompt: str | SystemMessage | None = None,
+    response_format: Any = None,
+    state_schema: type[Any] | None = None,
+    context_schema: type[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    debug: bool = False,
+    name: str | None = None,
+    cache: BaseCache[Any] | None = None,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """A graph that runs the model in a loop with this stack around it, outermost first."""
+    own_tools = convert_tools(tools)
+    check_tool_names(stack, own_tools)
+    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
+        model,
+        own_tools,
+        system_prompt=system_prompt,
+        middleware=fold(stack),
+        response_format=response_format,
+        state_schema=with_deep_state(state_schema),
+        context_schema=context_schema,
+        checkpointer=checkpointer,
+        store=store,
+        debug=debug,
+        name=name,
+        cache=cache,
+    )
+    return graph.with_config({"recursion_limit": RECURSION_LIMIT})
+
+
+def convert_tools(tools: Iterable[ToolLike]) -> list[Tool]:
+    """Functions as tools, made once, so that an agent and its subagents share the same objects."""
+    return [_convert(item) for item in tools]
+
+
+def _convert(item: ToolLike) -> Tool:
+    if isinstance(item, BaseTool | dict):
+        return item
+    if not callable(item):
+        raise ConfigurationError(f"{item!r} is not a tool. Pass a function, a LangChain tool, or a provider's tool as a dict.")
+    try:
+        return as_tool(item)
+    except ValueError as error:
+        label = getattr(item, "__name__", repr(item))
+        raise ConfigurationError(
+            f"The function '{label}' cannot become a tool: {error} Give it a docstring and type hints."
+        ) from error
+
+
+def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:
+    """Refuse two tools of one name: LangChain would let the later one win in silence."""
+    owners: dict[str, str] = {}
+    named = [(tool_name(tool), middleware.name) for middleware in stack for tool in getattr(middleware, "tools", ())]
+    for name, owner in [*named, *((tool_name(tool), "the tools argument") for tool in tools)]:
+        if name is None:
+            continue
+        if name in owners:
+            raise ToolNameConflictError(name, owners[name], owner)
+        owners[name] = owner
+
+
+def tool_name(tool: Tool) -> str | None:
+    """A tool's name; a provider's own tool may have none."""
+    if isinstance(tool, BaseTool):
+        return tool.name
+    function = tool.get("function")
+    return tool.get("name") or (function.get("name") if isinstance(function, dict) else None)
+
+
+def with_deep_state(schema: type[Any] | None) -> type[Any]:
+    """The caller's state with ours: files are always ours, messages too unless the caller chose a channel for them."""
+    if schema is None:
+        return DeepAgentState
+    if not is_typeddict(schema):
+        raise ConfigurationError(f"state_schema must be a TypedDict class, not {schema!r}. Derive it from DeepAgentState.")
+    merged: type[Any] = _merged(schema)
+    return merged
+
+
+@lru_cache(maxsize=64)
+def _merged(schema: Any) -> type[Any]:
+    ours = get_type_hints(DeepAgentState, include_extras=True)
+    theirs = get_type_hints(schema, include_extras=True)
+    plain = get_type_hints(AgentState, include_extras=True)
+    fields = {**ours, **theirs, "files": ours["files"]}
+    if theirs.get("messages") in (None, plain["messages"]):
+        fields["messages"] = ours["messages"]
+    return cast("type[Any]", TypedDict(schema.__name__, fields))  # type: ignore[operator]  # made at run time from two schemas

@@ -1,0 +1,183 @@
+"""`create_deep_agent`: a model, tools and a few choices in, a LangGraph graph out.
+
+```
+resolve the model -> resolve the backend -> default_stack() -> compile_agent(stack)
+```
+Subagents are described now and compiled when they are first called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
+from langgraph.cache.base import BaseCache
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from stepwell.agent.approvals import check_approvals
+from stepwell.agent.compile import Middleware, Tool, ToolLike, compile_agent, convert_tools
+from stepwell.agent.stack import default_stack
+from stepwell.backends.protocol import BackendFactory, BackendProtocol
+from stepwell.backends.state import StateBackend
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.prompts import load_prompt
+from stepwell.middleware.request import with_sections
+from stepwell.middleware.subagent_specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
+from stepwell.middleware.subagents import SubAgentMiddleware
+from stepwell.models import resolve_model
+
+GENERAL_PURPOSE_DESCRIPTION = "for anything; has your tools and files."
+
+
+def create_deep_agent(
+    model: str | BaseChatModel | None = None,
+    tools: Sequence[ToolLike] | None = None,
+    *,
+    system_prompt: str | SystemMessage | None = None,
+    middleware: Sequence[Middleware] = (),
+    subagents: Sequence[SubAgentSpec] | None = None,
+    response_format: Any = None,
+    context_schema: type[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    backend: BackendProtocol | BackendFactory | None = None,
+    interrupt_on: Mapping[str, bool | InterruptOnConfig] | None = None,
+    debug: bool = False,
+    name: str | None = None,
+    cache: BaseCache[Any] | None = None,
+    state_schema: type[Any] | None = None,
+    instructions: str | None = None,
+    config_schema: type[Any] | None = None,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """A deep agent: it plans, keeps files, delegates, stays within its context and asks for approval.
+
+    Args:
+        model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.5 where a key is set).
+        tools: Functions, LangChain tools or provider tools (dicts), beside the built-in ones.
+        system_prompt: What this agent is for; the harness's own guidance follows it.
+        middleware: More capabilities. One of a default's kind takes that default's place.
+        subagents: Whom `task` can call, beside `general-purpose`. One of that name replaces it.
+        response_format: A schema for a structured final answer.
+        context_schema: The type of the run's context; it reaches subagents.
+        checkpointer: Keeps threads between runs; needed for approvals.
+        store: Keeps data across threads.
+        backend: Where files live: a backend, or a function from a tool's runtime to one. Agent state by default.
+        interrupt_on: Tools that wait for a person; it applies inside subagents too, unless they have their own.
+        debug: Print each step.
+        name: The agent's name in streams and traces.
+        cache: LangGraph's node cache.
+        state_schema: More state; derive it from `DeepAgentState`.
+        instructions: The older name of `system_prompt`.
+        config_schema: The older name of `context_schema`.
+
+    Raises:
+        ConfigurationError: If it cannot be built as asked; the message says what to change.
+    """
+    recipe = _Recipe(
+        model=resolve_model(model),
+        tools=convert_tools(tools or ()),
+        backend=StateBackend() if backend is None else backend,
+        middleware=tuple(middleware),
+        interrupt_on=interrupt_on,
+        response_format=response_format,
+        context_schema=_one_of("context_schema", context_schema, "config_schema", config_schema),
+        state_schema=state_schema,
+        store=store,
+        cache=cache,
+        debug=debug,
+        name=name,
+    )
+    prompt = _main_prompt(_one_of("system_prompt", system_prompt, "instructions", instructions))
+    specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
+    check_approvals(interrupt_on, recipe.tools, recipe.middleware, specs)
+    delegation = SubAgentMiddleware(subagents=specs, build=recipe.build_subagent)
+    return recipe.compile(prompt, delegation, checkpointer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What an agent is built from, and its subagents with what they say otherwise."""
+
+    model: BaseChatModel
+    tools: list[Tool]
+    backend: BackendProtocol | BackendFactory
+    middleware: tuple[Middleware, ...]
+    interrupt_on: Mapping[str, bool | InterruptOnConfig] | None
+    response_format: Any
+    context_schema: type[Any] | None
+    state_schema: type[Any] | None
+    store: BaseStore | None
+    cache: BaseCache[Any] | None
+    debug: bool
+    name: str | None
+
+    def compile(
+        self, prompt: str | SystemMessage, delegation: SubAgentMiddleware | None, checkpointer: Checkpointer
+    ) -> CompiledStateGraph[Any, Any, Any, Any]:
+        stack = default_stack(
+            self.model,
+            backend=self.backend,
+            subagents=delegation,
+            middleware=self.middleware,
+            interrupt_on=self.interrupt_on,
+        )
+        return compile_agent(
+            stack,
+            model=self.model,
+            tools=self.tools,
+            system_prompt=prompt,
+            response_format=self.response_format,
+            state_schema=self.state_schema,
+            context_schema=self.context_schema,
+            checkpointer=checkpointer,
+            store=self.store,
+            debug=self.debug,
+            name=self.name,
+            cache=self.cache,
+        )
+
+    def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The subagent's own choices over this agent's. It gets no checkpointer: nested graphs use their parent's."""
+        settings = spec.get("model_settings")
+        model = spec.get("model", self.model)
+        changed = replace(
+            self,
+            model=resolve_model(model, model_settings=settings),
+            tools=convert_tools(spec["tools"]) if "tools" in spec else self.tools,
+            middleware=tuple(spec.get("middleware", ())),
+            interrupt_on=spec.get("interrupt_on", self.interrupt_on),
+            response_format=spec.get("response_format"),
+            name=spec["name"],
+        )
+        prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
+        return changed.compile(prompt, None, None)
+
+
+def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, recipe: _Recipe) -> list[SubAgentSpec]:
+    """Everybody can be asked to do anything: a subagent with the main agent's own instructions, tools and capabilities."""
+    if any(spec["name"] == GENERAL_PURPOSE for spec in specs):
+        return specs
+    general: SubAgent = {
+        "name": GENERAL_PURPOSE,
+        "description": GENERAL_PURPOSE_DESCRIPTION,
+        "system_prompt": prompt.text,
+        "middleware": [entry for entry in recipe.middleware if not isinstance(entry, SubAgentMiddleware)],
+    }
+    return [general, *specs]
+
+
+def _main_prompt(prompt: str | SystemMessage | None) -> SystemMessage:
+    given = SystemMessage(prompt) if isinstance(prompt, str) else prompt
+    return with_sections(given, [load_prompt("base")])
+
+
+def _one_of(name: str, value: Any, older_name: str, older_value: Any) -> Any:
+    if value is not None and older_value is not None:
+        raise ConfigurationError(f"{older_name} is the older name of {name}. Pass one of them.")
+    return older_value if value is None else value

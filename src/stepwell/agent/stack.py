@@ -1,0 +1,72 @@
+"""The order of capabilities around the model. Nothing else knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
+from langchain.agents.middleware import SummarizationMiddleware as LangChainSummarization
+from langchain_core.language_models import BaseChatModel
+
+from stepwell.agent.compile import Middleware
+from stepwell.backends.protocol import BackendFactory, BackendProtocol
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.subagents import SubAgentMiddleware
+from stepwell.middleware.summarization import SummarizationMiddleware
+from stepwell.middleware.todos import PlanningMiddleware
+
+_KINDS: tuple[tuple[type[Any], ...], ...] = (
+    (TodoListMiddleware,),
+    (FilesystemMiddleware,),
+    (SubAgentMiddleware,),
+    (SummarizationMiddleware, LangChainSummarization),
+    (PatchToolCallsMiddleware,),
+    (HumanInTheLoopMiddleware,),
+)
+"""Classes of which a stack has one: a caller's instance takes the place of the default."""
+
+
+def default_stack(
+    model: BaseChatModel,
+    *,
+    backend: BackendProtocol | BackendFactory,
+    subagents: SubAgentMiddleware | None = None,
+    middleware: Sequence[Middleware] = (),
+    interrupt_on: Mapping[str, Any] | None = None,
+) -> list[Middleware]:
+    """The stack of a deep agent, outermost first."""
+    defaults: list[Middleware | None] = [
+        PlanningMiddleware(),  # first, so that the plan stands before everything the agent does
+        FilesystemMiddleware(backend=backend),  # before whatever may want to keep something in a file
+        subagents,  # a subagent has none of its own
+        SummarizationMiddleware(model),  # after all that adds to the conversation, before what depends on its final form
+        prompt_caching(model),  # marks the end of what stays the same; nothing on models without a cache
+        PatchToolCallsMiddleware(),  # sees the messages as the model will, and stands closest to the tools
+    ]
+    approvals = (
+        HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
+    )  # last: a person sees what really runs
+    return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
+
+
+def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:
+    """Defaults with the caller's own in their place, then the caller's others, then approvals."""
+    stack = [_replacement(entry, callers) or entry for entry in defaults]
+    if approvals is not None:
+        approvals = _replacement(approvals, callers) or approvals
+    placed = {id(entry) for entry in [*stack, approvals]}
+    stack += [entry for entry in callers if id(entry) not in placed]
+    return stack if approvals is None else [*stack, approvals]
+
+
+def _replacement(default: Middleware, callers: Sequence[Middleware]) -> Middleware | None:
+    kind = next((classes for classes in _KINDS if isinstance(default, classes)), (type(default),))
+    found = [entry for entry in callers if isinstance(entry, kind)]
+    if len(found) > 1:
+        names = " and ".join(entry.name for entry in found)
+        raise ConfigurationError(f"The middleware {names} do the same thing. Keep one of them.")
+    return found[0] if found else None

@@ -1,0 +1,38 @@
+"""Where files live: six verbs, several places."""
+
+from stepwell.backends.colours import AsyncBackend, SyncBackend
+from stepwell.backends.composite import CompositeBackend
+from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.protocol import (
+    BackendFactory,
+    BackendProtocol,
+    EditResult,
+    ErrorText,
+    FileData,
+    FileInfo,
+    GrepMatch,
+    Listing,
+    Matches,
+    WriteResult,
+)
+from stepwell.backends.state import StateBackend
+from stepwell.backends.store import StoreBackend
+
+__all__ = [
+    "AsyncBackend",
+    "BackendFactory",
+    "BackendProtocol",
+    "CompositeBackend",
+    "EditResult",
+    "ErrorText",
+    "FileData",
+    "FileInfo",
+    "FilesystemBackend",
+    "GrepMatch",
+    "Listing",
+    "Matches",
+    "StateBackend",
+    "StoreBackend",
+    "SyncBackend",
+    "WriteResult",
+]

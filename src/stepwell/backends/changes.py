@@ -1,0 +1,151 @@
+"""Files in agent state: what may be written to the `files` channel, and the reducer that applies it.
+
+An update maps paths to one of:
+
+| value | meaning |
+|---|---|
+| `FileData`, or plain text | the file is now this; how callers seed files |
+| `None` | the file is gone |
+| `{"change": "put", "content", "base", "at"}` | the file is now this, unless it is no longer at version `base` (None: did not exist) |
+| `{"change": "edit", "edits", "base", "at"}` | exact replacements; only they are stored, so a small edit of a large file stays small |
+
+A change that meets another version than its `base` is kept if it still fits (an edit whose text is there) and otherwise lands
+beside the file as `<path>.conflict-<n>`: nothing is lost, and `conflicts` finds it to report it. Nothing here reads a clock or
+makes a random choice, so replaying a thread gives the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict, cast
+
+from stepwell.backends import paths, text
+from stepwell.backends.protocol import ErrorText, FileData
+from stepwell.errors import BackendError
+
+
+class StoredFile(FileData):
+    """A file as the channel holds it."""
+
+    conflict_of: NotRequired[str]
+    """Set on a version that lost a race: the path it was meant for."""
+
+
+class Edit(TypedDict):
+    old: str
+    new: str
+    all: bool
+
+
+class PutChange(TypedDict):
+    change: Literal["put"]
+    content: list[str]
+    base: str | None
+    at: str
+
+
+class EditChange(TypedDict):
+    change: Literal["edit"]
+    edits: list[Edit]
+    base: str | None
+    at: str
+
+
+Files = dict[str, StoredFile]
+
+
+def put(content: str, *, base: str | None, at: str) -> PutChange:
+    """The change that stores a whole file."""
+    return {"change": "put", "content": text.split_lines(content), "base": base, "at": at}
+
+
+def edit(old: str, new: str, replace_all: bool, *, base: str, at: str) -> EditChange:
+    """The change that replaces a string in a file."""
+    return {"change": "edit", "edits": [{"old": old, "new": new, "all": replace_all}], "base": base, "at": at}
+
+
+def text_of(file: Mapping[str, Any]) -> str:
+    """A stored file's text."""
+    return text.join_lines(file["content"])
+
+
+def conflicts(files: Mapping[str, StoredFile]) -> dict[str, str]:
+    """Versions that lost a race: where they were kept, and for which path."""
+    return {path: file["conflict_of"] for path, file in files.items() if "conflict_of" in file}
+
+
+def reduce_files(state: Files | None, writes: Sequence[Mapping[str, Any] | None]) -> Files:
+    """The files after some updates, applied in order."""
+    files: Files = dict(state or {})
+    for update in writes:
+        for raw_path, value in (update or {}).items():
+            _apply(files, _checked(raw_path), value)
+    return files
+
+
+def _checked(raw_path: str) -> str:
+    path = paths.resolve_file(raw_path)
+    if isinstance(path, ErrorText):
+        raise BackendError(f"The files channel cannot take this path. {path}")
+    return path
+
+
+def _apply(files: Files, path: str, value: Any) -> None:
+    if value is None:
+        files.pop(path, None)
+    elif isinstance(value, str):
+        files[path] = {"content": text.split_lines(value), "created_at": "", "modified_at": ""}
+    elif value.get("change") == "put":
+        _apply_put(files, path, cast("PutChange", value))
+    elif value.get("change") == "edit":
+        _apply_edit(files, path, cast("EditChange", value))
+    else:
+        files[path] = _seeded(path, value)
+
+
+def _seeded(path: str, value: Mapping[str, Any]) -> StoredFile:
+    content = value.get("content")
+    if not isinstance(content, (str, list)):
+        raise BackendError(f"The file {paths.show(path)} has no content. Give it as text, or as {{'content': [lines]}}.")
+    lines = text.split_lines(content) if isinstance(content, str) else content
+    file: StoredFile = {
+        "content": lines,
+        "created_at": value.get("created_at") or "",
+        "modified_at": value.get("modified_at") or "",
+    }
+    if "conflict_of" in value:
+        file["conflict_of"] = value["conflict_of"]
+    return file
+
+
+def _apply_put(files: Files, path: str, change: PutChange) -> None:
+    current = files.get(path)
+    if _version(current) == change["base"] or (current is not None and current["content"] == change["content"]):
+        created_at = current["created_at"] if current else change["at"]
+        files[path] = {"content": change["content"], "created_at": created_at, "modified_at": change["at"]}
+    else:
+        _keep_aside(files, path, change["content"], change["at"])
+
+
+def _apply_edit(files: Files, path: str, change: EditChange) -> None:
+    current = files.get(path)
+    body = text_of(current) if current else ""
+    for step in change["edits"]:
+        outcome = text.replace_exact(path, body, step["old"], step["new"], step["all"])
+        if isinstance(outcome, ErrorText):
+            _keep_aside(files, path, text.split_lines(step["new"]), change["at"])
+            return
+        body = outcome[0]
+    created_at = current["created_at"] if current else change["at"]
+    files[path] = {"content": text.split_lines(body), "created_at": created_at, "modified_at": change["at"]}
+
+
+def _version(file: StoredFile | None) -> str | None:
+    return None if file is None else text.version_of(text_of(file))
+
+
+def _keep_aside(files: Files, path: str, content: list[str], at: str) -> None:
+    number = 1
+    while f"{path}.conflict-{number}" in files:
+        number += 1
+    files[f"{path}.conflict-{number}"] = {"content": content, "created_at": at, "modified_at": at, "conflict_of": path}

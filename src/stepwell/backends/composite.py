@@ -1,0 +1,250 @@
+"""Several backends as one tree: a default, and others mounted at path prefixes. The longest prefix that fits a path decides.
+
+A mounted backend sees paths from its own root, and everything it answers is said again in the caller's paths: rows, results,
+and the paths quoted in its errors (`PathError.below`). Rules:
+
+- A mount, and every folder on the way to one, is a folder: it lists, and nothing can be written in its place. What a backend
+  further up holds below a mount is hidden by it.
+- `ls`, `glob` and `grep` from above a mount look into it too, unless its backend is `remote`: then a note says so. If one part
+  fails, the rest is still shown, with the failure as a note.
+- Files in state must not collide when two state backends are mounted. A backend with a method `mounted_at(prefix)` is asked for
+  the backend to use behind that mount; `StateBackend` answers with one that keeps its files under their full paths, so
+  `files_update` passes through as it is.
+
+Verbs are steps, so each child is called in the caller's colour. Which child answers for what is decided in `mounts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from stepwell.backends import messages, paths
+from stepwell.backends.mounts import Child, Mount, MountTable
+from stepwell.backends.patterns import compile_glob, compile_text
+from stepwell.backends.protocol import (
+    EditResult,
+    ErrorText,
+    FileInfo,
+    GrepMatch,
+    Listing,
+    Matches,
+    WriteResult,
+)
+from stepwell.backends.steps import SteppedBackend, Steps
+from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, folder_row, found_note, matches_note
+
+Row = TypeVar("Row", FileInfo, GrepMatch)
+Result = TypeVar("Result", WriteResult, EditResult)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One verb of one child, by its sync name."""
+
+    mount: Mount
+    verb: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CompositeBackend(SteppedBackend):
+    """Routes each path to the backend mounted there, or to the default.
+
+    `CompositeBackend(StateBackend(), {"/memories/": StoreBackend()})`. Children may be factories; they are given `runtime`, or
+    the running graph's, at each call.
+    """
+
+    def __init__(self, default: Child, routes: Mapping[str, Child] | None = None, *, runtime: Any = None) -> None:
+        self._table = MountTable.build(default, routes or {})
+        self._runtime = runtime
+
+    def bind(self, runtime: Any) -> CompositeBackend:
+        """The same tree, whose factories are given this runtime."""
+        return self._changed(self._table, runtime)
+
+    def mounted_at(self, prefix: str) -> CompositeBackend:
+        """The same tree behind a mount of another composite, which its own children are told of."""
+        return self._changed(self._table.behind(prefix.rstrip("/")), self._runtime)
+
+    def perform(self, request: Call) -> Any:
+        backend = request.mount.open(self._runtime)
+        return getattr(backend, request.verb)(*request.arguments, **request.options)
+
+    async def aperform(self, request: Call) -> Any:
+        backend = request.mount.open(self._runtime)
+        return await getattr(backend, f"a{request.verb}")(*request.arguments, **request.options)
+
+    def ls_steps(self, path: str) -> Steps[Call, list[FileInfo]]:
+        folder = paths.resolve(path)
+        if isinstance(folder, ErrorText):
+            return Listing(error=folder)
+        owner, below = self._table.owner(folder), self._table.below(folder)
+        answer = yield Call(owner, "ls_info", (owner.inner(folder),))
+        if not below:
+            return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
+        parts: _Parts[FileInfo] = _Parts()
+        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
+        ways = {_first_step(folder, mount.path) for mount in below}
+        parts.add(row for row in map(folder_row, ways) if row not in parts.rows)
+        return Listing(parts.sorted(), note=parts.note())
+
+    def glob_steps(self, pattern: str, path: str) -> Steps[Call, list[FileInfo]]:
+        folder, passes = paths.resolve(path), compile_glob(pattern)
+        if isinstance(folder, ErrorText):
+            return Listing(error=folder)
+        if isinstance(passes, ErrorText):
+            return Listing(error=passes)
+        owner, below = self._table.owner(folder), self._table.below(folder)
+        answer = yield Call(owner, "glob_info", (pattern, owner.inner(folder)))
+        if not below:
+            return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
+        parts: _Parts[FileInfo] = _Parts()
+        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
+        for mount in self._entered([mount for mount in below if mount.may_hold(pattern, folder)], parts):
+            answer = yield Call(mount, "glob_info", ("**/*", "/"))
+            rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
+            parts.add(rows, _note(answer), _retold(_error(answer), mount))
+        return Listing(parts.sorted()[:MAX_FOUND], note=parts.note(found_note() if len(parts.rows) > MAX_FOUND else None))
+
+    def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[Call, list[GrepMatch] | str]:
+        folder = paths.resolve("/" if path is None else path)
+        if isinstance(folder, ErrorText):
+            return folder
+        wanted, passes = compile_text(pattern), compile_glob("**" if glob is None else glob, anywhere=True)
+        if isinstance(wanted, ErrorText):
+            return wanted
+        if isinstance(passes, ErrorText):
+            return passes
+        owner, below = self._table.owner(folder), self._table.below(folder)
+        answer = yield Call(owner, "grep_raw", (pattern, owner.inner(folder), glob))
+        if not below:
+            return _retold(_error(answer), owner) or Matches(self._seen(owner, answer), note=_note(answer))
+        parts: _Parts[GrepMatch] = _Parts()
+        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
+        entered = [mount for mount in below if glob is None or mount.may_hold(glob, folder, anywhere=True)]
+        for mount in self._entered(entered, parts):
+            # A glob with a slash is meant from `folder`, which the child does not know.
+            answer = yield Call(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
+            rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
+            parts.add(rows, _note(answer), _retold(_error(answer), mount))
+        return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
+
+    def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[Call, str]:
+        path = self._file(file_path)
+        if isinstance(path, ErrorText):
+            return path
+        owner = self._table.owner(path)
+        answer: str = yield Call(owner, "read", (owner.inner(path), offset, limit))
+        return (_retold(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
+
+    def write_steps(
+        self, file_path: str, content: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Call, WriteResult]:
+        path = self._file(file_path)
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        owner = self._table.owner(path)
+        options = {"overwrite": overwrite, "expected_version": expected_version}
+        result: WriteResult = yield Call(owner, "write", (owner.inner(path), content), options)
+        return _seen_result(owner, result)
+
+    def edit_steps(
+        self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
+    ) -> Steps[Call, EditResult]:
+        path = self._file(file_path)
+        if isinstance(path, ErrorText):
+            return EditResult(error=path)
+        owner = self._table.owner(path)
+        arguments = (owner.inner(path), old_string, new_string, replace_all)
+        result: EditResult = yield Call(owner, "edit", arguments, {"expected_version": expected_version})
+        return _seen_result(owner, result)
+
+    def _changed(self, table: MountTable, runtime: Any) -> CompositeBackend:
+        other = CompositeBackend(table.default.child, runtime=runtime)
+        other._table = table
+        return other
+
+    def _file(self, raw: str) -> str | ErrorText:
+        """A path that can be a file's: neither a mount nor a folder on the way to one."""
+        path = paths.resolve_file(raw)
+        if isinstance(path, ErrorText):
+            return path
+        return messages.is_folder(path) if self._table.is_on_the_way(path) else path
+
+    def _seen(self, mount: Mount, answer: list[Row] | str) -> list[Row]:
+        """A child's rows in the caller's paths, without those that another mount hides."""
+        if isinstance(answer, str):
+            return []
+        rows: list[Row] = [{**row, "path": mount.outer(row["path"])} for row in answer] if mount.path else answer
+        return [row for row in rows if not self._table.hides(mount, row["path"])] if self._table.mounts else rows
+
+    def _entered(self, mounts: Iterable[Mount], parts: _Parts[Any]) -> list[Mount]:
+        """The mounts to search from above; those that are not are noted."""
+        near: list[Mount] = []
+        for mount in mounts:
+            if getattr(mount.open(self._runtime), "remote", False):
+                parts.add((), f"'{mount.path}/' was not searched: it is remote. Search it by itself with path='{mount.path}/'.")
+            else:
+                near.append(mount)
+        return near
+
+
+class _Parts(Generic[Row]):
+    """An answer put together from several children's."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self._notes: list[str] = []
+
+    def add(self, rows: Iterable[Row], *notes: str | None) -> None:
+        self.rows.extend(rows)
+        self._notes.extend(note for note in notes if note and note not in self._notes)
+
+    def sorted(self) -> list[Row]:
+        return sorted(self.rows, key=lambda row: row["path"])
+
+    def note(self, last: str | None = None) -> str | None:
+        return " ".join([*self._notes, *([last] if last and last not in self._notes else [])]) or None
+
+
+def _error(answer: object) -> str | None:
+    """The failure in a child's answer: a string in place of rows, or a listing's error."""
+    return answer if isinstance(answer, str) else getattr(answer, "error", None)
+
+
+def _note(answer: object) -> str | None:
+    return getattr(answer, "note", None)
+
+
+def _failure(answer: object, owner: Mount, folder: str) -> str | None:
+    """What to say of the owner's failure, above other mounts. That it has no such folder itself is none."""
+    error = _error(answer)
+    return None if error == messages.no_folder(owner.inner(folder)) else _retold(error, owner)
+
+
+def _retold(error: str | None, mount: Mount) -> ErrorText | None:
+    """A child's error for a reader who sees its paths below the mount."""
+    if error is None:
+        return None
+    if not mount.path:
+        return ErrorText(error) if not isinstance(error, ErrorText) else error
+    if isinstance(error, paths.PathError):
+        return error.below(mount.path)
+    if isinstance(error, ErrorText):
+        return error
+    return ErrorText(f"{error} (Said by the backend at '{mount.path}/', which counts its paths from there.)")
+
+
+def _seen_result(mount: Mount, result: Result) -> Result:
+    if result.error is not None:
+        return replace(result, error=_retold(result.error, mount))
+    return replace(result, path=None if result.path is None else mount.outer(result.path))
+
+
+def _first_step(folder: str, path: str) -> str:
+    """The folder directly in `folder` that leads to a mount further down, as a row shows it."""
+    start = 1 if folder == paths.ROOT else len(folder) + 1
+    end = path.find("/", start)
+    return (path if end < 0 else path[:end]) + "/"

@@ -1,0 +1,202 @@
+"""An open folder on disk, and what may be done to the names directly in it.
+
+`Folder` is the seam between the verbs and the host. Whoever holds one has already been led to a folder inside the root; from
+there every method takes one name, never a path, and never follows a link. Two forms exist:
+
+| form | held by | strength |
+|---|---|---|
+| `HeldFolder` | a file descriptor | moving or swapping any folder above it changes nothing |
+| `disk_portable.NamedFolder` | its path | checked before and after each step; for systems without descriptors of folders |
+
+Failures are `OSError`s, so one place (`filesystem.explain`) can put them into words: `PermissionError` for what is refused on
+principle, `InTheWayError` for a file where a folder should be, `TooLargeError`, `ChangedError`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+# O_NONBLOCK: opening a pipe must not wait for its other end. Absent flags are those that the system does not need.
+READ_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_CREATE_MODE = 0o666
+_RENAME_NOREPLACE = 1
+_CHUNK = 1 << 20
+
+
+class InTheWayError(NotADirectoryError):
+    """A file stands where the path needs a folder."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(errno.ENOTDIR, "a file is in the way")
+        self.depth = depth
+        """How many segments of the path name that file."""
+
+
+class TooLargeError(OSError):
+    """A file has more bytes than may be read at once."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(errno.EFBIG, "the file is too large")
+        self.size = size
+
+
+class ChangedError(OSError):
+    """A file is no longer what was read a moment ago."""
+
+
+class Folder(Protocol):
+    """A folder that is open until `close`, and its direct children."""
+
+    def scan(self) -> list[os.DirEntry[str]]: ...
+
+    def stat(self, name: str) -> os.stat_result: ...
+
+    def open(self, name: str) -> int:
+        """A descriptor to read from. The caller checks what it opened: see `check_regular`."""
+        ...
+
+    def create(self, name: str) -> int:
+        """A descriptor of a new, empty file to write to."""
+        ...
+
+    def replace(self, source: str, target: str) -> None: ...
+
+    def place(self, source: str, target: str) -> None:
+        """Rename onto a name that must be free; `FileExistsError` if somebody was faster."""
+        ...
+
+    def remove(self, name: str) -> None: ...
+
+    def writable(self, name: str) -> bool: ...
+
+    def sync(self) -> None:
+        """Make the folder's own entries survive a power cut, where the system can."""
+        ...
+
+    def identity(self) -> tuple[int, int]: ...
+
+    def descriptor(self) -> int | None:
+        """What an advisory lock can be put on."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+
+def check_regular(status: os.stat_result) -> None:
+    """Raise unless this is an ordinary file with one name: a second name may belong to a file outside the root."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "a folder")
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise PermissionError(errno.EPERM, "a link or a special file")
+
+
+def read_bytes(folder: Folder, name: str, limit: int) -> bytes:
+    """A file's bytes, all of them or an error."""
+    check_regular(folder.stat(name))  # first, because opening a device can already set it going
+    descriptor = folder.open(name)
+    try:
+        status = os.fstat(descriptor)
+        check_regular(status)
+        if status.st_size > limit:
+            raise TooLargeError(status.st_size)
+        parts = []
+        total = 0
+        while total <= limit and (part := os.read(descriptor, min(_CHUNK, limit + 1))):
+            parts.append(part)
+            total += len(part)
+        if total > limit:
+            raise TooLargeError(total)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+class HeldFolder:
+    """A folder held by its descriptor."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._fd = descriptor
+
+    def scan(self) -> list[os.DirEntry[str]]:
+        with os.scandir(self._fd) as entries:
+            return list(entries)
+
+    def stat(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+
+    def open(self, name: str) -> int:
+        return os.open(name, READ_FLAGS, dir_fd=self._fd)
+
+    def create(self, name: str) -> int:
+        return os.open(name, CREATE_FLAGS, _CREATE_MODE, dir_fd=self._fd)
+
+    def replace(self, source: str, target: str) -> None:
+        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def place(self, source: str, target: str) -> None:
+        rename = _renameat2()
+        if rename is not None and rename(self._fd, os.fsencode(source), self._fd, os.fsencode(target), _RENAME_NOREPLACE) == 0:
+            return
+        # Also where the file system lacks that call. The file has two names for a moment, and readers refuse it so long.
+        os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+        os.unlink(source, dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        os.unlink(name, dir_fd=self._fd)
+
+    def writable(self, name: str) -> bool:
+        return os.access(name, os.W_OK, dir_fd=self._fd)
+
+    def sync(self) -> None:
+        with suppress(OSError):  # some file systems cannot sync a folder, and have nothing to sync
+            os.fsync(self._fd)
+
+    def identity(self) -> tuple[int, int]:
+        status = os.fstat(self._fd)
+        return status.st_dev, status.st_ino
+
+    def descriptor(self) -> int | None:
+        return self._fd
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+@lru_cache(maxsize=1)
+def _renameat2() -> Any:
+    """Linux's rename that never replaces, or None."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function

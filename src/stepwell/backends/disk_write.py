@@ -1,0 +1,158 @@
+"""Changing files on disk so that each change happens whole or not at all, and none undoes another.
+
+```
+hold(folder)    one writer to a folder: threads by a lock in memory, processes by flock on the folder itself
+put(...)        new file beside the old one -> is the old one still what was read? -> rename over it
+```
+
+The lock is put on the folder's own descriptor: no lock files, and it ends with the process that holds it. Programs that know
+nothing of it (an editor, say) are caught by the comparison just before the rename. A new file is renamed by a call that never
+replaces, so of two creators one wins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from stepwell.backends.disk_folder import ChangedError, Folder, check_regular, read_bytes
+
+LOCK_TIMEOUT_S = 10.0
+_STRIPES = 64
+_RESERVED = re.compile(r"\.stepwell-[0-9a-f]{16}\.tmp")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is one that unfinished writes have. Such names are not shown and cannot be used."""
+    return _RESERVED.fullmatch(name) is not None
+
+
+def existing(folder: Folder, name: str) -> os.stat_result | None:
+    """The file of that name if it may be changed, None if there is none; anything else is refused."""
+    try:
+        status = folder.stat(name)
+    except FileNotFoundError:
+        return None
+    check_regular(status)
+    if not folder.writable(name):  # a rename would ignore that the file is read-only
+        raise PermissionError("read-only")
+    return status
+
+
+class FolderLocks:
+    """One writer at a time to each folder, within the time allowed."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        # A fixed number of locks serves any number of folders; two folders that share one only wait a little longer.
+        self._stripes = tuple(threading.Lock() for _ in range(_STRIPES))
+        self._monotonic = monotonic
+
+    @contextmanager
+    def hold(self, folder: Folder) -> Iterator[None]:
+        """`TimeoutError` if others keep the folder busy."""
+        stripe = self._stripes[hash(folder.identity()) % _STRIPES]
+        if not stripe.acquire(timeout=LOCK_TIMEOUT_S):
+            raise TimeoutError("others keep writing to this folder")
+        try:
+            with self._alone_among_processes(folder.descriptor()):
+                yield
+        finally:
+            stripe.release()
+
+    @contextmanager
+    def _alone_among_processes(self, descriptor: int | None) -> Iterator[None]:
+        try:
+            import fcntl
+        except ImportError:  # no such lock on this system: the comparison before the rename remains
+            descriptor = None
+        if descriptor is None:
+            yield
+            return
+        self._lock(descriptor)
+        try:
+            yield
+        finally:
+            # Not left to closing: a child process forked meanwhile would hold on to it.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def _lock(self, descriptor: int) -> None:
+        import fcntl
+
+        deadline = self._monotonic() + LOCK_TIMEOUT_S
+        pause_s = 0.0005
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if self._monotonic() > deadline:
+                    raise TimeoutError("another process keeps writing to this folder") from None
+            except OSError:  # some network file systems cannot lock a folder
+                return
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, 0.02)
+
+
+def put(
+    folder: Folder,
+    name: str,
+    data: bytes,
+    *,
+    before: os.stat_result | None,
+    read: bytes | None = None,
+    replace: bool,
+    modified_ns: int,
+    fsync: bool,
+) -> None:
+    """Store a file whole. `before` is the file it replaces, `read` what was in it; `ChangedError` if that is no longer so."""
+    temporary = f".stepwell-{secrets.token_hex(8)}.tmp"
+    descriptor = folder.create(temporary)
+    try:
+        try:
+            _fill(descriptor, data, before, modified_ns, fsync)
+        finally:
+            os.close(descriptor)
+        if read is not None and not _still(folder, name, read):
+            raise ChangedError("changed in between")
+        (folder.replace if replace else folder.place)(temporary, name)
+    except BaseException:
+        with suppress(OSError):
+            folder.remove(temporary)
+        raise
+    if fsync:
+        folder.sync()
+
+
+def _fill(descriptor: int, data: bytes, before: os.stat_result | None, modified_ns: int, fsync: bool) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    if before is not None:
+        _keep_ownership(descriptor, before)
+    if os.utime in os.supports_fd:
+        os.utime(descriptor, ns=(modified_ns, modified_ns))
+    if fsync:
+        os.fsync(descriptor)
+
+
+def _keep_ownership(descriptor: int, before: os.stat_result) -> None:
+    """Mode and owner of the file that is replaced, as far as this process may set them; never set-uid bits."""
+    mine = os.fstat(descriptor)
+    if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, before.st_mode & 0o777)
+
+
+def _still(folder: Folder, name: str, read: bytes) -> bool:
+    try:
+        return read_bytes(folder, name, len(read)) == read
+    except OSError:
+        return False

@@ -1,0 +1,309 @@
+"""Files on disk, below one folder and never outside it.
+
+`FilesystemBackend` says what each verb means; the means are beside it: `disk_spots` (which path means what), `disk_open` (how
+a folder is reached), `disk_folder` (what can be done in it), `disk_write` (whole changes, locks), `disk_walk` and
+`disk_search` (grep, glob).
+
+Rules to keep: every path goes through `disk_spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
+which never repeats what the system said about a path.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from stepwell.backends import disk_search, disk_write, messages, text
+from stepwell.backends.colours import SyncBackend
+from stepwell.backends.disk_folder import ChangedError, Folder, InTheWayError, TooLargeError, check_regular, read_bytes
+from stepwell.backends.disk_open import Containment, tree_at
+from stepwell.backends.disk_spots import Spot, Spots
+from stepwell.backends.disk_walk import Deadline, Walk, usable_names
+from stepwell.backends.paths import PathError, Place
+from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    EditResult,
+    ErrorText,
+    FileInfo,
+    GrepMatch,
+    Listing,
+    WriteResult,
+)
+from stepwell.backends.tree import folder_row
+from stepwell.clock import Clock, SystemClock
+
+MAX_TRIES = 5
+"""How often an edit starts again when a program that takes no lock changes the file under it."""
+
+# A link that was met while opening, a socket or a device without a driver, a file system mounted read-only.
+_REFUSALS = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EROFS)
+
+
+class FilesystemBackend(SyncBackend):
+    """Keeps files below `root_dir` (the current folder if None).
+
+    With `virtual_mode` paths start at that root; without it they are the host's own, and only those below `root_dir` are open.
+    `fsync` makes each write survive a power cut. `containment` picks the means by hand; "auto" takes the strongest there is.
+    """
+
+    blocking: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        root_dir: str | Path | None = None,
+        virtual_mode: bool = True,
+        *,
+        allowed_prefixes: Sequence[str] = (),
+        max_file_bytes: int = 10_000_000,
+        clock: Clock | None = None,
+        fsync: bool = False,
+        containment: Containment = "auto",
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spots = Spots(root_dir, virtual_mode, allowed_prefixes)
+        self._tree = tree_at(self._spots.root, containment)
+        self._locks = disk_write.FolderLocks(monotonic)
+        self._max_bytes = max_file_bytes
+        self._clock = clock or SystemClock()
+        self._fsync = fsync
+        self._monotonic = monotonic
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        spot = self._spots.resolve(path)
+        if isinstance(spot, ErrorText):
+            return Listing(error=spot)
+        try:
+            lone = self._file_at(spot)
+            return Listing([disk_search.file_row(spot.shown, lone)]) if lone else self._list(spot)
+        except (OSError, UnicodeError) as error:
+            return Listing(error=explain(error, spot, messages.no_folder(spot.shown)))
+
+    def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        spot = self._spots.resolve_file(file_path)
+        if isinstance(spot, ErrorText):
+            return spot
+        try:
+            with self._tree.enter(spot.folder) as folder:
+                data = read_bytes(folder, spot.name, self._max_bytes)
+        except (OSError, UnicodeError) as error:
+            return explain(error, spot, messages.no_file(spot.shown), self._max_bytes)
+        try:
+            content = data.decode()
+        except UnicodeDecodeError:
+            return messages.not_text(spot.shown)
+        return text.number_lines(spot.shown, text.split_lines(content), offset, limit)
+
+    def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        spot = self._spots.resolve("/" if path is None else path)
+        if isinstance(spot, ErrorText):
+            return spot
+        wanted = compile_text(pattern)
+        if isinstance(wanted, ErrorText):
+            return wanted
+        passes = None if glob is None else compile_glob(glob, anywhere=True)
+        if isinstance(passes, ErrorText):
+            return passes
+        try:
+            return self._grep(spot, wanted, passes)
+        except (OSError, UnicodeError) as error:
+            return explain(error, spot, messages.no_folder(spot.shown))
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        spot = self._spots.resolve(path)
+        if isinstance(spot, ErrorText):
+            return Listing(error=spot)
+        matches = compile_glob(pattern)
+        if isinstance(matches, ErrorText):
+            return Listing(error=matches)
+        try:
+            if self._file_at(spot):
+                return Listing(error=messages.no_folder(spot.shown))
+            depth = None if "**" in pattern else pattern.count("/")
+            deadline = Deadline(self._monotonic)
+            walk = Walk(self._tree, spot.segments, deadline, max_depth=depth)
+            return disk_search.find_files(walk, matches, spot.below, deadline)
+        except (OSError, UnicodeError) as error:
+            return Listing(error=explain(error, spot, messages.no_folder(spot.shown)))
+
+    def write(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
+        spot = self._spots.resolve_file(file_path)
+        if isinstance(spot, ErrorText):
+            return WriteResult(error=spot)
+        if problem := self._content_complaint(spot, content):
+            return WriteResult(error=problem)
+        try:
+            problem = self._write(spot, content, overwrite, expected_version)
+        except (OSError, UnicodeError) as error:
+            gone = messages.unavailable(spot.shown, "its folder is gone")
+            problem = explain(
+                error,
+                spot,
+                gone if expected_version is None else messages.conflict(spot.shown),
+                self._max_bytes,
+                changing=True,
+            )
+        if problem:
+            return WriteResult(error=problem)
+        return WriteResult(path=spot.shown, version=text.version_of(content))
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        spot = self._spots.resolve_file(file_path)
+        if isinstance(spot, ErrorText):
+            return EditResult(error=spot)
+        for part in (old_string, new_string):
+            if problem := text.content_complaint(spot.shown, part):
+                return EditResult(error=problem)
+        for _ in range(MAX_TRIES):
+            try:
+                return self._edit(spot, old_string, new_string, replace_all, expected_version)
+            except ChangedError:
+                continue
+            except (OSError, UnicodeError) as error:
+                missing = messages.no_file(spot.shown)
+                return EditResult(error=explain(error, spot, missing, self._max_bytes, changing=True))
+        return EditResult(error=messages.conflict(spot.shown))
+
+    def _file_at(self, spot: Spot) -> os.stat_result | None:
+        """The file at a spot, or None if it is a folder; `OSError` if it is neither."""
+        if not spot.segments:
+            return None
+        with self._tree.enter(spot.folder) as folder:
+            status = folder.stat(spot.name)
+        if stat.S_ISDIR(status.st_mode):
+            return None
+        check_regular(status)
+        return status
+
+    def _list(self, spot: Spot) -> Listing:
+        rows = Listing()
+        with self._tree.enter(spot.segments) as folder:
+            for name in usable_names(folder.scan(), spot.inner):
+                if name[-1] == "/":
+                    rows.append(folder_row(spot.below + name))
+                    continue
+                try:
+                    status = folder.stat(name)
+                except FileNotFoundError:
+                    continue  # gone since the folder was read
+                if disk_search.is_single(status):
+                    rows.append(disk_search.file_row(spot.below + name, status))
+        return rows
+
+    def _grep(self, spot: Spot, wanted: TextPattern, passes: Callable[[str], bool] | None) -> list[GrepMatch]:
+        deadline = Deadline(self._monotonic)
+        if self._file_at(spot):
+            with self._tree.enter(spot.folder) as folder:
+                return disk_search.grep_one(folder, spot.name, spot.shown, wanted, passes, deadline)
+        walk = Walk(self._tree, spot.segments, deadline)
+        return disk_search.grep_tree(walk, wanted, passes, spot.below, deadline)
+
+    def _write(self, spot: Spot, content: str, overwrite: bool, expected_version: str | None) -> ErrorText | None:
+        with self._tree.enter(spot.folder, create=expected_version is None) as folder, self._locks.hold(folder):
+            before = disk_write.existing(folder, spot.name)
+            if before is not None and not overwrite:
+                return messages.exists(spot.shown)
+            read = None
+            if expected_version is not None:
+                read = read_bytes(folder, spot.name, self._max_bytes)
+                if _version_of(read) != expected_version:
+                    return messages.conflict(spot.shown)
+            self._put(folder, spot, content, before, read, overwrite)
+        return None
+
+    def _edit(self, spot: Spot, old: str, new: str, replace_all: bool, expected_version: str | None) -> EditResult:
+        with self._tree.enter(spot.folder) as folder, self._locks.hold(folder):
+            before = disk_write.existing(folder, spot.name)
+            read = read_bytes(folder, spot.name, self._max_bytes)
+            try:
+                current = read.decode()
+            except UnicodeDecodeError:
+                return EditResult(error=messages.not_text(spot.shown))
+            if expected_version is not None and text.version_of(current) != expected_version:
+                return EditResult(error=messages.conflict(spot.shown))
+            outcome = text.replace_exact(spot.shown, current, old, new, replace_all)
+            if isinstance(outcome, ErrorText):
+                return EditResult(error=outcome)
+            edited, count = outcome
+            if problem := self._content_complaint(spot, edited):
+                return EditResult(error=problem)
+            self._put(folder, spot, edited, before, read, True)
+        return EditResult(path=spot.shown, occurrences=count, version=text.version_of(edited))
+
+    def _put(
+        self, folder: Folder, spot: Spot, content: str, before: os.stat_result | None, read: bytes | None, replace: bool
+    ) -> None:
+        modified_ns = int(self._clock.now().timestamp() * 1_000_000) * 1000
+        disk_write.put(
+            folder,
+            spot.name,
+            content.encode(),
+            before=before,
+            read=read,
+            replace=replace,
+            modified_ns=modified_ns,
+            fsync=self._fsync,
+        )
+
+    def _content_complaint(self, spot: Spot, content: object) -> ErrorText | None:
+        if problem := text.content_complaint(spot.shown, content):
+            return problem
+        size = len(str(content).encode())
+        if size <= self._max_bytes:
+            return None
+        return PathError(
+            "Error: the content for ",
+            Place(spot.shown),
+            f" has {size:,} bytes; at most {self._max_bytes:,} fit. Split it into several files.",
+        )
+
+
+def explain(error: Exception, spot: Spot, missing: ErrorText, limit: int = 0, *, changing: bool = False) -> ErrorText:
+    """What the disk said, in words for the model. `missing` is what to say if there is nothing at the spot."""
+    match error:
+        case InTheWayError() if changing:
+            return messages.below_file(spot.shown, spot.shown_at(error.depth))
+        case FileNotFoundError() if not spot.segments:
+            return messages.unavailable(spot.shown, "its folder is gone")
+        case FileNotFoundError() | NotADirectoryError():
+            return missing
+        case IsADirectoryError():
+            return messages.is_folder(spot.shown)
+        case FileExistsError():
+            return messages.exists(spot.shown)
+        case ChangedError():
+            return messages.conflict(spot.shown)
+        case TooLargeError():
+            return messages.too_large(spot.shown, error.size, limit)
+        case TimeoutError():
+            return messages.unavailable(spot.shown, "others keep writing to its folder")
+        case PermissionError():
+            return messages.forbidden(spot.shown)
+        case OSError() if error.errno in _REFUSALS:
+            return messages.forbidden(spot.shown)
+        case OSError() if error.errno is not None:
+            return messages.unavailable(spot.shown, os.strerror(error.errno).lower())
+    return messages.unavailable(spot.shown, "the disk did not answer as expected")
+
+
+def _version_of(data: bytes) -> str | None:
+    """The version of a file's text; None if it is not text."""
+    try:
+        return text.version_of(data.decode())
+    except UnicodeDecodeError:
+        return None

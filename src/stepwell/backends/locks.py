@@ -1,0 +1,77 @@
+"""A lock that threads and tasks can wait for alike, and a table of such locks.
+
+A `threading.Lock` would stop the event loop while it waits, an `asyncio.Lock` belongs to one loop: agents run in both colours
+over one store, so neither will do. Waiters are served in the order they came. The lock is not re-entrant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+
+class SharedLock:
+    """Held by one thread or task at a time; `release` may be called from anywhere."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._held = False
+        self._waiting: deque[Future[None]] = deque()
+
+    def acquire(self) -> None:
+        """Wait in sync code."""
+        turn = self._queue()
+        try:
+            turn.result()
+        except BaseException:
+            self._give_up(turn)
+            raise
+
+    async def aacquire(self) -> None:
+        """Wait in async code."""
+        turn = self._queue()
+        if turn.done():
+            return
+        try:
+            await asyncio.wrap_future(turn)
+        except BaseException:
+            self._give_up(turn)
+            raise
+
+    def release(self) -> None:
+        """Hand the lock to the next one who still waits."""
+        with self._guard:
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    turn.set_result(None)
+                    return
+            self._held = False
+
+    def _queue(self) -> Future[None]:
+        turn: Future[None] = Future()
+        with self._guard:
+            if self._held:
+                self._waiting.append(turn)
+            else:
+                self._held = True
+                turn.set_result(None)
+        return turn
+
+    def _give_up(self, turn: Future[None]) -> None:
+        # A cancelled turn is skipped by `release`; one that cannot be cancelled was already served and must be passed on.
+        if not turn.cancel():
+            self.release()
+
+
+class LockTable:
+    """A fixed number of locks; a key always leads to the same one. Two keys may share one: a wait more, never a mistake."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._locks = [SharedLock() for _ in range(size)]
+
+    def at(self, key: object) -> SharedLock:
+        """The lock of a key."""
+        return self._locks[hash(key) % len(self._locks)]

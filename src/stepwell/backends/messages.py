@@ -1,0 +1,55 @@
+"""The sentences that more than one backend says, so that a model meets the same words everywhere."""
+
+from __future__ import annotations
+
+from stepwell.backends.paths import PathError, Place
+from stepwell.backends.protocol import ErrorText
+
+
+def no_file(path: str) -> ErrorText:
+    folder = path[: path.rfind("/")] or "/"
+    return PathError("Error: no file ", Place(path), ". List the folder with ls(", Place(folder), ").")
+
+
+def no_folder(path: str) -> ErrorText:
+    return PathError("Error: no folder ", Place(path), ". List the root with ls('/').")
+
+
+def is_folder(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " is a folder, not a file. List it with ls(", Place(path), ").")
+
+
+def exists(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " exists already. Change it with edit_file, or replace it with overwrite=true.")
+
+
+def below_file(path: str, parent: str) -> ErrorText:
+    return PathError(
+        "Error: ", Place(path), " cannot be created: ", Place(parent), " is a file, not a folder. Choose another folder."
+    )
+
+
+def conflict(path: str) -> ErrorText:
+    return PathError(
+        "Error: conflict: ",
+        Place(path),
+        " was changed by somebody else in the meantime. Read it again, then repeat the change.",
+    )
+
+
+def not_text(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " is not a text file (UTF-8), so it cannot be shown or edited here.")
+
+
+def too_large(path: str, size: int, limit: int) -> ErrorText:
+    return PathError(
+        "Error: ", Place(path), f" has {size:,} bytes; at most {limit:,} can be read at once. Search it with grep instead."
+    )
+
+
+def forbidden(path: str) -> ErrorText:
+    return PathError("Error: access to ", Place(path), " is not permitted. Choose another file.")
+
+
+def unavailable(path: str, why: str) -> ErrorText:
+    return PathError("Error: ", Place(path), f" could not be reached: {why}. Try again, or go on without it.")

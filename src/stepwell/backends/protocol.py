@@ -1,0 +1,159 @@
+"""What a backend is: six verbs over a tree of text files, and the types they speak.
+
+Rules every implementation keeps, and `stepwell.testing` checks:
+
+- Paths are virtual, absolute and decided by `paths` alone, so every backend gives the same verdict.
+- No verb raises for what a model can type. Failures are results: `ErrorText`, `Listing.error`, `WriteResult.error`, `EditResult.error`.
+- No result ever shows a path of the host.
+- A write or an edit happens whole or not at all, and never silently undoes somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NotRequired, Protocol, TypedDict, runtime_checkable
+
+DEFAULT_READ_LIMIT = 2000
+
+
+class FileData(TypedDict):
+    """A file as agent state and stores hold it."""
+
+    content: list[str]
+    """The text split at every newline; joining with newlines gives it back exactly."""
+    created_at: str
+    modified_at: str
+
+
+class FileInfo(TypedDict):
+    """A row of a listing. A folder's path ends with a slash."""
+
+    path: str
+    is_dir: bool
+    size: int
+    modified_at: str
+    file_id: NotRequired[str]
+    """A stable id, where the storage has one of its own."""
+
+
+class GrepMatch(TypedDict):
+    """One matching line; lines count from 1, columns from 0 in characters."""
+
+    path: str
+    line_number: int
+    line_content: str
+    match_start: int
+    match_end: int
+
+
+class ErrorText(str):
+    """A failure as text that the model can act on. It reads like any string and can be told apart from content."""
+
+    __slots__ = ()
+
+
+class Listing(list[FileInfo]):
+    """Rows of `ls_info` and `glob_info`, with what else there is to say about them."""
+
+    def __init__(self, rows: Iterable[FileInfo] = (), *, error: str | None = None, note: str | None = None) -> None:
+        super().__init__(rows)
+        self.error = error
+        self.note = note
+
+
+class Matches(list[GrepMatch]):
+    """Rows of `grep_raw`; the note says what was left out."""
+
+    def __init__(self, rows: Iterable[GrepMatch] = (), *, note: str | None = None) -> None:
+        super().__init__(rows)
+        self.note = note
+
+
+@dataclass
+class WriteResult:
+    """What became of a `write`. Exactly one of `error` and `path` is set."""
+
+    error: str | None = None
+    path: str | None = None
+    files_update: dict[str, Any] | None = None
+    """For backends that live in agent state: the update that the calling tool must return."""
+    version: str | None = None
+    """Names the content now stored; hand it back as `expected_version` to be told of changes in between."""
+
+
+@dataclass
+class EditResult:
+    """What became of an `edit`. Exactly one of `error` and `path` is set."""
+
+    error: str | None = None
+    path: str | None = None
+    files_update: dict[str, Any] | None = None
+    occurrences: int | None = None
+    version: str | None = None
+
+
+@runtime_checkable
+class BackendProtocol(Protocol):
+    """Where files live. The sync and the async form of a verb do the same.
+
+    `stepwell.backends.Backend` derives one form from the other; implement the protocol directly only if you want both by hand.
+    """
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        """The direct children of a folder, sorted by path; a file lists as itself."""
+        ...
+
+    def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        """Numbered lines from `offset` (0-based), at most `limit` of them, or `ErrorText`."""
+        ...
+
+    def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        """Lines that match an RE2 pattern below `path`, in files whose name matches `glob`; a string is an error."""
+        ...
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        """Files below `path` whose path relative to it matches; `**` crosses folders, `*` does not."""
+        ...
+
+    def write(self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None) -> WriteResult:
+        """Create a file. An existing one is refused unless `overwrite`, or if it is no longer at `expected_version`."""
+        ...
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        """Replace an exact string that occurs once, or every occurrence with `replace_all`."""
+        ...
+
+    async def als_info(self, path: str) -> list[FileInfo]: ...
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str: ...
+
+    async def agrep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str: ...
+
+    async def aglob_info(self, pattern: str, path: str = "/") -> list[FileInfo]: ...
+
+    async def awrite(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult: ...
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult: ...
+
+
+BackendFactory = Callable[[Any], BackendProtocol]
+"""Makes a backend from the running tool's runtime, for storage that depends on the request."""

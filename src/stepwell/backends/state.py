@@ -1,0 +1,201 @@
+"""Files in the agent's own state: they live as long as the thread and travel with its checkpoints.
+
+Verbs that change something cannot touch the state from inside a step; they return `files_update`, and the calling tool returns
+it as a state update. `StateBackend()` finds the running graph's state by itself; `StateBackend(runtime)` uses the given one.
+
+A subagent sees its parent's files through `inherited_files` and holds only its own changes in its own state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+from langgraph.config import get_config
+
+from stepwell.backends import changes, messages, paths, text, tree
+from stepwell.backends.changes import StoredFile
+from stepwell.backends.colours import SyncBackend
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    EditResult,
+    ErrorText,
+    FileInfo,
+    GrepMatch,
+    Listing,
+    WriteResult,
+)
+from stepwell.backends.turn import earlier_changes
+from stepwell.clock import Clock, SystemClock, timestamp
+from stepwell.errors import BackendError
+
+CHANNEL = "files"
+
+# LangGraph's private key under which a step can read channels. Pinned by tests/unit/backends/test_state.py; nothing else names it.
+_READ_KEY = "__pregel_read"
+
+_INHERITED: ContextVar[Mapping[str, StoredFile] | None] = ContextVar("stepwell_inherited_files", default=None)
+
+
+@contextmanager
+def inherited_files(files: Mapping[str, StoredFile]) -> Iterator[None]:
+    """Let the agents that run inside the body see these files below their own."""
+    token = _INHERITED.set(files)
+    try:
+        yield
+    finally:
+        _INHERITED.reset(token)
+
+
+def visible_files(own: Mapping[str, StoredFile] | None) -> Mapping[str, StoredFile]:
+    """An agent's own files over those it inherited."""
+    inherited = _INHERITED.get()
+    if not inherited:
+        return own or {}
+    return {**inherited, **own} if own else inherited
+
+
+class StateBackend(SyncBackend):
+    """Keeps files in the `files` channel of the running graph."""
+
+    blocking: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        runtime: Any = None,
+        *,
+        allowed_prefixes: Sequence[str] = (),
+        clock: Clock | None = None,
+        prefix: str = "",
+    ) -> None:
+        self._runtime = runtime
+        self._allowed = tuple(allowed_prefixes)
+        self._clock = clock or SystemClock()
+        self._prefix = prefix
+
+    def mounted_at(self, prefix: str) -> StateBackend:
+        """The same backend behind a mount: its files carry the mount's prefix in state, so two mounts never collide."""
+        return StateBackend(self._runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=prefix.rstrip("/"))
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        folder = self._resolve(path)
+        return Listing(error=folder) if isinstance(folder, ErrorText) else tree.list_folder(self._files(), folder)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        path = self._resolve_file(file_path)
+        return path if isinstance(path, ErrorText) else tree.read_file(self._files(), path, offset, limit)
+
+    def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        folder = self._resolve("/" if path is None else path)
+        return folder if isinstance(folder, ErrorText) else tree.search(self._files(), pattern, folder, glob)
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        folder = self._resolve(path)
+        return Listing(error=folder) if isinstance(folder, ErrorText) else tree.find(self._files(), pattern, folder)
+
+    def write(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
+        path = self._resolve_file(file_path)
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        if problem := text.content_complaint(path, content):
+            return WriteResult(error=problem)
+        files = self._files()
+        current = self._current_text(files, path)
+        if current is None and (problem := tree.placement_problem(files, path)):
+            return WriteResult(error=problem)
+        if current is not None and not overwrite:
+            return WriteResult(error=messages.exists(path))
+        if expected_version is not None and (current is None or text.version_of(current) != expected_version):
+            return WriteResult(error=messages.conflict(path))
+        change = changes.put(content, base=self._stored_version(path, current), at=timestamp(self._clock))
+        return WriteResult(path=path, files_update={self._prefix + path: change}, version=text.version_of(content))
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        path = self._resolve_file(file_path)
+        if isinstance(path, ErrorText):
+            return EditResult(error=path)
+        if problem := text.content_complaint(path, new_string):
+            return EditResult(error=problem)
+        files = self._files()
+        current = self._current_text(files, path)
+        if current is None:
+            return EditResult(error=tree.placement_problem(files, path) or messages.no_file(path))
+        if expected_version is not None and text.version_of(current) != expected_version:
+            return EditResult(error=messages.conflict(path))
+        outcome = text.replace_exact(path, current, old_string, new_string, replace_all)
+        if isinstance(outcome, ErrorText):
+            return EditResult(error=outcome)
+        edited, count = outcome
+        base = self._stored_version(path, current)
+        at = timestamp(self._clock)
+        if base is None:  # the file is inherited: this agent's own state gets a whole copy
+            change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
+        else:
+            change = changes.edit(old_string, new_string, replace_all, base=base, at=at)
+        return EditResult(
+            path=path, files_update={self._prefix + path: change}, occurrences=count, version=text.version_of(edited)
+        )
+
+    def _stored_version(self, path: str, current: str | None) -> str | None:
+        """The version that the channel will hold when this call's change arrives; None if the file is not in it."""
+        stored = self._prefix + path
+        if current is None or (stored not in (self._own_files() or {}) and not earlier_changes(stored)):
+            return None
+        return text.version_of(current)
+
+    def _current_text(self, files: Mapping[str, StoredFile], path: str) -> str | None:
+        """The file's text once the earlier calls of this turn are done; None if there is no such file."""
+        file = files.get(path)
+        current = None if file is None else changes.text_of(file)
+        for change in earlier_changes(self._prefix + path):
+            if change.old is None:
+                current = change.new if current is None or change.overwrite else current
+            elif current is not None:
+                outcome = text.replace_exact(path, current, change.old, change.new, change.replace_all)
+                current = current if isinstance(outcome, ErrorText) else outcome[0]
+        return current
+
+    def _files(self) -> Mapping[str, StoredFile]:
+        """The files that this backend shows, by the paths it shows them under."""
+        files = visible_files(self._own_files())
+        if not self._prefix:
+            return files
+        start = self._prefix + "/"
+        return {path[len(self._prefix) :]: file for path, file in files.items() if path.startswith(start)}
+
+    def _own_files(self) -> Mapping[str, StoredFile] | None:
+        if self._runtime is not None:
+            files: Mapping[str, StoredFile] | None = self._runtime.state.get(CHANNEL)
+            return files
+        try:
+            read = get_config()["configurable"][_READ_KEY]
+        except (RuntimeError, KeyError):
+            raise BackendError(
+                "StateBackend works only while an agent runs. To give an agent files beforehand, pass them in its input: "
+                "agent.invoke({'messages': [...], 'files': {'/notes.md': 'text'}})."
+            ) from None
+        found: Mapping[str, StoredFile] | None = read(CHANNEL, False)
+        return found
+
+    def _resolve(self, raw: str) -> str | ErrorText:
+        return self._allow(paths.resolve(raw))
+
+    def _resolve_file(self, raw: str) -> str | ErrorText:
+        return self._allow(paths.resolve_file(raw))
+
+    def _allow(self, path: str | ErrorText) -> str | ErrorText:
+        if isinstance(path, ErrorText):
+            return path
+        return paths.check_prefixes(path, self._allowed) or path

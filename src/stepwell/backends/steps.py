@@ -1,0 +1,149 @@
+"""The third way to write a verb once: as steps, for backends that can do their work in either colour without changing threads.
+
+A verb is a generator. It yields what it needs done (a *request*: store operations, a call to another backend, a lock) and is
+sent the answer; what it returns is the verb's result. How a request is performed, `perform` and `aperform` decide, so sync code
+calls sync things and async code awaits async ones. A request that fails is thrown into the generator where it was yielded:
+`try`, `finally` and `with` work as in plain code.
+
+Compare `colours`: there a backend has one colour, and the other one costs a thread or a portal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeVar
+
+from stepwell.backends.protocol import DEFAULT_READ_LIMIT, EditResult, FileInfo, GrepMatch, WriteResult
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Steps = Generator[R, Any, T]
+
+
+def run_steps(steps: Steps[R, T], perform: Callable[[R], Any]) -> T:
+    """Take the steps in sync code."""
+    try:
+        request = next(steps)
+        while True:
+            try:
+                answer = perform(request)
+            except BaseException as error:  # thrown into the steps, which let it out again unless they handle it
+                request = steps.throw(error)
+            else:
+                request = steps.send(answer)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+
+
+async def arun_steps(steps: Steps[R, T], perform: Callable[[R], Awaitable[Any]]) -> T:
+    """Take the steps in async code."""
+    try:
+        request = next(steps)
+        while True:
+            try:
+                answer = await perform(request)
+            except BaseException as error:  # cancellation too: the steps release what they hold
+                request = steps.throw(error)
+            else:
+                request = steps.send(answer)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+
+
+class SteppedBackend(ABC):
+    """Base of backends that write their verbs as steps."""
+
+    remote: bool = False
+    """Far away or owned by a person: searches from the root do not enter it, and the harness writes nothing there by itself."""
+
+    @abstractmethod
+    def perform(self, request: Any) -> Any:
+        """Do what a step asks for, in sync code."""
+
+    @abstractmethod
+    async def aperform(self, request: Any) -> Any:
+        """Do what a step asks for, in async code."""
+
+    @abstractmethod
+    def ls_steps(self, path: str) -> Steps[Any, list[FileInfo]]: ...
+
+    @abstractmethod
+    def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[Any, str]: ...
+
+    @abstractmethod
+    def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[Any, list[GrepMatch] | str]: ...
+
+    @abstractmethod
+    def glob_steps(self, pattern: str, path: str) -> Steps[Any, list[FileInfo]]: ...
+
+    @abstractmethod
+    def write_steps(
+        self, file_path: str, content: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Any, WriteResult]: ...
+
+    @abstractmethod
+    def edit_steps(
+        self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
+    ) -> Steps[Any, EditResult]: ...
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        return run_steps(self.ls_steps(path), self.perform)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        return run_steps(self.read_steps(file_path, offset, limit), self.perform)
+
+    def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        return run_steps(self.grep_steps(pattern, path, glob), self.perform)
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        return run_steps(self.glob_steps(pattern, path), self.perform)
+
+    def write(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
+        return run_steps(self.write_steps(file_path, content, overwrite, expected_version), self.perform)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        steps = self.edit_steps(file_path, old_string, new_string, replace_all, expected_version)
+        return run_steps(steps, self.perform)
+
+    async def als_info(self, path: str) -> list[FileInfo]:
+        return await arun_steps(self.ls_steps(path), self.aperform)
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        return await arun_steps(self.read_steps(file_path, offset, limit), self.aperform)
+
+    async def agrep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        return await arun_steps(self.grep_steps(pattern, path, glob), self.aperform)
+
+    async def aglob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        return await arun_steps(self.glob_steps(pattern, path), self.aperform)
+
+    async def awrite(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
+        return await arun_steps(self.write_steps(file_path, content, overwrite, expected_version), self.aperform)
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        steps = self.edit_steps(file_path, old_string, new_string, replace_all, expected_version)
+        return await arun_steps(steps, self.aperform)

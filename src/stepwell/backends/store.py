@@ -1,0 +1,250 @@
+"""Files in a LangGraph store: they outlive the thread, and every thread with the same namespace shares them.
+
+Each file is one item, its key the path, its value a `FileData`. Beside them, in a namespace of their own, lie small items that
+name the folders (`folders_of`): a store cannot tell cheaply whether anything lies below a path, and a file must not take a
+folder's place.
+
+Verbs are written as steps, because a store has both colours itself: async code calls `abatch` and sync code `batch`, without a
+thread in between. (`AsyncSqliteStore` and its like refuse sync calls on their own loop; `SqliteStore` has no async side, so its
+`batch` runs in a worker thread.)
+
+**What is safe and what is not.** Within a process, changes below one top-level name wait for one another, so concurrent edits
+are all kept. A store has no compare-and-swap, so two *processes* that edit one file within the same few milliseconds can lose
+one of the edits; `expected_version` narrows that gap but cannot close it. Where processes share files, use a backend that can.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from langgraph.store.base import BaseStore
+
+from stepwell.backends import messages, paths, text, tree
+from stepwell.backends.locks import LockTable, SharedLock
+from stepwell.backends.protocol import EditResult, ErrorText, FileData, FileInfo, GrepMatch, Listing, WriteResult
+from stepwell.backends.steps import SteppedBackend, Steps
+from stepwell.backends.store_items import (
+    Namespace,
+    Operations,
+    StoreUnreachable,
+    abatch,
+    batch,
+    file_in,
+    find_namespace,
+    find_store,
+    get,
+    put_file,
+    put_folder,
+    scan,
+    validated,
+)
+from stepwell.clock import Clock, SystemClock, timestamp
+from stepwell.errors import ConfigurationError
+
+Request = Operations | SharedLock
+
+
+class _LockTables:
+    """One table of locks for each store, as long as the store lives."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._tables: WeakKeyDictionary[BaseStore, LockTable] = WeakKeyDictionary()
+
+    def of(self, store: BaseStore) -> LockTable:
+        with self._guard:
+            return self._tables.setdefault(store, LockTable())
+
+
+# For the whole process: backends are made anew for each tool call, and those over one store must meet at the same lock.
+_LOCKS = _LockTables()
+
+
+class StoreBackend(SteppedBackend):
+    """Keeps files in a store.
+
+    `StoreBackend()` uses the running graph's store, `StoreBackend(store)` a given one, `StoreBackend(runtime)` a runtime's.
+    `namespace` says whose files they are: a tuple of labels, or a function from the runtime to one. `index` is handed to the
+    store with each file: which fields it should embed, or False for none.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore | Any | None = None,
+        namespace: Namespace = ("filesystem",),
+        *,
+        runtime: Any = None,
+        allowed_prefixes: Sequence[str] = (),
+        index: Literal[False] | list[str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        if store is not None and not isinstance(store, BaseStore):
+            store, runtime = None, store
+        if runtime is not None and not hasattr(runtime, "store"):
+            raise ConfigurationError(
+                f"StoreBackend was given a {type(runtime).__name__}, which is neither a store nor a tool's runtime. "
+                "Pass StoreBackend(store=...), or nothing to use the running graph's store."
+            )
+        self._given_store = store
+        self._runtime = runtime
+        self._namespace = namespace if callable(namespace) else validated(namespace)
+        self._allowed = tuple(allowed_prefixes)
+        self._index: Literal[False] | list[str] | None = index
+        self._clock = clock or SystemClock()
+
+    def perform(self, request: Request) -> Any:
+        return request.acquire() if isinstance(request, SharedLock) else batch(self._store(), request)
+
+    async def aperform(self, request: Request) -> Any:
+        return await (request.aacquire() if isinstance(request, SharedLock) else abatch(self._store(), request))
+
+    def ls_steps(self, path: str) -> Steps[Request, list[FileInfo]]:
+        folder = self._checked(paths.resolve(path))
+        if isinstance(folder, ErrorText):
+            return Listing(error=folder)
+        try:
+            files = yield from scan(self._labels())
+        except StoreUnreachable as failure:
+            return Listing(error=messages.unavailable(folder, str(failure)))
+        return tree.list_folder(files, folder)
+
+    def glob_steps(self, pattern: str, path: str) -> Steps[Request, list[FileInfo]]:
+        folder = self._checked(paths.resolve(path))
+        if isinstance(folder, ErrorText):
+            return Listing(error=folder)
+        try:
+            files = yield from scan(self._labels())
+        except StoreUnreachable as failure:
+            return Listing(error=messages.unavailable(folder, str(failure)))
+        return tree.find(files, pattern, folder)
+
+    def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[Request, list[GrepMatch] | str]:
+        folder = self._checked(paths.resolve("/" if path is None else path))
+        if isinstance(folder, ErrorText):
+            return folder
+        try:
+            files = yield from scan(self._labels())
+        except StoreUnreachable as failure:
+            return messages.unavailable(folder, str(failure))
+        return tree.search(files, pattern, folder, glob)
+
+    def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[Request, str]:
+        path = self._checked(paths.resolve_file(file_path))
+        if isinstance(path, ErrorText):
+            return path
+        try:
+            data = yield from self._load(path)
+        except StoreUnreachable as failure:
+            return messages.unavailable(path, str(failure))
+        return data if isinstance(data, ErrorText) else tree.read_file({path: data}, path, offset, limit)
+
+    def write_steps(
+        self, file_path: str, content: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Request, WriteResult]:
+        path = self._checked(paths.resolve_file(file_path))
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        if problem := text.content_complaint(path, content):
+            return WriteResult(error=problem)
+        lock = self._lock(path)
+        yield lock
+        try:
+            problem = yield from self._write(path, content, overwrite, expected_version)
+        except StoreUnreachable as failure:
+            problem = messages.unavailable(path, str(failure))
+        finally:
+            lock.release()
+        return WriteResult(error=problem) if problem else WriteResult(path=path, version=text.version_of(content))
+
+    def edit_steps(
+        self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
+    ) -> Steps[Request, EditResult]:
+        path = self._checked(paths.resolve_file(file_path))
+        if isinstance(path, ErrorText):
+            return EditResult(error=path)
+        for part in (old_string, new_string):
+            if problem := text.content_complaint(path, part):
+                return EditResult(error=problem)
+        lock = self._lock(path)
+        yield lock
+        try:
+            return (yield from self._edit(path, old_string, new_string, replace_all, expected_version))
+        except StoreUnreachable as failure:
+            return EditResult(error=messages.unavailable(path, str(failure)))
+        finally:
+            lock.release()
+
+    def _write(
+        self, path: str, content: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Request, ErrorText | None]:
+        """Store a whole file, while its lock is held."""
+        labels = self._labels()
+        around = yield from get(labels, path)
+        if around.item is not None and not overwrite:
+            return messages.exists(path)
+        if around.item is None:
+            if around.file_above is not None:
+                return messages.below_file(path, around.file_above)
+            if around.folder_named and tree.is_folder((yield from scan(labels)), path):
+                return messages.is_folder(path)
+        old = file_in(around.item)
+        if expected_version is not None and _version(old) != expected_version:
+            return messages.conflict(path)
+        yield [put_file(labels, path, self._data(content, old), self._index), *map(put_folder(labels), around.unnamed_folders)]
+        return None
+
+    def _missing(self, path: str, *, changing: bool) -> Steps[Request, ErrorText]:
+        """What to say of a path that holds no file."""
+        files = yield from scan(self._labels())
+        return (changing and tree.placement_problem(files, path)) or tree.missing_file(files, path)
+
+    def _edit(
+        self, path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
+    ) -> Steps[Request, EditResult]:
+        """Change a file, while its lock is held."""
+        data = yield from self._load(path, changing=True)
+        if isinstance(data, ErrorText):
+            return EditResult(error=data)
+        if expected_version is not None and _version(data) != expected_version:
+            return EditResult(error=messages.conflict(path))
+        outcome = text.replace_exact(path, text.join_lines(data["content"]), old_string, new_string, replace_all)
+        if isinstance(outcome, ErrorText):
+            return EditResult(error=outcome)
+        edited, count = outcome
+        yield [put_file(self._labels(), path, self._data(edited, data), self._index)]
+        return EditResult(path=path, occurrences=count, version=text.version_of(edited))
+
+    def _load(self, path: str, *, changing: bool = False) -> Steps[Request, FileData | ErrorText]:
+        """A file, or why there is none."""
+        around = yield from get(self._labels(), path)
+        if around.item is None:
+            return (yield from self._missing(path, changing=changing))
+        return file_in(around.item) or messages.not_text(path)
+
+    def _data(self, content: str, old: FileData | None) -> FileData:
+        now = timestamp(self._clock)
+        return {
+            "content": text.split_lines(content),
+            "created_at": old.get("created_at", now) if old else now,
+            "modified_at": now,
+        }
+
+    def _lock(self, path: str) -> SharedLock:
+        # By top-level name, so that a file and a folder of one name cannot both come into being.
+        return _LOCKS.of(self._store()).at((self._labels(), path.split("/", 2)[1]))
+
+    def _checked(self, path: str | ErrorText) -> str | ErrorText:
+        return path if isinstance(path, ErrorText) else paths.check_prefixes(path, self._allowed) or path
+
+    def _store(self) -> BaseStore:
+        return self._given_store if self._given_store is not None else find_store(self._runtime)
+
+    def _labels(self) -> tuple[str, ...]:
+        return find_namespace(self._namespace, self._runtime)
+
+
+def _version(data: FileData | None) -> str | None:
+    return None if data is None else text.version_of(text.join_lines(data["content"]))

@@ -1,0 +1,200 @@
+"""What `StoreBackend` says to a LangGraph store: how files and folders are items, and what a failing store looks like.
+
+Nothing here knows verbs or the rules of paths. Operations go through `batch` and `abatch`, the two methods every store has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from langgraph.config import get_store
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import get_runtime
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
+
+from stepwell.backends.paths import parents
+from stepwell.backends.protocol import FileData
+from stepwell.backends.steps import Steps
+from stepwell.errors import BackendError, ConfigurationError
+
+Labels = tuple[str, ...]
+Namespace = Labels | Callable[[Any], Labels]
+Operations = list[Op]
+
+FIRST_PAGE = 10_000
+
+_log = logging.getLogger(__name__)
+
+
+class StoreUnreachable(Exception):
+    """The store raised. The text is for the model and names the kind of failure only; the log has the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A path's item and what is known of the places around it."""
+
+    item: Item | None
+    file_above: str | None
+    folder_named: bool
+    unnamed_folders: list[str]
+
+
+def validated(namespace: object) -> Labels:
+    """A namespace that every store accepts."""
+    if not isinstance(namespace, tuple) or not namespace:
+        raise ConfigurationError(
+            f"The namespace {namespace!r} of a StoreBackend must be a tuple of labels, such as ('filesystem', 'alice')."
+        )
+    for label in namespace:
+        if not isinstance(label, str) or not label or "." in label:
+            raise ConfigurationError(
+                f"The label {label!r} in the namespace of a StoreBackend must be text, not empty and without a full stop. "
+                "Replace the full stops in ids such as e-mail addresses."
+            )
+    if namespace[0] == "langgraph":
+        raise ConfigurationError(
+            "A StoreBackend's namespace cannot start with 'langgraph', which is reserved. Choose another label."
+        )
+    return namespace
+
+
+def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
+    """The labels, worked out from the runtime if they depend on it."""
+    if not callable(namespace):
+        return namespace
+    if runtime is None:
+        try:
+            runtime = get_runtime()
+        except RuntimeError:
+            raise BackendError(
+                "This StoreBackend's namespace depends on the run, so it works only while an agent runs."
+            ) from None
+    return validated(namespace(runtime))
+
+
+def find_store(runtime: Any) -> BaseStore:
+    """The store of a runtime, or of the running graph."""
+    try:
+        store = runtime.store if runtime is not None else get_store()
+    except (RuntimeError, KeyError, AttributeError):
+        store = None
+    if store is None:
+        raise BackendError(
+            "StoreBackend has no store. Pass store= to create_deep_agent, or name one with StoreBackend(store=...)."
+        )
+    return cast("BaseStore", store)
+
+
+def folders_of(labels: Labels) -> Labels:
+    """The namespace whose keys name the folders of another. A sibling: searching a namespace finds those below it too."""
+    return (*labels[:-1], f"{labels[-1]}~folders")
+
+
+def get(labels: Labels, path: str) -> Steps[Operations, Around]:
+    """Ask for a path's item, for files above it, and whether it or its folders are named as folders; in one request."""
+    above = list(parents(path))
+    folders = folders_of(labels)
+    answers: list[Item | None] = yield [
+        GetOp(labels, path),
+        *(GetOp(labels, parent, refresh_ttl=False) for parent in above),
+        *(GetOp(folders, folder, refresh_ttl=False) for folder in (path, *above)),
+    ]
+    item, files, named, named_above = (
+        answers[0],
+        answers[1 : 1 + len(above)],
+        answers[1 + len(above)],
+        answers[2 + len(above) :],
+    )
+    return Around(
+        item=item,
+        file_above=next((parent for parent, found in zip(above, files, strict=True) if found is not None), None),
+        folder_named=named is not None,
+        unnamed_folders=[folder for folder, found in zip(above, named_above, strict=True) if found is None],
+    )
+
+
+def scan(labels: Labels) -> Steps[Operations, dict[str, FileData]]:
+    """Every file of a namespace.
+
+    One large page: stores order by time of change, so a file that changes between two pages could be missed. If the page is
+    full, a larger one is asked for from the start.
+    """
+    limit = FIRST_PAGE
+    while True:
+        (items,) = yield [SearchOp(labels, limit=limit, refresh_ttl=False)]
+        if len(items) < limit:
+            return {item.key: item.value for item in items if item.namespace == labels and _is_file(item.value)}
+        limit *= 10
+
+
+def file_in(item: Item | None) -> FileData | None:
+    """The file an item holds; None if something else put a value of another shape there."""
+    return cast("FileData", item.value) if item is not None and _is_file(item.value) else None
+
+
+def _is_file(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("content"), (list, str))
+
+
+def put_file(labels: Labels, path: str, data: FileData, index: Literal[False] | list[str] | None) -> PutOp:
+    """Store a file."""
+    return PutOp(labels, path, dict(data), index)
+
+
+def put_folder(labels: Labels) -> Callable[[str], PutOp]:
+    """Name a folder."""
+    folders = folders_of(labels)
+    return lambda folder: PutOp(folders, folder, {"folder": True}, index=False)
+
+
+def batch(store: BaseStore, operations: Operations) -> list[Any]:
+    """Perform operations in sync code."""
+    try:
+        return _with_retry(store, _with_ttl(store, operations))
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        raise _unreachable(error) from error
+
+
+async def abatch(store: BaseStore, operations: Operations) -> list[Any]:
+    """Perform operations in async code; a store without an async side works in a thread."""
+    operations = _with_ttl(store, operations)
+    try:
+        try:
+            return await store.abatch(operations)
+        except NotImplementedError:
+            return await asyncio.to_thread(_with_retry, store, operations)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        raise _unreachable(error) from error
+
+
+def _with_retry(store: BaseStore, operations: Operations) -> list[Any]:
+    # An in-memory store walks its dict unguarded, so a put in another thread can break a search off; reading again is harmless.
+    reads_only = not any(isinstance(operation, PutOp) for operation in operations)
+    for _ in range(3 if reads_only else 0):
+        try:
+            return store.batch(operations)
+        except RuntimeError:
+            continue
+    return store.batch(operations)
+
+
+def _with_ttl(store: BaseStore, operations: Operations) -> Operations:
+    """Files live as long as the store says by default; `put` would see to that, `batch` does not."""
+    ttl = (store.ttl_config or {}).get("default_ttl")
+    if ttl is None:
+        return operations
+    return [operation._replace(ttl=ttl) if isinstance(operation, PutOp) else operation for operation in operations]
+
+
+def _unreachable(error: Exception) -> StoreUnreachable:
+    _log.warning("A store operation failed", exc_info=error)
+    return StoreUnreachable(f"the store failed ({type(error).__name__})")

@@ -1,0 +1,97 @@
+"""What all backends do with text: split it, number it, edit it, name its version. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from stepwell.backends.paths import PathError, Place
+from stepwell.backends.protocol import ErrorText
+
+MAX_LINE_CHARS = 2000
+MAX_FILE_CHARS = 10_000_000
+LINE_NUMBER_WIDTH = 6
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as `FileData.content` keeps them. Only newlines split, so joining gives the text back to the byte."""
+    return text.split("\n")
+
+
+def join_lines(content: Sequence[str] | str) -> str:
+    """The text of a `FileData.content`; a plain string is accepted too."""
+    return content if isinstance(content, str) else "\n".join(content)
+
+
+def version_of(text: str) -> str:
+    """A name for exactly this content."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def content_complaint(path: str, content: object) -> ErrorText | None:
+    """Why this cannot be a file's text, if it cannot."""
+    if not isinstance(content, str):
+        return PathError("Error: the content for ", Place(path), f" must be text, not {type(content).__name__}.")
+    if len(content) > MAX_FILE_CHARS:
+        return PathError(
+            "Error: the content for ",
+            Place(path),
+            f" has {len(content):,} characters; at most {MAX_FILE_CHARS:,} fit. Split it into several files.",
+        )
+    if not content.isascii() and any("\ud800" <= char <= "\udfff" for char in content):
+        return PathError(
+            "Error: the content for ", Place(path), " holds half of a character (a lone surrogate). Send whole characters."
+        )
+    return None
+
+
+def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> str | ErrorText:
+    """Lines as `read` shows them: numbered from 1, long ones cut, and a last line that says what is left."""
+    total = len(lines) - 1 if lines and lines[-1] == "" else len(lines)
+    if total <= 0:
+        return "(the file is empty)"
+    if offset < 0 or limit <= 0:
+        return ErrorText(f"Error: offset {offset} and limit {limit} select nothing. offset counts from 0, limit from 1.")
+    if offset >= total:
+        return PathError(
+            "Error: ", Place(path), f" has {total} lines; offset {offset} is behind its end. Use an offset below {total}."
+        )
+    end = min(total, offset + limit)
+    rows = [f"{number:{LINE_NUMBER_WIDTH}}\t{_cut(lines[number - 1])}" for number in range(offset + 1, end + 1)]
+    if end < total:
+        rows.append(f"({total - end} more lines; go on with offset={end})")
+    return "\n".join(rows)
+
+
+def _cut(line: str) -> str:
+    if len(line) <= MAX_LINE_CHARS:
+        return line
+    return f"{line[:MAX_LINE_CHARS]} (cut: the line has {len(line):,} characters)"
+
+
+def replace_exact(path: str, text: str, old: str, new: str, replace_all: bool) -> tuple[str, int] | ErrorText:
+    """The edited text and how often `old` was replaced, or why the edit does not fit."""
+    if not old:
+        return PathError(
+            "Error: old_string is empty. Quote the text in ",
+            Place(path),
+            " that should change, or create a file with write_file.",
+        )
+    if old == new:
+        return PathError("Error: old_string and new_string are the same, so ", Place(path), " would not change.")
+    count = text.count(old)
+    if count == 0:
+        return PathError(
+            "Error: old_string does not occur in ", Place(path), ". Read the file and quote it exactly, without line numbers."
+        )
+    if count > 1 and not replace_all:
+        return PathError(
+            f"Error: old_string occurs {count} times in ",
+            Place(path),
+            ". Quote more of the surrounding text, or set replace_all.",
+        )
+    if (size := len(text) + count * (len(new) - len(old))) > MAX_FILE_CHARS:
+        return PathError(
+            "Error: ", Place(path), f" would grow to {size:,} characters; at most {MAX_FILE_CHARS:,} fit. Edit less at once."
+        )
+    return text.replace(old, new), count

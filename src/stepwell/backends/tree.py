@@ -1,0 +1,202 @@
+"""A tree of text files as a mapping from path to `FileData`: the reading verbs of backends that hold their files in memory.
+
+Pure functions. They take paths that `paths.resolve` has passed, and judge patterns themselves. Nothing here stores, locks or
+checks prefixes: that is the backend's part.
+
+Agreed with the backend on disk, and checked by the conformance suite:
+
+- Folders exist because files lie below them. Their rows end with `/`, have size 0 and no time of their own.
+- Rows are sorted by path. A file's size is that of its UTF-8 bytes.
+- `glob` sees files only, relative to its folder; `grep` may start at a single file.
+- A search that starts at a place that does not exist says so.
+
+Five thousand files must be searched about as fast as a bare loop would: patterns are compiled once, and rows are built only for
+what matched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from stepwell.backends import messages
+from stepwell.backends.paths import ROOT, parents, relative
+from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
+from stepwell.backends.protocol import ErrorText, FileData, FileInfo, GrepMatch, Listing, Matches
+from stepwell.backends.text import join_lines, number_lines
+
+MAX_MATCHES = 1_000
+MAX_FOUND = 10_000
+
+Files = Mapping[str, FileData]
+
+
+def list_folder(files: Files, path: str) -> Listing:
+    """The direct children of a folder; a file lists as itself."""
+    prefix = _prefix(path)
+    start = len(prefix)
+    folders: set[str] = set()
+    rows: list[FileInfo] = []
+    for name in files:
+        if not name.startswith(prefix):
+            continue
+        cut = name.find("/", start)
+        if cut < 0:
+            rows.append(file_row(name, files[name]))
+        else:
+            folders.add(name[: cut + 1])
+    if not rows and not folders:
+        return _lone_file(files, path)
+    rows.extend(folder_row(folder) for folder in folders)
+    return Listing(sorted(rows, key=_path_of))
+
+
+def find(files: Files, pattern: object, path: str) -> Listing:
+    """The files below a folder whose path relative to it matches a glob."""
+    matches = compile_glob(pattern)
+    if isinstance(matches, ErrorText):
+        return Listing(error=matches)
+    prefix = _prefix(path)
+    start = len(prefix)
+    if path == ROOT:
+        names = [name for name in files if matches(name[1:])]
+    else:
+        names = [name for name in files if name.startswith(prefix) and matches(name[start:])]
+    if not names and (problem := _not_a_folder(files, path)):
+        return Listing(error=problem)
+    names.sort()
+    rows = [file_row(name, files[name]) for name in names[:MAX_FOUND]]
+    return Listing(rows, note=found_note() if len(names) > MAX_FOUND else None)
+
+
+def search(files: Files, pattern: object, path: str, glob: object = None) -> Matches | ErrorText:
+    """The lines that match a pattern, in the files below a folder (or in one file) that pass a glob."""
+    wanted = compile_text(pattern)
+    if isinstance(wanted, ErrorText):
+        return wanted
+    passes = compile_glob(glob, anywhere=True) if glob is not None else None
+    if isinstance(passes, ErrorText):
+        return passes
+    names = _candidates(files, path, passes)
+    if not names and (problem := _not_there(files, path)):
+        return problem
+    names = sorted(_holding(files, names, wanted))
+    rows: list[GrepMatch] = []
+    for name in names:
+        _collect(rows, name, lines_of(files[name]), wanted)
+        if len(rows) > MAX_MATCHES:
+            return Matches(rows[:MAX_MATCHES], note=matches_note())
+    return Matches(rows)
+
+
+def read_file(files: Files, path: str, offset: int, limit: int) -> str:
+    """A file's numbered lines, or why there are none."""
+    data = files.get(path)
+    if data is None:
+        return missing_file(files, path)
+    content: Sequence[str] = data["content"]
+    return number_lines(path, content.split("\n") if isinstance(content, str) else content, offset, limit)
+
+
+def missing_file(files: Files, path: str) -> ErrorText:
+    """What to say of a path that is no file here."""
+    return messages.is_folder(path) if is_folder(files, path) else messages.no_file(path)
+
+
+def placement_problem(files: Files, path: str) -> ErrorText | None:
+    """Why no file can be put at `path`: it is a folder, or something above it is a file."""
+    if (parent := file_above(files, path)) is not None:
+        return messages.below_file(path, parent)
+    if is_folder(files, path):
+        return messages.is_folder(path)
+    return None
+
+
+def file_above(files: Files, path: str) -> str | None:
+    """The nearest ancestor of `path` that is a file, if any."""
+    return next((parent for parent in parents(path) if parent in files), None)
+
+
+def is_folder(files: Files, path: str) -> bool:
+    """Whether files lie below `path`; the root is always a folder."""
+    prefix = _prefix(path)
+    return path == ROOT or any(name.startswith(prefix) for name in files)
+
+
+def file_row(path: str, data: FileData) -> FileInfo:
+    """A file's row in a listing."""
+    text = join_lines(data["content"])
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return {"path": path, "is_dir": False, "size": size, "modified_at": data.get("modified_at", "")}
+
+
+def folder_row(path: str) -> FileInfo:
+    """A folder's row in a listing; `path` ends with a slash."""
+    return {"path": path, "is_dir": True, "size": 0, "modified_at": ""}
+
+
+def lines_of(data: FileData) -> Sequence[str]:
+    """A file's lines as a reader counts them: the empty string behind a last newline is not a line."""
+    content: Sequence[str] = data["content"]
+    lines = content.split("\n") if isinstance(content, str) else content
+    return lines[:-1] if lines and lines[-1] == "" else lines
+
+
+def found_note() -> str:
+    """Said under a glob that was cut."""
+    return f"Only the first {MAX_FOUND:,} files are shown. Narrow the pattern, or start in a subfolder."
+
+
+def matches_note() -> str:
+    """Said under a grep that was cut."""
+    return f"Only the first {MAX_MATCHES:,} matches are shown. Narrow the pattern, the folder or the glob."
+
+
+def _path_of(row: FileInfo) -> str:
+    return row["path"]
+
+
+def _prefix(path: str) -> str:
+    return ROOT if path == ROOT else path + "/"
+
+
+def _lone_file(files: Files, path: str) -> Listing:
+    if path in files:
+        return Listing([file_row(path, files[path])])
+    return Listing() if path == ROOT else Listing(error=messages.no_folder(path))
+
+
+def _not_a_folder(files: Files, path: str) -> ErrorText | None:
+    return None if is_folder(files, path) else messages.no_folder(path)
+
+
+def _not_there(files: Files, path: str) -> ErrorText | None:
+    return None if path in files else _not_a_folder(files, path)
+
+
+def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -> Sequence[str]:
+    """The files to look into: one that was named itself, or those below a folder; the glob is held against relative paths."""
+    if path in files:
+        name = path.rpartition("/")[2]
+        return [path] if passes is None or passes(name) else []
+    prefix = _prefix(path)
+    names = list(files) if path == ROOT else [name for name in files if name.startswith(prefix)]
+    return names if passes is None else [name for name in names if passes(relative(name, path))]
+
+
+def _holding(files: Files, names: Sequence[str], wanted: TextPattern) -> Sequence[str]:
+    """The files whose text can hold a match at all. One look at a whole text is far cheaper than one at each line."""
+    literal = wanted.literal
+    if literal is not None:
+        return [name for name in names if literal in join_lines(files[name]["content"])]
+    return [name for name in names if wanted.may_occur_in(join_lines(files[name]["content"]))]
+
+
+def _collect(rows: list[GrepMatch], path: str, lines: Sequence[str], wanted: TextPattern) -> None:
+    """Append a row for each matching line, until there is one row too many."""
+    for number, line in enumerate(lines, 1):
+        if span := wanted.find(line):
+            rows.append(
+                {"path": path, "line_number": number, "line_content": line, "match_start": span[0], "match_end": span[1]}
+            )
+            if len(rows) > MAX_MATCHES:
+                return

@@ -1,0 +1,43 @@
+"""Order among the tool calls of one model turn.
+
+LangGraph runs the calls of a turn side by side, each on the state before the turn. Files in state therefore see a call's
+predecessors only if somebody tells them: the file tools announce the earlier changes here, and `StateBackend` works as if they
+had already happened. Several edits of one file in one turn are so applied in call order, each against the result of the one
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """A change that an earlier call of the same turn asked for. `old` is None for a whole write."""
+
+    path: str
+    new: str
+    old: str | None = None
+    replace_all: bool = False
+    overwrite: bool = False
+
+
+_EARLIER: ContextVar[tuple[PlannedChange, ...]] = ContextVar("stepwell_earlier_changes", default=())
+
+
+def earlier_changes(path: str) -> list[PlannedChange]:
+    """What earlier calls of this turn asked for on this path, in call order."""
+    return [change for change in _EARLIER.get() if change.path == path]
+
+
+@contextmanager
+def after(changes: Sequence[PlannedChange]) -> Iterator[None]:
+    """Run the body as the call that follows these changes."""
+    token = _EARLIER.set(tuple(changes))
+    try:
+        yield
+    finally:
+        _EARLIER.reset(token)

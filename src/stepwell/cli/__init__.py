@@ -1,0 +1,53 @@
+"""The command line: reads the arguments and hands over to one module per command.
+
+Nothing heavy is imported before the command is known, so that `--help` answers at once. It is argparse on purpose: Typer with
+rich cost half a second of CPU for `--help` alone, more than our whole budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help()
+        return 0
+    from stepwell.cli import chat
+
+    return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="stepwell", description="Agents that do long, real work.")
+    parser.add_argument("--version", action=_Version, help="show the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    chat = commands.add_parser(
+        "chat", help="talk to a deep agent in the terminal", description="Talk to a deep agent in the terminal."
+    )
+    chat.add_argument(
+        "--model", metavar="PROVIDER:NAME", help="the model to use, e.g. ollama:llama3.2; otherwise the environment decides"
+    )
+    chat.add_argument("--once", metavar="TEXT", help="send this one message, print the answer and leave")
+    chat.add_argument(
+        "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
+    )
+    chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"stepwell {version('stepwell')}")
+        parser.exit()

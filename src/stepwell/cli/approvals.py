@@ -1,0 +1,82 @@
+"""From a question of the agent and a line that a person typed to the answer that resumes the run.
+
+```
+y           approve
+n [reason]  reject; the agent is told the reason
+e {json}    edit: run the same tool with these arguments
+```
+Two shapes of approval exist: one interrupt with several requests (answered in order), and one interrupt for each call.
+Any other interrupt is shown as it is, and the typed line is its answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph.types import Interrupt
+
+Ask = Callable[[str], str]
+"""Shows a question and gives the line that was typed."""
+
+CHOICES = "[y]es, [n]o and why, [e]dit and the new arguments as JSON"
+
+
+def answer_all(questions: Iterable[Interrupt], ask: Ask) -> dict[str, Any]:
+    """Put every question to the person; interrupt id to answer."""
+    return {question.id: _answer(question.value, ask) for question in questions}
+
+
+def _answer(value: Any, ask: Ask) -> Any:
+    if isinstance(value, Mapping) and "action_requests" in value:
+        allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", ())}
+        return {"decisions": [_decide(request, allowed.get(request["name"]), ask) for request in value["action_requests"]]}
+    if isinstance(value, Mapping) and value.get("type") == "tool_approval":
+        return _decide(value, value.get("allowed_decisions"), ask)
+    return {"response": ask(_plain(value))}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping) and "question" in value:
+        return str(value["question"])
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask) -> dict[str, Any]:
+    """Ask until the line is one of the three forms, and one that this tool allows."""
+    name, args = request["name"], request["args"]
+    question = f"Run {name}({json.dumps(args, ensure_ascii=False, default=str)})?\n{CHOICES}"
+    while True:
+        decision = parse_decision(name, ask(question))
+        if isinstance(decision, str):
+            question = decision
+        elif allowed and decision["type"] not in allowed:
+            question = f"'{decision['type']}' is not allowed for {name}; it allows: {', '.join(allowed)}"
+        else:
+            return decision
+
+
+def parse_decision(tool: str, line: str) -> dict[str, Any] | str:
+    """The decision that a line stands for, or a sentence that says what is wrong with it."""
+    word, _, rest = line.strip().partition(" ")
+    rest = rest.strip()
+    match word.lower():
+        case "y" | "yes":
+            return {"type": "approve"}
+        case "n" | "no":
+            return {"type": "reject", "message": rest} if rest else {"type": "reject"}
+        case "e" | "edit":
+            return _edited(tool, rest)
+        case _:
+            return f"Please type one of: {CHOICES}"
+
+
+def _edited(tool: str, text: str) -> dict[str, Any] | str:
+    try:
+        args = json.loads(text)
+    except ValueError:
+        args = None
+    if not isinstance(args, dict):
+        return 'The new arguments must be one JSON object, like: e {"file_path": "/notes.md"}'
+    return {"type": "edit", "edited_action": {"name": tool, "args": args}}

@@ -1,0 +1,111 @@
+"""What happens in a turn, as plain values that a screen can show.
+
+`Translator` reads LangGraph's stream (modes `messages` and `updates`, with subgraphs) and says who spoke, who called which tool
+and what came back. It prints nothing and keeps nothing beyond one conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from langchain_core.messages import AIMessage, ToolMessage
+
+MAIN = "main"
+"""The speaker's name of the agent itself; a subagent speaks under its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of text, as the model streams it."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool is about to run."""
+
+    speaker: str
+    tool: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A tool has answered."""
+
+    speaker: str
+    tool: str
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The list of todos has changed."""
+
+    speaker: str
+    todos: tuple[Mapping[str, str], ...]
+
+
+Event: TypeAlias = Said | Called | Returned | Planned
+
+
+class Translator:
+    """Turns the chunks of a stream into events. One for each conversation: a resumed turn refers to calls of the one before."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
+        """Calls without a result, with speaker and tool. Ids are unique within one agent's turn only: some providers count."""
+        self._seen: set[tuple[tuple[str, ...], str | None]] = set()
+        """Messages whose calls were told; approval repeats the message it approved."""
+        self._names: dict[tuple[str, ...], str] = {}
+        """Who speaks in which subgraph; a change of the plan does not say."""
+
+    def translate(self, namespace: tuple[str, ...], mode: str, chunk: Any) -> Iterator[Event]:
+        """The events that one chunk stands for; often none."""
+        if mode == "messages":
+            yield from self._spoken(namespace, *chunk)
+        elif mode == "updates":
+            for update in chunk.values():
+                for part in update if isinstance(update, list | tuple) else [update]:
+                    if isinstance(part, Mapping):
+                        yield from self._updated(namespace, part)
+
+    def _spoken(self, namespace: tuple[str, ...], message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
+        # A summary is written for the model, not for the person.
+        if isinstance(message, AIMessage) and metadata.get("lc_source") != "summarization" and message.text:
+            yield Said(_speaker(namespace, metadata.get("lc_agent_name")), str(message.text))
+
+    def _updated(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[Event]:
+        messages = update.get("messages")
+        for message in messages if isinstance(messages, list) else []:
+            if isinstance(message, AIMessage):
+                yield from self._calls(namespace, message)
+            elif isinstance(message, ToolMessage):
+                yield from self._result(namespace, message)
+        if update.get("todos"):
+            yield Planned(_speaker(namespace, self._names.get(namespace)), tuple(update["todos"]))
+
+    def _calls(self, namespace: tuple[str, ...], message: AIMessage) -> Iterator[Event]:
+        if (namespace, message.id) in self._seen:
+            return
+        self._seen.add((namespace, message.id))
+        speaker = self._names[namespace] = _speaker(namespace, message.name)
+        for call in message.tool_calls:
+            self._open[namespace, call["id"] or ""] = (speaker, call["name"])
+            yield Called(speaker, call["name"], call["args"])
+
+    def _result(self, namespace: tuple[str, ...], message: ToolMessage) -> Iterator[Event]:
+        caller = self._open.pop((namespace, message.tool_call_id), None)
+        if caller is not None:
+            speaker, tool = caller
+            yield Returned(speaker, tool, str(message.text), failed=message.status == "error")
+
+
+def _speaker(namespace: tuple[str, ...], name: str | None) -> str:
+    """The top graph is `main` whatever it is called; below it, an agent's own name tells more than a namespace."""
+    return MAIN if not namespace else name or "subagent"

@@ -1,0 +1,155 @@
+"""Every tool call gets exactly one result, whatever happened to it.
+
+| what went wrong | what this does |
+|---|---|
+| a run stopped between a call and its result | the call is closed with an error before the model sees it; stored, in its place |
+| a model gave two calls one id, or none | they get ids of their own before they are stored |
+| a tool raised | its error becomes the result; pausing and cancelling pass through |
+| a call carries more than `max_argument_chars` | it is not run; the result says why |
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langgraph.errors import GraphBubbleUp, is_invalid_resume
+from langgraph.prebuilt.tool_node import ToolCallRequest
+
+from stepwell.errors import StepwellError
+from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+
+MAX_ARGUMENT_CHARS = 500_000
+
+_log = logging.getLogger(__name__)
+
+
+class PatchToolCallsMiddleware(RequestMiddleware):
+    """Keeps the history valid: no call without a result, no two calls of one id."""
+
+    def __init__(self, *, max_argument_chars: int = MAX_ARGUMENT_CHARS) -> None:
+        super().__init__()
+        self._max_argument_chars = max_argument_chars
+
+    def prepare(self, call: ModelCall) -> None:
+        closed, results = close_dangling(call.messages)
+        if results:
+            call.messages = closed
+            # The reducer puts each result behind its call, so the thread itself is mended, not only this request.
+            call.update["messages"] = [*call.update.get("messages", []), *results]
+
+    def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        for message in response.result:
+            if isinstance(message, AIMessage) and len(message.tool_calls) > 0:
+                _give_own_ids(message)
+        return response
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        if refusal := self._refusal(request.tool_call):
+            return refusal
+        try:
+            return handler(request)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _failed(request.tool_call, error)
+
+    def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        if refusal := self._refusal(request.tool_call):
+            return refusal
+        try:
+            return await handler(request)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _failed(request.tool_call, error)
+
+    def _refusal(self, call: ToolCall) -> ToolMessage | None:
+        size = _size(call["args"])
+        if size <= self._max_argument_chars:
+            return None
+        return _error(
+            call,
+            f"Error: the arguments of {call['name']} hold {size:,} characters; at most {self._max_argument_chars:,} are taken. "
+            "Split the work into several calls.",
+        )
+
+
+def close_dangling(messages: list[AnyMessage]) -> tuple[list[AnyMessage], list[ToolMessage]]:
+    """The messages with a result behind every call, and the results that had to be added; the same list if none had."""
+    answered: set[str] = set()
+    open_calls: dict[int, list[ToolCall]] = {}
+    # Backwards, so that a result answers the nearest call before it even if a model uses an id again.
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if message.type == "tool":
+            answered.add(message.tool_call_id)
+        elif message.type == "ai" and (calls := message.tool_calls):
+            if unanswered := [call for call in calls if call["id"] not in answered]:
+                open_calls[position] = unanswered
+            answered.difference_update(call["id"] or "" for call in calls)
+    if not open_calls:
+        return messages, []
+    return _with_results(messages, open_calls)
+
+
+def _with_results(
+    messages: Sequence[AnyMessage], open_calls: Mapping[int, Sequence[ToolCall]]
+) -> tuple[list[AnyMessage], list[ToolMessage]]:
+    closed: list[AnyMessage] = []
+    added: list[ToolMessage] = []
+    for position, message in enumerate(messages):
+        closed.append(message)
+        results = [
+            _error(call, f"Error: {call['name']} was interrupted before it gave a result.")
+            for call in open_calls.get(position, ())
+        ]
+        closed.extend(results)
+        added.extend(results)
+    return closed, added
+
+
+def _give_own_ids(message: AIMessage) -> None:
+    ids = [call["id"] for call in message.tool_calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return
+    taken: set[str] = set()
+    for number, call in enumerate(message.tool_calls):
+        own = call["id"] or f"call_{message.id or 'unnamed'}_{number}"
+        while own in taken:
+            own = f"{own}_{number}"
+        call["id"] = own
+        taken.add(own)
+
+
+def _failed(call: ToolCall, error: Exception) -> ToolMessage:
+    if is_invalid_resume(error):
+        # An answer to an interrupt that does not fit its schema: the person must answer again, the model cannot help.
+        raise error
+    if isinstance(error, StepwellError):
+        return _error(call, str(error) if str(error).startswith("Error") else f"Error: {error}")
+    _log.warning("Tool %s failed", call["name"], exc_info=error)
+    return _error(call, f"Error: {call['name']} failed: {type(error).__name__}: {error}"[:4000])
+
+
+def _error(call: ToolCall, text: str) -> ToolMessage:
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+def _size(value: Any) -> int:
+    """Characters in all strings of a call's arguments, nested ones included."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(_size(key) + _size(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    return 8

@@ -1,0 +1,235 @@
+"""Middleware that only prepares the model's request, and folding several of them into one.
+
+Every `wrap_model_call` in a stack costs time on every step, an async one more than a graph node. Most capabilities only want to
+say something in the system prompt, change which messages the model sees, or look at its answer. They derive from
+`RequestMiddleware`, which works alone in any `create_agent` stack; neighbours are folded into a single wrapper by `fold`.
+
+Order within a fold is the order of the stack: `prepare` runs first to last, `review` last to first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, TypedDict, cast, get_type_hints
+
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
+Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+ToolResult = ToolMessage | Command[Any]
+ToolHandler = Callable[[ToolCallRequest], ToolResult]
+AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
+
+
+class ModelCall:
+    """One call of the model while it is being prepared."""
+
+    __slots__ = ("messages", "request", "update")
+
+    def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
+        self.request = request
+        self.messages: list[AnyMessage] = request.messages
+        """What the model will see. Replace it; never change it in place, it may be the thread's own list."""
+        self.update: dict[str, Any] = {}
+        """State to store together with the model's answer."""
+        for update in updates:
+            self.update.update(update or {})
+
+    def stored(self, key: str) -> Any:
+        """A value of the agent's state, as this call will leave it."""
+        return self.update[key] if key in self.update else cast("Mapping[str, Any]", self.request.state).get(key)
+
+
+class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
+    """A capability that prepares requests. Override `prompt`, `prepare`, `aprepare`, `review` or `recover` as needed."""
+
+    prompt: str = ""
+    """What to add to the system prompt."""
+
+    tools: Sequence[BaseTool] = ()
+
+    def prepare(self, call: ModelCall) -> None:
+        """Change the call before the model is asked."""
+
+    async def aprepare(self, call: ModelCall) -> None:
+        """The same from async code; only needed if preparing may wait."""
+        self.prepare(call)
+
+    def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        """Look at the answer before it is stored."""
+        return response
+
+    def recover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        """State to store before the request is prepared once more, if that may help against this error of the model."""
+        return None
+
+    async def arecover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        """The same from async code."""
+        return self.recover(call, error)
+
+    @property
+    def members(self) -> tuple[RequestMiddleware, ...]:
+        """The capabilities inside: a single one holds itself."""
+        return (self,)
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
+        call = ModelCall(request)
+        try:
+            return self._ask(call, handler)
+        except Exception as error:
+            remedies = [member.recover(call, error) for member in self.members]
+            if not any(remedies):
+                raise
+            return self._ask(ModelCall(request, remedies), handler)
+
+    def _ask(self, call: ModelCall, handler: Handler) -> Response:
+        for member in self.members:
+            member.prepare(call)
+        return self._finish(call, handler(self._request(call)))
+
+    def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
+        # LangChain wraps hooks for tracing, and an `async def` would cost a thread hop per call even with tracing off.
+        return self._awrap_model_call(request, handler)
+
+    async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
+        call = ModelCall(request)
+        try:
+            return await self._aask(call, handler)
+        except Exception as error:
+            remedies = [await member.arecover(call, error) for member in self.members]
+            if not any(remedies):
+                raise
+            return await self._aask(ModelCall(request, remedies), handler)
+
+    async def _aask(self, call: ModelCall, handler: AsyncHandler) -> Response:
+        for member in self.members:
+            await member.aprepare(call)
+        return self._finish(call, await handler(self._request(call)))
+
+    def _request(self, call: ModelCall) -> ModelRequest[Any]:
+        request = call.request
+        changed: dict[str, Any] = {}
+        if call.messages is not request.messages:
+            changed["messages"] = call.messages
+        system = self._system_message(request.system_message)
+        if system is not request.system_message:
+            changed["system_message"] = system
+        return request.override(**changed) if changed else request
+
+    def _finish(self, call: ModelCall, response: ModelResponse[Any]) -> Response:
+        for member in reversed(self.members):
+            response = member.review(call, response)
+        return ExtendedModelResponse(response, Command(update=call.update)) if call.update else response
+
+    def _system_message(self, given: SystemMessage | None) -> SystemMessage | None:
+        """The system prompt with this capability's section; built once per prompt, since it is the same on every step."""
+        known: tuple[SystemMessage | None, SystemMessage | None] | None = self.__dict__.get("_built")
+        if known is not None and known[0] is given:
+            return known[1]
+        sections = [member.prompt for member in self.members if member.prompt]
+        built = with_sections(given, sections) if sections else given
+        self.__dict__["_built"] = (given, built)
+        return built
+
+
+def with_sections(system: SystemMessage | None, sections: Sequence[str]) -> SystemMessage:
+    """A system message followed by more sections."""
+    if system is None:
+        return SystemMessage("\n\n".join(sections))
+    if isinstance(system.content, str):
+        return SystemMessage("\n\n".join([system.content, *sections]))
+    blocks: list[Any] = [*system.content, *({"type": "text", "text": "\n\n" + section} for section in sections)]
+    return SystemMessage(content=blocks)
+
+
+class FoldedMiddleware(RequestMiddleware):
+    """Several request capabilities as one."""
+
+    def __init__(self, members: Sequence[RequestMiddleware]) -> None:
+        super().__init__()
+        self._members = tuple(members)
+        self.tools = [tool for member in members for tool in member.tools]
+        self.transformers = tuple(factory for member in members for factory in member.transformers)
+        self.state_schema = merged_schema(tuple(member.state_schema for member in members))
+
+    @property
+    def members(self) -> tuple[RequestMiddleware, ...]:
+        return self._members
+
+    @property
+    def name(self) -> str:
+        return "+".join(member.name for member in self._members)
+
+
+class FoldedToolMiddleware(FoldedMiddleware):
+    """A fold some of whose members also wrap tool calls; the first is the outermost."""
+
+    def __init__(self, members: Sequence[RequestMiddleware]) -> None:
+        super().__init__(members)
+        self._around_tools = [member for member in members if wraps_tools(member)]
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        for member in reversed(self._around_tools):
+            handler = _bind(member.wrap_tool_call, handler)
+        return handler(request)
+
+    def awrap_tool_call(  # type: ignore[override]  # returns the coroutine, as `awrap_model_call` does
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        for member in reversed(self._around_tools):
+            handler = _bind(member.awrap_tool_call, handler)
+        return handler(request)
+
+
+def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
+    """Whether a middleware stands around tool calls."""
+    return type(middleware).wrap_tool_call is not AgentMiddleware.wrap_tool_call
+
+
+def fold(stack: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddleware[Any, Any, Any]]:
+    """The stack with neighbouring request capabilities folded. Those with graph nodes of their own stay as they are."""
+    folded: list[AgentMiddleware[Any, Any, Any]] = []
+    for foldable, group in groupby(stack, key=_is_foldable):
+        members = list(group)
+        if not foldable or len(members) == 1:
+            folded.extend(members)
+            continue
+        requests = cast("list[RequestMiddleware]", members)
+        kind = FoldedToolMiddleware if any(wraps_tools(member) for member in requests) else FoldedMiddleware
+        folded.append(kind(requests))
+    return folded
+
+
+_NODE_HOOKS = tuple(f"{a}{when}_{what}" for a in ("", "a") for when in ("before", "after") for what in ("agent", "model"))
+
+
+def _is_foldable(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
+    cls = type(middleware)
+    return (
+        isinstance(middleware, RequestMiddleware)
+        and cls.wrap_model_call is RequestMiddleware.wrap_model_call
+        and all(getattr(cls, hook) is getattr(AgentMiddleware, hook) for hook in _NODE_HOOKS)
+    )
+
+
+@lru_cache(maxsize=64)
+def merged_schema(schemas: tuple[type, ...]) -> type:
+    """One state schema with the fields of several; cached, because LangChain resolves each new type from scratch."""
+    distinct = tuple(dict.fromkeys(schemas))
+    if len(distinct) == 1:
+        return distinct[0]
+    fields: dict[str, Any] = dict(get_type_hints(AgentState, include_extras=True))
+    for schema in distinct:
+        fields.update(get_type_hints(schema, include_extras=True))
+    return cast("type", TypedDict("FoldedState", fields))  # type: ignore[operator]  # made at run time from other schemas
+
+
+def _bind(wrapper: Callable[..., Any], handler: Callable[..., Any]) -> Callable[[ToolCallRequest], Any]:
+    return lambda request: wrapper(request, handler)

@@ -1,0 +1,149 @@
+"""One call of a subagent: what goes in, how long it may take, what comes out.
+
+```
+parent's state ── everything but messages, todos and files ──▶ subagent's state
+parent's files ── seen through `inherited_files`, not copied ─▶ subagent's files (only what it changes)
+subagent's last message ─────────────────────────────────────▶ one ToolMessage
+subagent's changed files ── with the version they started from ▶ parent's files; a race becomes a conflict, never a loss
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.pregel import Pregel
+
+from stepwell.backends import changes, text
+from stepwell.backends.changes import StoredFile, reduce_files
+from stepwell.backends.state import CHANNEL, inherited_files, visible_files
+from stepwell.errors import ToolUseError
+from stepwell.state.channels import is_incremental
+
+ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "conflicts_told"})
+"""State that stays with the agent it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubAgentCall:
+    """A description handed to a subagent within a running parent."""
+
+    name: str
+    agent: Runnable[Any, Any]
+    description: str
+    runtime: ToolRuntime
+    timeout_s: float | None = None
+
+    def run(self) -> Mapping[str, Any]:
+        """The subagent's final state."""
+        with inherited_files(self._parent_files()):
+            if self.timeout_s is None:
+                return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
+            return _within(self.timeout_s, self, contextvars.copy_context())
+
+    async def arun(self) -> Mapping[str, Any]:
+        """The same from async code."""
+        with inherited_files(self._parent_files()):
+            try:
+                async with asyncio.timeout(self.timeout_s) as limit:
+                    return cast("Mapping[str, Any]", await self.agent.ainvoke(self._input(), self._config()))
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                raise self.timed_out() from None
+
+    def step(self, stop: threading.Event) -> Mapping[str, Any]:
+        """Run in steps, so that a caller who has gone can stop it between two of them."""
+        if not isinstance(self.agent, Pregel):
+            return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
+        state: Mapping[str, Any] = {}
+        for values in self.agent.stream(self._input(), self._config(), stream_mode="values"):
+            state = cast("Mapping[str, Any]", values)
+            if stop.is_set():
+                raise self.timed_out()
+        return state
+
+    def timed_out(self) -> ToolUseError:
+        return ToolUseError(
+            f"Error: the subagent {self.name} was stopped after {self.timeout_s:g} s. Give it a smaller task, or do it yourself."
+        )
+
+    def changed_files(self, final: Mapping[str, Any]) -> dict[str, Any]:
+        """The subagent's changes as an update of the parent's files."""
+        parent = self._parent_files()
+        update: dict[str, Any] = {}
+        for path, file in (final.get(CHANNEL) or {}).items():
+            before = parent.get(path)
+            content = changes.text_of(file)
+            if before is None or changes.text_of(before) != content:
+                base = self._version_in_own_state(path)
+                update[path] = changes.put(content, base=base, at=file.get("modified_at") or "")
+        return update
+
+    def _version_in_own_state(self, path: str) -> str | None:
+        """The version that the parent's own channel holds; a file that the parent itself inherited is not in it."""
+        own = (self.runtime.state.get(CHANNEL) or {}).get(path)
+        return None if own is None else text.version_of(changes.text_of(own))
+
+    def _parent_files(self) -> Mapping[str, StoredFile]:
+        return visible_files(self.runtime.state.get(CHANNEL))
+
+    def _input(self) -> dict[str, Any]:
+        state = {key: value for key, value in self.runtime.state.items() if key not in ISOLATED}
+        if CHANNEL not in state and not _sees_inherited_files(self.agent):
+            state[CHANNEL] = dict(self._parent_files())
+        return {**state, "messages": [HumanMessage(self.description)]}
+
+    def _config(self) -> RunnableConfig:
+        # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
+        return {"metadata": {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}}
+
+
+def final_text(name: str, final: Mapping[str, Any]) -> str:
+    """What a subagent has to say at its end."""
+    structured = final.get("structured_response")
+    if structured is not None:
+        return structured.model_dump_json() if hasattr(structured, "model_dump_json") else json.dumps(structured, default=str)
+    for message in reversed(final.get("messages") or []):
+        if isinstance(message, AIMessage) and message.text.strip():
+            return message.text
+    return f"The subagent {name} finished without an answer. Look at the files it changed, or ask again."
+
+
+def _sees_inherited_files(agent: Runnable[Any, Any]) -> bool:
+    """Whether the agent's files channel is ours, so that its backend finds the parent's files by itself."""
+    if not isinstance(agent, Pregel):
+        return False
+    channel = agent.channels.get(CHANNEL)
+    return channel is None or (is_incremental(channel) and getattr(channel, "reducer", None) is reduce_files)
+
+
+def _within(timeout_s: float, call: SubAgentCall, context: contextvars.Context) -> Mapping[str, Any]:
+    """Run in a thread of its own and stop waiting when time is up; the thread ends at its next step."""
+    outcome: list[Mapping[str, Any] | BaseException] = []
+    stop = threading.Event()
+
+    def work() -> None:
+        try:
+            outcome.append(context.run(call.step, stop))
+        except BaseException as error:  # handed to the caller below, bubble-ups included
+            outcome.append(error)
+
+    worker = threading.Thread(target=work, name=f"subagent-{call.name}", daemon=True)
+    worker.start()
+    worker.join(timeout_s)
+    stop.set()
+    if not outcome:
+        raise call.timed_out()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

@@ -1,0 +1,120 @@
+"""How a subagent is described, and the checks that a description passes before anything is built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, cast
+
+from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from typing_extensions import TypeIs
+
+from stepwell.errors import SubAgentSpecError
+
+GENERAL_PURPOSE = "general-purpose"
+
+
+class SubAgent(TypedDict):
+    """A subagent that Stepwell builds when it is first called. What is left out is taken from the main agent."""
+
+    name: str
+    """What the `task` tool calls it: letters, digits, `-` and `_`."""
+    description: str
+    """When to use it; shown to the main agent."""
+    system_prompt: NotRequired[str]
+    prompt: NotRequired[str]
+    """The older name of `system_prompt`."""
+    tools: NotRequired[Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]]
+    model: NotRequired[str | BaseChatModel]
+    model_settings: NotRequired[Mapping[str, Any]]
+    """Settings of the model for this subagent alone, such as `temperature`."""
+    middleware: NotRequired[Sequence[AgentMiddleware[Any, Any, Any]]]
+    interrupt_on: NotRequired[Mapping[str, bool | InterruptOnConfig]]
+    response_format: NotRequired[Any]
+    timeout_s: NotRequired[float]
+    """How long one call may work. Waiting for a person does not count."""
+
+
+class CompiledSubAgent(TypedDict):
+    """A subagent that is a graph (or any runnable over `messages`) already."""
+
+    name: str
+    description: str
+    runnable: Runnable[Any, Any]
+    timeout_s: NotRequired[float]
+
+
+SubAgentSpec = SubAgent | CompiledSubAgent
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KNOWN_KEYS = SubAgent.__annotations__.keys() | CompiledSubAgent.__annotations__.keys()
+
+
+def check_specs(specs: Sequence[SubAgentSpec]) -> list[SubAgentSpec]:
+    """The descriptions, if all of them can be built; otherwise an error that names the first that cannot."""
+    given: object = specs
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise SubAgentSpecError("subagents must be a list of subagents. Put the single one into a list.")
+    checked: list[SubAgentSpec] = []
+    names: set[str] = set()
+    for position, spec in enumerate(specs):
+        _check(spec, position)
+        if spec["name"] in names:
+            raise SubAgentSpecError(f"Two subagents are named '{spec['name']}'. Give each its own name.")
+        names.add(spec["name"])
+        checked.append(spec)
+    return checked
+
+
+def is_compiled(spec: SubAgentSpec) -> TypeIs[CompiledSubAgent]:
+    """Whether a subagent is a graph already."""
+    return "runnable" in spec
+
+
+def prompt_of(spec: SubAgent) -> str:
+    """The subagent's own instructions, under their present or their older name."""
+    return spec.get("system_prompt") or spec.get("prompt") or ""
+
+
+def _check(spec: SubAgentSpec, position: int) -> None:
+    given = cast("Mapping[str, Any]", spec)
+    if not isinstance(given, Mapping):
+        raise SubAgentSpecError(
+            f"Subagent {position} is a {type(given).__name__}; it must be a dict with name and description."
+        )
+    name = given.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise SubAgentSpecError(f"Subagent {position} is named {name!r}. Use 1 to 64 letters, digits, '-' or '_'.")
+    if not isinstance(given.get("description"), str) or not given["description"].strip():
+        raise SubAgentSpecError(f"Subagent '{name}' has no description. Say when the main agent should call it.")
+    if unknown := sorted(given.keys() - _KNOWN_KEYS):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known are: {', '.join(sorted(_KNOWN_KEYS))}."
+        )
+    if "runnable" in given:
+        _check_compiled(name, given)
+    elif not prompt_of(cast("SubAgent", spec)):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has no system_prompt. Tell it its task, or pass a compiled graph as runnable."
+        )
+    timeout_s = given.get("timeout_s")
+    if timeout_s is not None and not (isinstance(timeout_s, (int, float)) and timeout_s > 0):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has timeout_s={timeout_s!r}. Give a number of seconds above 0, or leave it out."
+        )
+
+
+def _check_compiled(name: str, given: Mapping[str, Any]) -> None:
+    if not callable(getattr(given["runnable"], "invoke", None)):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has a runnable without invoke(). Pass a compiled graph or another runnable."
+        )
+    surplus = sorted(given.keys() - CompiledSubAgent.__annotations__.keys())
+    if surplus:
+        raise SubAgentSpecError(
+            f"Subagent '{name}' is compiled already, so {', '.join(surplus)} cannot apply. Build them into the graph."
+        )

@@ -1,0 +1,169 @@
+"""Long conversations: the model sees a summary of the first part and the last messages as they are; the thread keeps them all.
+
+LangChain's middleware of the same name replaces the messages in the thread and counts the whole history on every step. Here the
+summary is a view: it is stored beside the messages (`summary`: a text and the id of the last message it covers), so the
+transcript stays whole, a restart does not pay for it again, and a step that needs none costs a few dictionary look-ups.
+
+When the provider says that the context is too long although the count said otherwise, the conversation is summarised at once
+and the model is asked again, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired, cast
+
+from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage, HumanMessage, get_buffer_string
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.prompts import load_prompt
+from stepwell.middleware.request import ModelCall, RequestMiddleware
+from stepwell.middleware.token_count import IncrementalCounter, MessageCounter
+from stepwell.state.schema import Summary
+
+DEFAULT_TRIGGER_TOKENS = 170_000
+WINDOW_SHARE = 0.85
+DEFAULT_KEEP_MESSAGES = 6
+INPUT_CHARS_PER_TRIGGER_TOKEN = 3
+"""Bounds what goes into one summarising call, whose model usually has the same window; a longer middle is left out."""
+
+# Its tokens are not the agent's words: they stay out of message streams.
+_QUIETLY: RunnableConfig = {"tags": [TAG_NOSTREAM], "metadata": {"lc_source": "summarization"}}
+
+
+class SummarizationState(AgentState[Any]):
+    summary: NotRequired[Annotated[Summary | None, PrivateStateAttr]]
+
+
+class SummarizationMiddleware(RequestMiddleware):
+    """Summarises at `trigger_tokens` (by default 170,000, or 85 % of the model's known window) and keeps the last messages."""
+
+    state_schema = SummarizationState
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        trigger_tokens: int | None = None,
+        keep_messages: int = DEFAULT_KEEP_MESSAGES,
+        token_counter: MessageCounter | None = None,
+        summary_prompt: str | None = None,
+    ) -> None:
+        super().__init__()
+        if keep_messages < 1:
+            raise ConfigurationError(f"keep_messages is {keep_messages}; at least the last message must be kept.")
+        self.model = model
+        self.trigger_tokens = trigger_tokens or default_trigger(model)
+        self.keep_messages = keep_messages
+        self._counter = IncrementalCounter(token_counter) if token_counter else IncrementalCounter()
+        self._summary_prompt = summary_prompt or load_prompt("summarize")
+
+    def prepare(self, call: ModelCall) -> None:
+        view = _view(call)
+        if self._is_too_long(view):
+            view = self._shorter(view) or view
+        view.show_in(call)
+
+    async def aprepare(self, call: ModelCall) -> None:
+        view = _view(call)
+        if self._is_too_long(view):
+            view = await self._ashorter(view) or view
+        view.show_in(call)
+
+    def recover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        if not isinstance(error, ContextOverflowError):
+            return None
+        shorter = self._shorter(_view(call, whole=True))
+        return {"summary": shorter.summary} if shorter else None
+
+    async def arecover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        if not isinstance(error, ContextOverflowError):
+            return None
+        shorter = await self._ashorter(_view(call, whole=True))
+        return {"summary": shorter.summary} if shorter else None
+
+    def _is_too_long(self, view: ConversationView) -> bool:
+        return self._counter.total(view.messages) >= self.trigger_tokens
+
+    def _shorter(self, view: ConversationView) -> ConversationView | None:
+        cut = view.next_cut(self.keep_messages)
+        if cut is None:
+            return None
+        return view.summarised(cut, self.model.invoke(self._question(view, cut), _QUIETLY).text)
+
+    async def _ashorter(self, view: ConversationView) -> ConversationView | None:
+        cut = view.next_cut(self.keep_messages)
+        if cut is None:
+            return None
+        return view.summarised(cut, (await self.model.ainvoke(self._question(view, cut), _QUIETLY)).text)
+
+    def _question(self, view: ConversationView, cut: int) -> list[AnyMessage]:
+        text = get_buffer_string(view.before(cut))
+        room = self.trigger_tokens * INPUT_CHARS_PER_TRIGGER_TOKEN
+        if len(text) > room:
+            text = f"{text[: room // 2]}\n(… the middle is left out …)\n{text[-room // 2 :]}"
+        return [HumanMessage(f"{self._summary_prompt}\n\n<conversation>\n{text}\n</conversation>")]
+
+
+class ConversationView:
+    """A thread's messages as the model sees them: the summary of the first `covered` ones, then the rest."""
+
+    def __init__(self, thread: Sequence[AnyMessage], summary: Summary | None) -> None:
+        self._thread = thread
+        self._covered = _position_behind(thread, summary["until"]) if summary else 0
+        self.summary = summary if self._covered else None
+        self.messages: list[AnyMessage] = (
+            [_spoken(self.summary), *thread[self._covered :]] if self.summary else cast("list[AnyMessage]", thread)
+        )
+
+    def show_in(self, call: ModelCall) -> None:
+        """Let the model see this view, and the thread keep its summary."""
+        if self.summary is None:
+            return
+        call.messages = self.messages
+        if call.stored("summary") != self.summary:
+            call.update["summary"] = self.summary
+
+    def next_cut(self, keep: int) -> int | None:
+        """Where the kept messages begin; None if nothing lies before them. A tool result stays with its call."""
+        cut = len(self._thread) - keep
+        while cut > self._covered and self._thread[cut].type == "tool":
+            cut -= 1
+        return cut if cut > self._covered else None
+
+    def before(self, cut: int) -> list[AnyMessage]:
+        """What a new summary has to cover: the old one and what came after it."""
+        return [*([_spoken(self.summary)] if self.summary else []), *self._thread[self._covered : cut]]
+
+    def summarised(self, cut: int, text: str) -> ConversationView:
+        """The view with a new summary up to `cut`."""
+        return ConversationView(self._thread, {"text": text, "until": self._thread[cut - 1].id or ""})
+
+
+def default_trigger(model: BaseChatModel) -> int:
+    """85 % of the model's window where it is known, 170,000 tokens otherwise."""
+    window = (model.profile or {}).get("max_input_tokens")
+    return int(window * WINDOW_SHARE) if window else DEFAULT_TRIGGER_TOKENS
+
+
+def _view(call: ModelCall, *, whole: bool = False) -> ConversationView:
+    """The conversation as prepared so far, or with `whole` as the thread holds it."""
+    return ConversationView(call.request.messages if whole else call.messages, call.stored("summary"))
+
+
+def _spoken(summary: Summary) -> HumanMessage:
+    # The id is that of the covered part, so that token sums of this view are remembered from step to step.
+    return HumanMessage(f"Summary of our conversation so far:\n\n{summary['text']}", id=f"summary-{summary['until']}")
+
+
+def _position_behind(thread: Sequence[AnyMessage], message_id: str) -> int:
+    """The position after a message; 0 if it is not there any more, so that a stale summary is dropped."""
+    for position, message in enumerate(thread):
+        if message.id == message_id:
+            return position + 1
+    return 0

@@ -1,0 +1,129 @@
+"""Which model is meant, and why. Pure: imports no SDK, opens nothing, asks no server.
+
+```
+explicit name > STEPWELL_MODEL > environment of a local server > first provider whose key is set > error
+```
+
+The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for
+Ollama or for LM Studio is enough, Ollama first. An address alone chooses nothing: `OLLAMA_HOST` is also set for the server.
+A caller with a last resort of its own (an embedded model, say) asks `model_from_environment`; None means nothing is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepwell.errors import ModelUnavailableError
+from stepwell.models.providers import LM_STUDIO, OLLAMA, PROVIDERS, find_provider, known_provider
+from stepwell.settings import Settings
+
+# How the best-known families begin. LangChain has a longer list, which sends Gemini to Vertex and `gpt-oss` to OpenAI.
+_FAMILIES = {
+    "claude": "anthropic",
+    "gpt-": "openai",
+    "chatgpt": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "gemini": "google_genai",
+}
+_NOT_OF_THE_FAMILY = ("gpt-oss",)
+
+_NO_MODEL = (
+    "No model is configured. Three ways out: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
+    "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
+    "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME."
+)
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model by name, and what led to it."""
+
+    provider: str
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.name}"
+
+
+def choose_model(model: str | None, settings: Settings) -> ModelChoice:
+    """The model that a name, or else the environment, stands for."""
+    if model is not None:
+        return _named(model, "the model argument", fallback=settings.model_provider)
+    chosen = model_from_environment(settings)
+    if chosen is None:
+        raise ModelUnavailableError(_NO_MODEL)
+    return chosen
+
+
+def model_from_environment(settings: Settings) -> ModelChoice | None:
+    """The model the environment stands for; None when it says nothing about models, an error when it says something wrong."""
+    if settings.model:
+        return _from_variable(settings.model, settings.model_provider)
+    return _local(settings) or _first_with_key(settings)
+
+
+def _named(text: str, source: str, fallback: str | None = None) -> ModelChoice:
+    """Read `provider:name`, or a bare name whose provider can be told."""
+    prefix, colon, name = (part.strip() for part in text.partition(":"))
+    if not prefix or (colon and not name):
+        raise ModelUnavailableError(
+            f"'{text}' in {source} is not a model. Write 'provider:name', for example 'openai:gpt-5.5'."
+        )
+    if colon:
+        return ModelChoice(known_provider(prefix, asked_by=f"{source}, '{text}'"), name, f"named by {source}")
+    family = _family(prefix)
+    if family:
+        return ModelChoice(family, prefix, f"named by {source}; the provider follows from the name")
+    if fallback:
+        provider = known_provider(fallback, asked_by="the environment's model provider")
+        return ModelChoice(provider, prefix, f"named by {source}; the provider is the environment's")
+    raise ModelUnavailableError(
+        f"The provider of the model '{prefix}' in {source} cannot be told from its name. "
+        f"Write 'provider:{prefix}' with one of: {', '.join(sorted(PROVIDERS))}."
+    )
+
+
+def _family(name: str) -> str | None:
+    if name.lower().startswith(_NOT_OF_THE_FAMILY):
+        return None
+    return next((provider for start, provider in _FAMILIES.items() if name.lower().startswith(start)), None)
+
+
+def _from_variable(text: str, provider: str | None) -> ModelChoice:
+    """`STEPWELL_MODEL`: beside a provider variable it may be a bare name, also one with a colon (an Ollama tag)."""
+    if not provider:
+        return _named(text, "STEPWELL_MODEL")
+    wanted = known_provider(provider, asked_by="the environment's model provider")
+    prefix, _, name = text.partition(":")
+    if name and find_provider(prefix):
+        return _named(text, "STEPWELL_MODEL")
+    return ModelChoice(wanted, text, "named by STEPWELL_MODEL; the provider is the environment's")
+
+
+def _local(settings: Settings) -> ModelChoice | None:
+    """The environment of document 004: a provider, or the name of a model on a local server."""
+    servers = {
+        OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
+        LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),
+    }
+    if not settings.model_provider:
+        named = ((provider, name, variable) for provider, (name, variable) in servers.items() if name)
+        return next((ModelChoice(provider, name, f"{variable} is set") for provider, name, variable in named), None)
+    provider = known_provider(settings.model_provider, asked_by="the environment's model provider")
+    name, variable = servers.get(provider, (PROVIDERS[provider].default_model, "STEPWELL_MODEL"))
+    if name:
+        return ModelChoice(provider, name, f"the environment's model provider is {provider}")
+    raise ModelUnavailableError(
+        f"The environment's model provider is '{provider}', but {variable} is not set. Set it to the name of a model that "
+        "this provider serves."
+    )
+
+
+def _first_with_key(settings: Settings) -> ModelChoice | None:
+    for provider, access in settings.access.items():
+        name = PROVIDERS[provider].default_model
+        if name:
+            return ModelChoice(provider, name, f"{access.variable} is set")
+    return None

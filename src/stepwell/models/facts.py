@@ -1,0 +1,45 @@
+"""What is known of a chat model without calling it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Each fact is None where the model does not tell it."""
+
+    provider: str | None = None
+    name: str | None = None
+    context_window: int | None = None
+    """The most tokens the model takes in one call."""
+
+
+def describe(model: BaseChatModel) -> ModelFacts:
+    """The facts of a model: its provider as its integration names it (LM Studio is `openai`), its name, its context window."""
+    return ModelFacts(_provider(model), _name(model), _context_window(model))
+
+
+def _provider(model: BaseChatModel) -> str | None:
+    # Not public, but the one place where every integration says who it is; LangChain's own tracing reads it.
+    tracing = getattr(model, "_get_ls_params", None)
+    provider = tracing().get("ls_provider") if callable(tracing) else None
+    return provider if isinstance(provider, str) else None
+
+
+def _name(model: BaseChatModel) -> str | None:
+    names = (getattr(model, attribute, None) for attribute in ("model_name", "model", "model_id"))
+    return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _context_window(model: BaseChatModel) -> int | None:
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    if window is None:
+        window = getattr(model, "num_ctx", None)  # Ollama: the window the server is asked to allot
+    return window if isinstance(window, int) and window > 0 else None

@@ -1,0 +1,121 @@
+"""The providers a model may come from: the package each needs, and the model it stands for when none is named.
+
+The names are those of LangChain's `init_chat_model` (a test compares them), and `lm-studio`, which speaks OpenAI's protocol.
+The variables of their keys are in `stepwell.settings`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stepwell.errors import MissingExtraError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+LM_STUDIO = "lm-studio"
+OLLAMA = "ollama"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Where a provider's chat model lives."""
+
+    module: str
+    chat_model: str
+    """The class, a name in `module`."""
+    extra: str | None = None
+    """The extra of Stepwell that installs the package; without one the package is installed by its own name."""
+    default_model: str | None = None
+    """The model meant by the provider's name or key alone."""
+
+    @property
+    def package(self) -> str:
+        return self.module.partition(".")[0]
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "anthropic": Provider("langchain_anthropic", "ChatAnthropic", "anthropic", "claude-sonnet-4-5-20250929"),
+    "openai": Provider("langchain_openai", "ChatOpenAI", "openai", "gpt-5.5"),
+    "google_genai": Provider("langchain_google_genai", "ChatGoogleGenerativeAI", default_model="gemini-flash-latest"),
+    "mistralai": Provider("langchain_mistralai", "ChatMistralAI", default_model="mistral-large-latest"),
+    "groq": Provider("langchain_groq", "ChatGroq", default_model="openai/gpt-oss-120b"),
+    "deepseek": Provider("langchain_deepseek", "ChatDeepSeek", default_model="deepseek-v4-pro"),
+    "xai": Provider("langchain_xai", "ChatXAI", default_model="grok-4.5"),
+    "openrouter": Provider("langchain_openrouter", "ChatOpenRouter", default_model="anthropic/claude-sonnet-4.5"),
+    OLLAMA: Provider("langchain_ollama", "ChatOllama", "ollama"),
+    LM_STUDIO: Provider("langchain_openai", "ChatOpenAI", "openai"),
+    "anthropic_bedrock": Provider("langchain_aws", "ChatAnthropicBedrock"),
+    "azure_ai": Provider("langchain_azure_ai.chat_models", "AzureAIOpenAIApiChatModel"),
+    "azure_openai": Provider("langchain_openai", "AzureChatOpenAI", "openai"),
+    "baseten": Provider("langchain_baseten", "ChatBaseten"),
+    "bedrock": Provider("langchain_aws", "ChatBedrock"),
+    "bedrock_converse": Provider("langchain_aws", "ChatBedrockConverse"),
+    "bedrock_mantle_anthropic": Provider("langchain_aws", "ChatAnthropicMantle"),
+    "bedrock_mantle_openai": Provider("langchain_aws", "ChatOpenAIMantle"),
+    "cohere": Provider("langchain_cohere", "ChatCohere"),
+    "fireworks": Provider("langchain_fireworks", "ChatFireworks"),
+    "google_anthropic_vertex": Provider("langchain_google_vertexai.model_garden", "ChatAnthropicVertex"),
+    "google_vertexai": Provider("langchain_google_vertexai", "ChatVertexAI"),
+    "huggingface": Provider("langchain_huggingface", "ChatHuggingFace"),
+    "ibm": Provider("langchain_ibm", "ChatWatsonx"),
+    "langsmith": Provider("langchain_openai", "ChatOpenAI", "openai"),
+    "litellm": Provider("langchain_litellm", "ChatLiteLLM"),
+    "meta": Provider("langchain_meta", "ChatMetaModel"),
+    "nvidia": Provider("langchain_nvidia_ai_endpoints", "ChatNVIDIA"),
+    "perplexity": Provider("langchain_perplexity", "ChatPerplexity"),
+    "together": Provider("langchain_together", "ChatTogether"),
+    "upstage": Provider("langchain_upstage", "ChatUpstage"),
+}
+
+_OTHER_SPELLINGS = {"lm_studio": LM_STUDIO, "lmstudio": LM_STUDIO}
+
+
+def find_provider(name: str) -> str | None:
+    """The provider meant by a name in any spelling (`Google-GenAI`, `lm_studio`), or None."""
+    plain = name.strip().lower().replace("-", "_")
+    known = _OTHER_SPELLINGS.get(plain, plain)
+    return known if known in PROVIDERS else None
+
+
+def known_provider(name: str, *, asked_by: str) -> str:
+    """The same, where an unknown name is an error; `asked_by` names the place that said it."""
+    found = find_provider(name)
+    if found:
+        return found
+    close = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
+    meant = f" Did you mean '{close[0]}'?" if close else ""
+    raise ModelUnavailableError(
+        f"Unknown model provider '{name}' in {asked_by}.{meant} Known providers: {', '.join(sorted(PROVIDERS))}. "
+        "A name that itself holds a colon needs its provider in front, as in 'ollama:qwen3:8b'."
+    )
+
+
+def chat_model_class(provider: str) -> type[BaseChatModel]:
+    """The class of a provider's models, imported now; a package that is missing is named with the command that installs it."""
+    needed = PROVIDERS[provider]
+    if importlib.util.find_spec(needed.package):
+        return _imported(provider, needed)
+    if needed.extra:
+        raise MissingExtraError(f"The model provider '{provider}'", needed.extra)
+    distribution = needed.package.replace("_", "-")
+    raise ModelUnavailableError(
+        f"The model provider '{provider}' needs the package {distribution}, which is not installed. "
+        f"Install it with: pip install {distribution}"
+    )
+
+
+def _imported(provider: str, needed: Provider) -> type[BaseChatModel]:
+    try:
+        found: type[BaseChatModel] = getattr(importlib.import_module(needed.module), needed.chat_model)
+    except (ImportError, AttributeError) as error:
+        raise ModelUnavailableError(
+            f"The package of the model provider '{provider}' is installed but cannot be used ({type(error).__name__}): it does "
+            f"not fit the other packages. Update it with: pip install -U {needed.package.replace('_', '-')}"
+        ) from error
+    return found

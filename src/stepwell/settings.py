@@ -1,0 +1,163 @@
+"""What the environment says. The only module that reads environment variables and `.env`.
+
+Nothing is read at import: `Settings.load()` reads once and gives a frozen value that is passed on. It chooses nothing and
+checks nothing that is not asked for; `stepwell.models` decides which model the settings mean.
+
+```
+Settings.load()                      process environment, over `.env` in the working directory
+Settings.load({...})                 only this mapping: the process environment and `.env` are not looked at
+Settings.load({...}, dotenv=path)    this mapping, over that file
+```
+
+Rules to keep:
+- The first layer wins: a variable that is set in the environment, even to nothing, hides the one in `.env`. An empty value
+  counts as not set.
+- `.env` is never copied into the process environment. Provider SDKs read that by themselves, so a key they cannot see there is
+  handed to them as an argument (`ProviderAccess.handed_over`).
+- An address of a provider is taken only from the layer that holds its key. Otherwise a `.env` in somebody else's folder could
+  send the user's own key to a server of its choice.
+- No secret shows in `repr`, in a log or in an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from stepwell.errors import ConfigurationError
+
+PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "anthropic": (("ANTHROPIC_API_KEY",), ("ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL")),
+    "openai": (("OPENAI_API_KEY",), ("OPENAI_API_BASE", "OPENAI_BASE_URL")),
+    "google_genai": (("GOOGLE_API_KEY", "GEMINI_API_KEY"), ()),
+    "mistralai": (("MISTRAL_API_KEY",), ()),
+    "groq": (("GROQ_API_KEY",), ("GROQ_API_BASE",)),
+    "deepseek": (("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",)),
+    "xai": (("XAI_API_KEY",), ()),
+    "openrouter": (("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",)),
+}
+"""Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
+order in which a default model is looked for."""
+
+
+class Secret:
+    """Text that does not show itself. `reveal()` at the one place that needs it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret('…')"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+@dataclass(frozen=True)
+class ProviderAccess:
+    """A provider whose key is set."""
+
+    variable: str
+    key: Secret
+    handed_over: bool
+    """The SDK cannot see the key by itself (it is in `.env`, or in a mapping): pass it and `base_url` as arguments."""
+    base_url: str | None = field(default=None, repr=False)
+    """From the same layer as the key. Not in `repr`: an address may carry a password."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
+
+    model: str | None = None
+    model_provider: str | None = None
+    ollama_model_name: str | None = None
+    ollama_address: str | None = field(default=None, repr=False)
+    lm_studio_model_name: str | None = None
+    lm_studio_address: str | None = field(default=None, repr=False)
+    lm_studio_api_key: Secret | None = None
+    access: Mapping[str, ProviderAccess] = field(default_factory=dict, hash=False)
+    """Provider -> how to reach it, for the providers whose key is set, in the order of `PROVIDER_VARIABLES`."""
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None, dotenv: Path | Literal["auto"] | None = "auto") -> Settings:
+        """Read the environment (or the mapping) over a `.env` file, which need not exist; see the module's table."""
+        if dotenv == "auto":
+            dotenv = Path(".env") if environ is None else None
+        first = _Layer(os.environ if environ is None else environ, visible=environ is None)
+        layers = [first, _Layer(_read_dotenv(dotenv) if dotenv else {}, visible=False)]
+        return cls(
+            model=_find(layers, "STEPWELL_MODEL"),
+            model_provider=_find(layers, "STEPWELL_MODEL_PROVIDER", "DEEPAGENTS_MODEL_PROVIDER"),
+            ollama_model_name=_find(layers, "STEPWELL_OLLAMA_MODEL_NAME", "OLLAMA_MODEL_NAME"),
+            ollama_address=_find(layers, "STEPWELL_OLLAMA_BASE_URL", "STEPWELL_OLLAMA_HOST", "OLLAMA_BASE_URL", "OLLAMA_HOST"),
+            lm_studio_model_name=_find(layers, "STEPWELL_LM_STUDIO_MODEL_NAME", "LM_STUDIO_MODEL_NAME"),
+            lm_studio_address=_find(layers, "STEPWELL_LM_STUDIO_BASE_URL", "LM_STUDIO_BASE_URL"),
+            lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
+            access=_find_access(layers),
+        )
+
+
+@dataclass(frozen=True)
+class _Layer:
+    variables: Mapping[str, str]
+    visible: bool
+    """Provider SDKs read this layer by themselves."""
+
+
+def _read_dotenv(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values  # here, so that importing settings stays free
+
+    try:
+        # Without interpolation: it would read the process environment behind our back, and a key may hold a dollar sign.
+        values = dotenv_values(path, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"The file '{path.name}' cannot be read: {type(error).__name__}. Make it readable, UTF-8 text, or remove it."
+        ) from error
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _find(layers: Sequence[_Layer], *names: str) -> str | None:
+    """The value of the first name that is set; each name is settled by the first layer that mentions it."""
+    for name in names:
+        value = _lookup(layers, name)[0]
+        if value:
+            return value
+    return None
+
+
+def _lookup(layers: Sequence[_Layer], name: str) -> tuple[str, _Layer | None]:
+    for layer in layers:
+        if name in layer.variables:
+            return layer.variables[name].strip(), layer
+    return "", None
+
+
+def _secret(text: str | None) -> Secret | None:
+    return Secret(text) if text else None
+
+
+def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:
+    found = {}
+    for provider, (keys, addresses) in PROVIDER_VARIABLES.items():
+        for variable in keys:
+            key, layer = _lookup(layers, variable)
+            if key and layer:
+                address = _find([layer], *addresses)
+                found[provider] = ProviderAccess(variable, Secret(key), not layer.visible, address)
+                break
+    return found

@@ -1,0 +1,161 @@
+"""Retention: a thread's stored history shrinks to its last checkpoints, and nothing that can still be read is lost.
+
+```
+before   c1 ─ c2 ─ c3 ─ c4 ─ c5 ─ c6        each holds what changed; subagents' checkpoints hang below the task that made them
+after                    c4*─ c5 ─ c6        keep_last=3; c4* now holds the whole value of every incremental channel
+```
+
+The checkpoints that stay load as before: the same values, metadata, parent ids, pending writes and interrupts. What goes: older
+checkpoints and their writes, and the namespaces of subagents that have finished. A branch whose beginning goes is cut in the same
+way: every kept checkpoint that loses its parent gets whole values.
+
+Which channels are incremental is read from the checkpoints themselves; how their writes are put together is the graph's
+knowledge. Without `graph` it is taken that `messages` and `files` are a deep agent's, and any other incremental channel is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from langgraph.channels.base import BaseChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
+
+from stepwell.backends.steps import Steps
+from stepwell.errors import ConfigurationError
+from stepwell.state import channels
+from stepwell.state.history import Delete, Key, ListKeys, Load, Loaded, Measure, ReadWrites, Request, Rewrite, Row, Stored
+from stepwell.state.namespaces import surviving_namespaces
+from stepwell.state.savers import history_of
+from stepwell.state.schema import DeepAgentState
+
+ROOT = ""
+
+Channels: TypeAlias = Mapping[str, BaseChannel[Any, Any, Any]]
+Graph: TypeAlias = Pregel[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactReport:
+    """What compaction found, and what it left."""
+
+    thread_id: str
+    before: Stored
+    after: Stored
+
+
+def compact(
+    saver: BaseCheckpointSaver[Any], thread_id: str, *, keep_last: int = 1, graph: Graph | None = None
+) -> CompactReport:
+    """Shrink a thread's history to its last checkpoints.
+
+    Args:
+        saver: Where the thread is stored.
+        thread_id: Which thread. One that does not exist is left alone.
+        keep_last: How many checkpoints stay; a step of an agent makes one.
+        graph: The graph that wrote the thread. Needed if its state has incremental channels beside a deep agent's own.
+
+    Raises:
+        ConfigurationError: If the saver cannot be compacted, or a channel is incremental that nobody knows. Nothing has changed.
+    """
+    steps = _compaction(str(thread_id), _checked(keep_last), _channels_of(graph))
+    return history_of(saver, str(thread_id), graph).run(steps)
+
+
+async def acompact(
+    saver: BaseCheckpointSaver[Any], thread_id: str, *, keep_last: int = 1, graph: Graph | None = None
+) -> CompactReport:
+    """`compact` for async code."""
+    steps = _compaction(str(thread_id), _checked(keep_last), _channels_of(graph))
+    return await history_of(saver, str(thread_id), graph).arun(steps)
+
+
+def _checked(keep_last: int) -> int:
+    if keep_last < 1:
+        raise ConfigurationError(f"keep_last={keep_last} would keep nothing. Keep 1 or more, or use the saver's delete_thread.")
+    return keep_last
+
+
+def _channels_of(graph: Graph | None) -> Channels:
+    if graph is None:
+        return _deep_agent_channels()
+    return {name: channel for name, channel in graph.channels.items() if isinstance(channel, BaseChannel)}
+
+
+@cache
+def _deep_agent_channels() -> Channels:
+    known = StateGraph(DeepAgentState).channels
+    return {name: channel for name, channel in known.items() if channels.is_incremental(channel)}
+
+
+def _compaction(thread_id: str, keep_last: int, known: Channels) -> Steps[Request, CompactReport]:
+    before: Stored = yield Measure()
+    rows: list[Row] = yield ListKeys()
+    kept = _last(rows, keep_last)
+    if not kept:
+        return CompactReport(thread_id, before, before)
+    parents = {row.key.checkpoint_id: row.parent_id for row in rows if row.key.namespace == ROOT and row.has_checkpoint}
+    for checkpoint_id in kept:
+        if parents[checkpoint_id] not in kept:
+            yield from _make_whole(checkpoint_id, parents, known)
+    namespaces = yield from surviving_namespaces(rows, kept)
+    # Newer than what is kept: a run may be storing it right now, writes first.
+    goes = [key for key, _, _ in rows if not (key.namespace in namespaces or _stays(key, kept))]
+    yield Delete(goes)
+    after: Stored = yield Measure()
+    return CompactReport(thread_id, before, after)
+
+
+def _last(rows: Iterable[Row], keep_last: int) -> list[str]:
+    """The ids of the thread's newest checkpoints. Ids sort by time: that is also how a saver finds the latest."""
+    ids = sorted(row.key.checkpoint_id for row in rows if row.key.namespace == ROOT and row.has_checkpoint)
+    return ids[-keep_last:]
+
+
+def _stays(key: Key, kept: Sequence[str]) -> bool:
+    return key.namespace == ROOT and (key.checkpoint_id in kept or key.checkpoint_id > kept[-1])
+
+
+def _make_whole(checkpoint_id: str, parents: Mapping[str, str | None], known: Channels) -> Steps[Request, None]:
+    """Give a checkpoint that loses its ancestors the values it had from them."""
+    loaded: Loaded = yield Load(Key(ROOT, checkpoint_id))
+    missing = channels.left_to_ancestors(loaded.checkpoint, loaded.metadata)
+    if unknown := sorted(missing - known.keys()):
+        raise ConfigurationError(
+            f"The thread stores {', '.join(unknown)} incrementally, and only its graph knows how to put the parts together. "
+            "Pass it: compact(..., graph=agent)."
+        )
+    if missing:
+        values = yield from _values_from_ancestors(missing, parents[checkpoint_id], parents, known)
+        yield Rewrite(Key(ROOT, checkpoint_id), values)
+
+
+def _values_from_ancestors(
+    missing: set[str], parent_id: str | None, parents: Mapping[str, str | None], known: Channels
+) -> Steps[Request, dict[str, Any]]:
+    """Walk up until each channel's last stored value is found, and put the writes in between on top of it."""
+    seeds: dict[str, list[Any]] = {name: [] for name in missing}
+    newest_first: dict[str, list[list[Any]]] = {name: [] for name in missing}
+    open_channels = set(missing)
+    walked: set[str] = set()
+    while open_channels and parent_id is not None and parent_id in parents and parent_id not in walked:
+        walked.add(parent_id)
+        key = Key(ROOT, parent_id)
+        ancestor: Loaded = yield Load(key)
+        for name in sorted(open_channels):
+            newest_first[name].append((yield ReadWrites(key, name)))
+            if name in ancestor.checkpoint["channel_values"]:
+                seeds[name].append(ancestor.checkpoint["channel_values"][name])
+                open_channels.discard(name)
+        parent_id = parents[parent_id]
+    return {
+        name: channels.snapshot(
+            channels.rebuild(known[name], seeds[name], [write for step in reversed(newest_first[name]) for write in step])
+        )
+        for name in missing
+    }

@@ -1,0 +1,94 @@
+"""The reducer of the `messages` channel: `add_messages` without its cost, and with tool results in their place.
+
+What it does with each message, in the order written:
+
+- an id that is already there replaces that message;
+- `RemoveMessage` removes its message, or all of them with `REMOVE_ALL_MESSAGES`; an unknown id is ignored, because a replay
+  may meet a removal twice;
+- a tool result goes behind the call it answers (and the results already there), even if other messages came in between, so a
+  call closed late leaves a history that every provider accepts;
+- everything else goes to the end.
+
+Ids are given by LangGraph when a write is stored. A message-like that reaches the reducer without one (a string or a tuple)
+gets an id made of its place and content, so that replaying gives the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage, convert_to_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+_NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
+
+
+def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[BaseMessage]:
+    """The message list after some writes; each write is a message-like or a list of them."""
+    messages = _typed(state or [])
+    known = {message.id for message in messages}
+    for message in _flatten(writes):
+        if isinstance(message, RemoveMessage):
+            messages = _without(messages, message.id)
+            known = {kept.id for kept in messages}
+            continue
+        if message.id is None:
+            # A copy: the same message may be reduced at another place too, when a running step reads its own writes.
+            made = str(uuid5(_NAMESPACE, f"{len(messages)}:{message.type}:{message.content}"))
+            message = message.model_copy(update={"id": made})
+        if message.id in known:
+            messages[_index_of(messages, message.id or "")] = message
+            continue
+        known.add(message.id)
+        if isinstance(message, ToolMessage):
+            messages.insert(_place_for_result(messages, message.tool_call_id), message)
+        else:
+            messages.append(message)
+    return messages
+
+
+def _typed(state: Sequence[Any]) -> list[BaseMessage]:
+    # A copy, never the given list: nodes and checkpoints may still hold it.
+    if not state or isinstance(state[0], BaseMessage):
+        return list(state)
+    return list(convert_to_messages(state))
+
+
+def _flatten(writes: Sequence[Any]) -> list[BaseMessage]:
+    flat: list[Any] = []
+    for write in writes:
+        if isinstance(write, list):
+            flat.extend(write)
+        else:
+            flat.append(write)
+    if all(isinstance(item, BaseMessage) for item in flat):
+        return flat
+    return convert_to_messages(flat)
+
+
+def _without(messages: list[BaseMessage], removed: str | None) -> list[BaseMessage]:
+    if removed == REMOVE_ALL_MESSAGES:
+        return []
+    return [message for message in messages if message.id != removed]
+
+
+def _index_of(messages: list[BaseMessage], wanted: str) -> int:
+    # From the end: what is replaced is nearly always recent.
+    return next(index for index in range(len(messages) - 1, -1, -1) if messages[index].id == wanted)
+
+
+def _place_for_result(messages: list[BaseMessage], tool_call_id: str) -> int:
+    """Behind the nearest call with this id and the results that follow it; the end if no call is known."""
+    end = len(messages)
+    for index in range(end - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.tool_calls):
+            place = index + 1
+            while place < end and isinstance(messages[place], ToolMessage):
+                place += 1
+            return place
+        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.invalid_tool_calls):
+            return index + 1
+    return end

@@ -1,0 +1,34 @@
+"""What a deep agent remembers within a thread."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired, Required, TypedDict
+
+from langchain.agents.middleware.todo import Todo
+from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
+from langchain_core.messages import AnyMessage
+
+from stepwell.backends.changes import StoredFile, reduce_files
+from stepwell.state.channels import incremental
+from stepwell.state.messages import reduce_messages
+
+
+class Summary(TypedDict):
+    """What stands for the first part of a long conversation when the model is asked."""
+
+    text: str
+    until: str
+    """The id of the last message that the text covers."""
+
+
+class DeepAgentState(AgentState[Any]):
+    """State of a deep agent. Messages and files grow in checkpoints with what changed, not with the whole.
+
+    Incremental channels must stand in the schema given as `state_schema`: LangChain lets the base override a middleware's.
+    """
+
+    messages: Required[Annotated[list[AnyMessage], incremental(reduce_messages)]]
+    files: NotRequired[Annotated[dict[str, StoredFile], incremental(reduce_files)]]
+    todos: NotRequired[Annotated[list[Todo], OmitFromInput]]
+    conflicts_told: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    summary: NotRequired[Annotated[Summary | None, PrivateStateAttr]]

@@ -1,0 +1,74 @@
+"""What Stepwell ships for other people's tests: a scripted model, and suites that check an implementation of a protocol.
+
+Names are loaded when they are used, so that importing one part does not import the needs of the others.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepwell.testing.asked import Asked
+    from stepwell.testing.replies import (
+        Reply,
+        ScriptError,
+        call,
+        calls,
+        expect,
+        fail,
+        raw,
+        repeat,
+        reply,
+        say,
+        slow,
+        stream_then_fail,
+    )
+    from stepwell.testing.scripted import ScriptedModel
+    from stepwell.testing.scripts import ScriptExhaustedError, each_run
+
+__all__ = [
+    "Asked",
+    "Reply",
+    "ScriptError",
+    "ScriptExhaustedError",
+    "ScriptedModel",
+    "call",
+    "calls",
+    "each_run",
+    "expect",
+    "fail",
+    "raw",
+    "repeat",
+    "reply",
+    "say",
+    "slow",
+    "stream_then_fail",
+]
+
+_HOMES = {
+    "asked": ("Asked",),
+    "replies": (
+        "Reply",
+        "ScriptError",
+        "call",
+        "calls",
+        "expect",
+        "fail",
+        "raw",
+        "repeat",
+        "reply",
+        "say",
+        "slow",
+        "stream_then_fail",
+    ),
+    "scripted": ("ScriptedModel",),
+    "scripts": ("ScriptExhaustedError", "each_run"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,49 @@
+"""What running a tool does to the world, declared by the tool.
+
+| effect | meaning | after a crash in the middle |
+|---|---|---|
+| `read` | changes nothing | run again |
+| `idempotent` | running it twice is like running it once; what a tool is when it says nothing | run again |
+| `once` | a second run would do harm | not run again: the outcome is reported as unknown |
+
+This module only carries the declaration. Whoever runs tools acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args
+
+from langchain_core.tools import BaseTool
+
+from stepwell.errors import ConfigurationError
+
+Effect = Literal["read", "idempotent", "once"]
+
+EFFECT = "stepwell_effect"
+"""The key in a tool's metadata, and the attribute of a plain function."""
+
+T = TypeVar("T")
+
+
+def with_effect(effect: Effect) -> Callable[[T], T]:
+    """Declare the effect of a plain function (as a decorator) or of a tool: `with_effect("once")(tool)` gives a copy of it."""
+    if effect not in get_args(Effect):
+        raise ConfigurationError(f"Unknown effect '{effect}'. A tool's effect is one of: {', '.join(get_args(Effect))}.")
+
+    def declare(tool: T) -> T:
+        if isinstance(tool, BaseTool):
+            return tool.model_copy(update={"metadata": {**(tool.metadata or {}), EFFECT: effect}})
+        setattr(tool, EFFECT, effect)
+        return tool
+
+    return declare
+
+
+def effect_of(tool: Any) -> Effect:
+    """The effect a tool declares: in its metadata, or on the function it is made of."""
+    metadata = getattr(tool, "metadata", None) or {}
+    functions = (tool, getattr(tool, "func", None), getattr(tool, "coroutine", None))
+    declared = (metadata.get(EFFECT), *(getattr(function, EFFECT, None) for function in functions))
+    known: tuple[Effect, ...] = get_args(Effect)
+    return next((effect for said in declared for effect in known if said == effect), "idempotent")

@@ -1,0 +1,98 @@
+"""What the model reads after a file verb: short, bounded, and with the way on when something was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, WriteResult
+
+MAX_CHARS = 60_000
+"""About 15,000 tokens. A result that is larger is cut here, since sending it to a file would only copy files to files."""
+MAX_MATCH_CHARS = 300
+
+
+class Rendered(NamedTuple):
+    text: str
+    is_error: bool = False
+
+
+def listing(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
+    """Rows of `ls`, one a line."""
+    if error := getattr(rows, "error", None):
+        return Rendered(error, is_error=True)
+    lines = [row["path"] if row["is_dir"] else f"{row['path']} ({row['size']:,} bytes)" for row in rows]
+    return _bounded(lines or ["(empty)"], "Narrow it with glob.", getattr(rows, "note", None))
+
+
+def found(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
+    """Paths that `glob` found."""
+    if error := getattr(rows, "error", None):
+        return Rendered(error, is_error=True)
+    lines = [row["path"] for row in rows] or [f"(no file matches {args['pattern']!r})"]
+    return _bounded(lines, "Use a narrower pattern.", getattr(rows, "note", None))
+
+
+def matches(rows: Sequence[GrepMatch] | str, args: Mapping[str, Any]) -> Rendered:
+    """Lines that `grep` found, under the path of their file."""
+    if isinstance(rows, str):
+        return Rendered(rows, is_error=True)
+    lines: list[str] = []
+    path = None
+    for row in rows:
+        if row["path"] != path:
+            path = row["path"]
+            lines.append(path)
+        lines.append(f"{row['line_number']:6}: {_around_match(row)}")
+    return _bounded(lines or [f"(no line matches {args['pattern']!r})"], "Use a narrower pattern.", getattr(rows, "note", None))
+
+
+def text(result: str, args: Mapping[str, Any]) -> Rendered:
+    """Numbered lines from `read`, cut at a line's end if they are too many."""
+    if isinstance(result, ErrorText):
+        return Rendered(result, is_error=True)
+    if len(result) <= MAX_CHARS:
+        return Rendered(result)
+    shown = result[: result.rfind("\n", 0, MAX_CHARS)]
+    next_offset = args.get("offset", 0) + shown.count("\n") + 1
+    return Rendered(f"{shown}\n(cut here; go on with offset={next_offset})")
+
+
+def written(result: WriteResult, args: Mapping[str, Any]) -> Rendered:
+    if result.error:
+        return Rendered(result.error, is_error=True)
+    return Rendered(f"Wrote {result.path} ({len(args['content']):,} characters).")
+
+
+def edited(result: EditResult, args: Mapping[str, Any]) -> Rendered:
+    if result.error:
+        return Rendered(result.error, is_error=True)
+    times = "1 replacement" if result.occurrences == 1 else f"{result.occurrences} replacements"
+    return Rendered(f"Edited {result.path}: {times}.")
+
+
+def _around_match(row: GrepMatch) -> str:
+    """The line, or in a long one the part around the match."""
+    line = row["line_content"]
+    if len(line) <= MAX_MATCH_CHARS:
+        return line
+    start = max(0, row["match_start"] - MAX_MATCH_CHARS // 3)
+    part = line[start : start + MAX_MATCH_CHARS]
+    return f"{'…' if start else ''}{part}{'…' if start + MAX_MATCH_CHARS < len(line) else ''}"
+
+
+def _bounded(lines: Iterable[str], way_out: str, note: str | None) -> Rendered:
+    kept: list[str] = []
+    left = 0
+    room = MAX_CHARS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            left += 1
+        else:
+            kept.append(line)
+    if left:
+        kept.append(f"({left:,} more lines. {way_out})")
+    if note:
+        kept.append(f"({note})")
+    return Rendered("\n".join(kept))

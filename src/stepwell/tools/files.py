@@ -1,0 +1,183 @@
+"""The six file tools. The verb says what, the path says where; the backend behind them is the caller's choice.
+
+Each tool is written once: how its arguments become a backend verb, and how the verb's result becomes text for the model. Sync
+and async differ only in how the verb is called. Nothing here knows which backend it talks to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, cast
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from stepwell.backends.protocol import DEFAULT_READ_LIMIT, BackendFactory, BackendProtocol, EditResult, WriteResult
+from stepwell.backends.turn import after
+from stepwell.tools import file_results
+from stepwell.tools.turn_order import changes_before
+
+
+class LsArgs(BaseModel):
+    path: str = "/"
+
+
+class ReadArgs(BaseModel):
+    file_path: str
+    offset: int = Field(0, description="lines to skip")
+    limit: int = DEFAULT_READ_LIMIT
+
+
+class WriteArgs(BaseModel):
+    file_path: str
+    content: str
+    overwrite: bool = False
+
+
+class EditArgs(BaseModel):
+    file_path: str
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+class GlobArgs(BaseModel):
+    pattern: str
+    path: str = "/"
+
+
+class GrepArgs(BaseModel):
+    pattern: str = Field(description="RE2")
+    path: str | None = None
+    glob: str | None = Field(None, description="e.g. *.py")
+
+
+class FileTool(NamedTuple):
+    """One tool: its face to the model, the verb behind it, and what becomes of the verb's result."""
+
+    name: str
+    description: str
+    schema: type[BaseModel]
+    verb: str
+    arguments: Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+    render: Callable[[Any, Mapping[str, Any]], file_results.Rendered]
+
+
+FILE_TOOLS = (
+    FileTool(
+        "ls",
+        "List a folder.",
+        LsArgs,
+        "ls_info",
+        lambda args: ((args.get("path") or "/",), {}),
+        file_results.listing,
+    ),
+    FileTool(
+        "read_file",
+        "Read a text file; lines come numbered. Page through long files with offset and limit.",
+        ReadArgs,
+        "read",
+        lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
+        file_results.text,
+    ),
+    FileTool(
+        "write_file",
+        "Create a file. For an existing one prefer edit_file, or set overwrite.",
+        WriteArgs,
+        "write",
+        lambda args: ((args["file_path"], args["content"]), {"overwrite": True} if args.get("overwrite") else {}),
+        file_results.written,
+    ),
+    FileTool(
+        "edit_file",
+        "Replace old_string, which must occur exactly once (or set replace_all). Read the file first and quote it exactly, "
+        "without line numbers.",
+        EditArgs,
+        "edit",
+        lambda args: ((args["file_path"], args["old_string"], args["new_string"], bool(args.get("replace_all"))), {}),
+        file_results.edited,
+    ),
+    FileTool(
+        "glob",
+        "Find files by pattern, relative to path: ** crosses folders, e.g. **/*.md.",
+        GlobArgs,
+        "glob_info",
+        lambda args: ((args["pattern"], args.get("path") or "/"), {}),
+        file_results.found,
+    ),
+    FileTool(
+        "grep",
+        "Search file contents line by line.",
+        GrepArgs,
+        "grep_raw",
+        lambda args: ((args["pattern"], args.get("path"), args.get("glob")), {}),
+        file_results.matches,
+    ),
+)
+
+FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
+
+
+def build_file_tools(
+    backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
+) -> list[BaseTool]:
+    """The six tools over a backend, or over one made for each call by a factory."""
+    chosen = descriptions or {}
+    return [_build(spec, backend, chosen.get(spec.name, spec.description)) for spec in FILE_TOOLS]
+
+
+def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
+    """The backend itself, or the one that a factory makes for this call."""
+    # By its verbs, not its type: somebody's backend may have only the sync half of the protocol.
+    if hasattr(backend, "ls_info"):
+        return cast("BackendProtocol", backend)
+    return backend(runtime)
+
+
+def _build(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str) -> BaseTool:
+    changes_files = spec.verb in ("write", "edit")
+
+    def run(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        with _turn_order(changes_files, runtime):
+            result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    async def arun(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        with _turn_order(changes_files, runtime):
+            result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    # The real class, not its name: LangChain would otherwise look the name up again for every agent that is built.
+    run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
+    return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
+
+
+async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+    """A verb from async code; a backend that has only the sync form is called in a thread."""
+    native = getattr(backend, f"a{verb}", None)
+    if native is not None:
+        return await native(*args, **kwargs)
+    return await asyncio.to_thread(getattr(backend, verb), *args, **kwargs)
+
+
+def _turn_order(changes_files: bool, runtime: ToolRuntime) -> AbstractContextManager[None]:
+    return after(changes_before(runtime) if changes_files else ())
+
+
+def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:
+    rendered = spec.render(result, args)
+    message = ToolMessage(
+        rendered.text,
+        name=spec.name,
+        tool_call_id=runtime.tool_call_id or "",
+        status="error" if rendered.is_error else "success",
+    )
+    update = result.files_update if isinstance(result, (WriteResult, EditResult)) else None
+    return Command(update={"files": update, "messages": [message]}) if update else message

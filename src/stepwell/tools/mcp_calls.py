@@ -1,0 +1,175 @@
+"""One tool of an MCP server, made into a tool of ours.
+
+The adapters give a tool that is async only, answers in content blocks, loses arguments named `config` or `runtime`, and lets a
+broken connection crash the run. Here it also runs from sync code, answers in plain text where there is only text, takes
+arguments of every name, declares its effect, has a time-out, and reports every failure to the model as an error result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.errors import GraphBubbleUp
+
+from stepwell.backends.colours import run_in_portal
+from stepwell.errors import ConfigurationError
+from stepwell.tools.effects import EFFECT, Effect
+
+if TYPE_CHECKING:
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+    from langchain_mcp_adapters.sessions import Connection
+    from mcp import ClientSession
+    from mcp.types import Tool
+
+Call = Callable[..., Awaitable[tuple[Any, Any]]]
+
+
+class McpCallError(ToolException):
+    """A call that got no answer; the text is written for the model."""
+
+
+class McpTool(BaseTool):
+    """A tool whose arguments all belong to the server: LangChain's StructuredTool would put its own in the place of some."""
+
+    server: str
+    call: Call
+    sync_call: Callable[..., tuple[Any, Any]]
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+
+    def _run(self, /, *args: Any, **arguments: Any) -> Any:
+        return self.sync_call(**arguments)
+
+    async def _arun(self, /, *args: Any, **arguments: Any) -> Any:
+        return await self.call(**arguments)
+
+
+def tool_of(
+    server: str,
+    tool: Tool,
+    *,
+    connection: Connection | None = None,
+    session: ClientSession | None = None,
+    prefix: bool,
+    call_timeout_s: float,
+) -> BaseTool:
+    """Make a tool that opens a session for each call (`connection`) or uses one that is open (`session`)."""
+    from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
+
+    adapted = convert_mcp_tool_to_langchain_tool(
+        session, tool, connection=connection, server_name=server, tool_interceptors=[_put_runtime_back]
+    )
+    if not isinstance(adapted, StructuredTool) or adapted.coroutine is None:
+        raise ConfigurationError(f"The tool '{tool.name}' of the MCP server '{server}' came in a form that cannot be called.")
+    call = _guarded(adapted.coroutine, server, tool.name, call_timeout_s)
+    hints = adapted.metadata or {}
+    return McpTool(
+        name=safe_name(f"{server}_{tool.name}" if prefix else tool.name),
+        description=adapted.description,
+        args_schema=adapted.args_schema,
+        metadata={**hints, EFFECT: effect_of_hints(hints)},
+        handle_tool_error=_error_text,
+        server=server,
+        call=call,
+        sync_call=_sync(call) if session is None else _refuse_sync(server),
+    )
+
+
+async def _put_runtime_back(request: MCPToolCallRequest, handler: Callable[..., Awaitable[Any]]) -> Any:
+    """The adapters keep an argument named `runtime` for themselves; a server's tool may have one too."""
+    if request.runtime is not None:
+        request = request.override(args={**request.args, "runtime": request.runtime})
+    return await handler(request)
+
+
+def safe_name(name: str) -> str:
+    """MCP allows dots and slashes in names, model providers do not."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
+    """The effect that MCP's annotations mean. A server that contradicts itself is taken at its worst."""
+    if hints.get("destructiveHint"):
+        return "once"
+    if hints.get("readOnlyHint"):
+        return "read"
+    # Only when it is said: the protocol's default for silence is "not idempotent", ours is that of a plain function.
+    return "once" if hints.get("idempotentHint") is False else "idempotent"
+
+
+def _guarded(call: Call, server: str, tool: str, timeout_s: float) -> Call:
+    async def guarded(**arguments: Any) -> tuple[Any, Any]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                content, artifact = await call(**arguments)
+        except (ToolException, GraphBubbleUp):
+            raise
+        except TimeoutError as error:
+            raise McpCallError(
+                f"The tool '{tool}' of the MCP server '{server}' did not answer within {timeout_s:g} s. "
+                "It may still have taken effect."
+            ) from error
+        except Exception as error:
+            # The adapters let every fault of transport, protocol and conversion through as whatever it was.
+            raise McpCallError(
+                f"The tool '{tool}' of the MCP server '{server}' gave no answer: {plain_fact(error)}."
+            ) from error
+        return _plain(content), artifact
+
+    return guarded
+
+
+def plain_fact(error: BaseException) -> str:
+    """What went wrong, in words that hold no address, path or token."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    response = getattr(error, "response", None)
+    if response is not None and hasattr(response, "status_code"):
+        return f"it answered with HTTP status {response.status_code}"
+    known: tuple[tuple[type[BaseException], str], ...] = (
+        (FileNotFoundError, "its command was not found"),
+        (PermissionError, "its command may not be run"),
+        (TimeoutError, "it did not answer in time"),
+    )
+    for kind, fact in known:
+        if isinstance(error, kind):
+            return fact
+    if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
+        return "it could not be reached"
+    if type(error).__name__ == "McpError":
+        return f"it reported '{error}'"
+    return f"{type(error).__name__}"
+
+
+def _plain(content: Any) -> Any:
+    """Text blocks joined into one text: shorter, and what every model and the offloading of large results take."""
+    if isinstance(content, list) and all(isinstance(block, Mapping) and block.get("type") == "text" for block in content):
+        return "\n".join(str(block["text"]) for block in content)
+    return content
+
+
+def _error_text(error: ToolException) -> str:
+    return str(error) or "The tool failed and gave no reason."
+
+
+def _sync(call: Call) -> Callable[..., tuple[Any, Any]]:
+    def run(**arguments: Any) -> tuple[Any, Any]:
+        async def once() -> tuple[Any, Any]:
+            return await call(**arguments)
+
+        return run_in_portal(once())
+
+    return run
+
+
+def _refuse_sync(server: str) -> Callable[..., tuple[Any, Any]]:
+    def run(**arguments: Any) -> tuple[Any, Any]:
+        raise ConfigurationError(
+            f"A session of the MCP server '{server}' is open on an event loop: use the agent's async methods (ainvoke, "
+            "astream) inside mcp_session, or load the tools with load_mcp_tools."
+        )
+
+    return run

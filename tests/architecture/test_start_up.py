@@ -1,0 +1,45 @@
+"""Importing does nothing: no SDK is loaded, and it costs almost no time. CPU time, best of some, so a busy machine passes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CPU_OF = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime)
+"""
+
+
+def run(*arguments: str, cwd: Path | None = None) -> str:
+    return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True, timeout=60, cwd=cwd).stdout
+
+
+def cpu_seconds(*arguments: str) -> float:
+    """The least CPU time of five starts of Python with these arguments; the start of Python itself is included."""
+    pytest.importorskip("resource", reason="this platform does not tell the CPU time of children")
+    return min(float(run("-c", CPU_OF, sys.executable, *arguments)) for _ in range(5))
+
+
+def test_importing_loads_no_sdk_and_no_graph():
+    heavy = "langchain langchain_core langgraph langsmith pydantic openai anthropic httpx dotenv re2 asyncio"
+    code = f"import sys, stepwell; print(*[m for m in {heavy.split()!r} if m in sys.modules])"
+    assert run("-c", code).strip() == ""
+
+
+def test_importing_writes_nothing(tmp_path: Path):
+    run("-c", "import stepwell", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_import_costs_at_most_a_tenth_of_a_second():
+    assert cpu_seconds("-c", "import stepwell") <= 0.1
+
+
+def test_help_costs_at_most_four_tenths_of_a_second():
+    assert cpu_seconds("-m", "stepwell", "--help") <= 0.4

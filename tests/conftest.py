@@ -1,0 +1,59 @@
+"""What every test shares: how much effort to spend, and no tracing.
+
+A test with a long form is marked `prove` and asks the `effort` fixture how far to go. `make test` runs it short, with the same
+cases each time; `make prove` sets `STEPWELL_PROVE=1` and runs it long. Figures given to pytest's own `record_property` are
+printed at the end of `make prove`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROVE = os.environ.get("STEPWELL_PROVE") == "1"
+
+# A developer's shell may have tracing switched on; tests must not send anything anywhere.
+os.environ["LANGSMITH_TRACING"] = "false"
+os.environ["LANGCHAIN_TRACING_V2"] = "false"
+
+# No deadline: a busy machine is not a defect. No example database: a run must not depend on an earlier one.
+settings.register_profile("short", max_examples=100, deadline=None, database=None, derandomize=True)
+settings.register_profile(
+    "prove", max_examples=10_000, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("prove" if PROVE else "short")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a proof may take: short in `make test`, long in `make prove`."""
+
+    long: bool
+
+    def cases(self, short: int, long: int) -> int:
+        """The number of cases, rounds or files to use."""
+        return long if self.long else short
+
+    def seconds(self, short: float, long: float) -> float:
+        """The time a race or a load may run."""
+        return long if self.long else short
+
+
+@pytest.fixture(scope="session")
+def effort() -> Effort:
+    """Ask it for counts and times: `effort.cases(200, 10_000)`, `effort.seconds(1, 15)`."""
+    return Effort(long=PROVE)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After `make prove`, one line of figures for each proof that recorded some."""
+    if not PROVE:
+        return
+    terminalreporter.section("figures")
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        if report.when == "call" and report.user_properties:
+            figures = ", ".join(f"{name}={value}" for name, value in report.user_properties)
+            terminalreporter.write_line(f"{report.nodeid}: {figures}")

@@ -1,0 +1,109 @@
+"""D11, D12, D13: every backend passes the shared suite."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+
+from stepwell.backends.composite import CompositeBackend
+from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.protocol import BackendProtocol
+from stepwell.backends.state import StateBackend
+from stepwell.backends.store import StoreBackend
+from stepwell.testing.backends import BackendConformance
+from stepwell.testing.state_files import StateFiles
+
+
+class TestStoreInMemory(BackendConformance):
+    def make_backend(self) -> BackendProtocol:
+        return StoreBackend(InMemoryStore())
+
+
+class TestStoreInSqlite(BackendConformance):
+    """A store without an async side of its own."""
+
+    @pytest.fixture
+    def backend(self, tmp_path: Path):
+        connection = sqlite3.connect(tmp_path / "store.db", check_same_thread=False, isolation_level=None)
+        store = SqliteStore(connection)
+        store.setup()
+        yield StoreBackend(store)
+        connection.close()
+
+
+class TestFilesystem(BackendConformance):
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> BackendProtocol:
+        self.never_shown = (str(tmp_path),)
+        return FilesystemBackend(tmp_path)
+
+
+class InState(BackendConformance):
+    """Verbs run inside a graph, whose state holds the files."""
+
+    creates_are_exclusive = False
+
+    def setup_method(self) -> None:
+        self.state = StateFiles()
+
+    def run(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+        return self.state.run(backend, verb, *args, **kwargs)
+
+    async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+        return await self.state.arun(backend, verb, *args, **kwargs)
+
+
+class TestState(InState):
+    def make_backend(self) -> BackendProtocol:
+        return StateBackend()
+
+
+class TestCompositeDefault(BackendConformance):
+    """Beside a mount, in a folder that exists as long as it has files."""
+
+    base = "/work"
+    test_the_empty_root_lists_nothing = None
+    test_spellings_of_one_path_are_one_file = None  # the folder's own spelling is covered by the others
+
+    def make_backend(self) -> BackendProtocol:
+        return CompositeBackend(StoreBackend(InMemoryStore()), {"/mounted/": StoreBackend(InMemoryStore())})
+
+
+class TestCompositeMount(BackendConformance):
+    """Behind a mount: the suite sees the mount's paths everywhere, also in errors."""
+
+    base = "/mounted"
+
+    def make_backend(self) -> BackendProtocol:
+        return CompositeBackend(StoreBackend(InMemoryStore()), {"/mounted/": StoreBackend(InMemoryStore())})
+
+
+class TestCompositeMountOfState(InState):
+    """A state backend behind a mount, with another one as the default."""
+
+    base = "/mounted"
+
+    def make_backend(self) -> BackendProtocol:
+        return CompositeBackend(StateBackend(), {"/mounted/": StateBackend()})
+
+
+class TestCompositeMountOfDisk(BackendConformance):
+    base = "/a/b"
+
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> BackendProtocol:
+        self.never_shown = (str(tmp_path),)
+        return CompositeBackend(StoreBackend(InMemoryStore()), {"/a/b/": FilesystemBackend(tmp_path), "/a/": StateBackend()})
+
+
+class TestCompositeInComposite(BackendConformance):
+    base = "/outer/inner"
+
+    def make_backend(self) -> BackendProtocol:
+        inner = CompositeBackend(StoreBackend(InMemoryStore()), {"/inner/": StoreBackend(InMemoryStore())})
+        return CompositeBackend(StoreBackend(InMemoryStore()), {"/outer/": inner})

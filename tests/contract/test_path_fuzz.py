@@ -1,0 +1,169 @@
+"""D12: thousands of hostile paths and patterns, the same verdict from every backend: no exception, no escape, no disagreement.
+
+Each case is given to six verbs of four backends that hold the same files. What they answer must be equal, to the letter of every
+error. Around the folders on disk lies a canary, which nobody may read, change or add to.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
+
+from stepwell.backends.changes import reduce_files
+from stepwell.backends.composite import CompositeBackend
+from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.protocol import BackendProtocol, ErrorText
+from stepwell.backends.state import StateBackend
+from stepwell.backends.store import StoreBackend
+from stepwell.testing.backends import NASTY_PATHS
+
+CANARY = "canary: never to be seen"
+SEED = {"/a.md": "one\ntwo\n", "/docs/b.md": "two\n", "/docs/deep/c.md": "three\n"}
+
+# The profile of `make prove` asks for 10,000 cases.
+CASES = settings(max_examples=max(300, settings.default.max_examples if settings.default else 0), deadline=None)
+
+DOTS = st.sampled_from([
+    "..", ".", "...", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25252e%25252e", "．．", "‥", "․․", "。。", "..%2f", "..%5c",
+    "%c0%ae%c0%ae", "%uff0e%uff0e", ".. ", " ..", "..\u200b", "\u2024.", "..;", "..%00", "%2e%2e%2f", "&#46;&#46;", "%",
+])  # fmt: skip
+HIDDEN = st.sampled_from(["\x00", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\u202e", "\u2066", "\u200b", "\u200e", "\ufeff", "\u2028",
+                          "\ud800", "\udfff", "\U000e0001", "\u00ad"])  # fmt: skip
+FOREIGN = st.sampled_from(["C:", "c:\\", "\\\\?\\C:\\", "\\", "~", "~root", "file://", "http://x", "//host", "$HOME", "%TEMP%", "CON",
+                           "nul.txt", "a:b", "|", "*", "?", "-rf", "`id`", "proc", "self", "etc", "passwd"])  # fmt: skip
+VALID = st.sampled_from(["a.md", "docs", "b.md", "deep", "c.md", "new", "new.md", "A.md", "ünï.md", "e\u0301", "é", "漢字", "🏺", ".hidden",
+                         "a b", "it's", '"q"', "canary.txt", "root", "outside"])  # fmt: skip
+LONG = st.sampled_from(["x" * 255, "x" * 256, "ü" * 127, "ü" * 128, "x" * 2_000, "d/" * 400])
+SPACES = st.sampled_from(["", " ", "  ", "\u3000", "\u00a0"])
+ANY = st.text(max_size=8)
+
+SEGMENT = st.one_of(VALID, VALID, DOTS, HIDDEN, FOREIGN, LONG, SPACES, ANY, st.tuples(VALID, HIDDEN).map("".join),
+                    st.tuples(DOTS, VALID).map("".join), st.tuples(VALID, DOTS).map("".join))  # fmt: skip
+SLASH = st.sampled_from(["/", "/", "/", "//", "/./", "\\", "∕", "／", "⁄", "%2f"])
+
+
+@st.composite
+def hostile_paths(draw: st.DrawFn) -> str:
+    parts = [draw(st.sampled_from(["/", "/", "", "//", "./"]))]
+    for segment in draw(st.lists(SEGMENT, max_size=5)):
+        parts += [segment, draw(SLASH)]
+    text = "".join(parts)
+    return text if draw(st.booleans()) else text.rstrip("/")
+
+
+PATTERN_PART = st.one_of(VALID, DOTS, HIDDEN, st.sampled_from(["*", "**", "?", "[a-z]", "[!a]", "[", "]", "{a,b}", "{", "}", ",", "[z-a]",
+                         "*.md", "{*.md,*.txt}", "\\", "**.md", "a**", "[]]", "[^/]", "{,a}", "{a,{b,c}}"]), ANY)  # fmt: skip
+
+
+@st.composite
+def hostile_patterns(draw: st.DrawFn) -> str:
+    parts = draw(st.lists(st.tuples(PATTERN_PART, st.sampled_from(["/", "/", "", "//"])), max_size=5))
+    return "".join(part for pair in parts for part in pair)
+
+
+class Quartet:
+    """Four backends with the same files, and the folder around those on disk."""
+
+    def __init__(self, outside: Path) -> None:
+        self.outside = outside
+        self.roots = (outside / "root", outside / "root2")
+        (outside / "canary.txt").write_text(CANARY)
+        self.reset()
+
+    def reset(self) -> None:
+        for root in self.roots:
+            shutil.rmtree(root, ignore_errors=True)
+            root.mkdir()
+        self.runtime = SimpleNamespace(state={"files": {}})
+        self.backends: dict[str, BackendProtocol] = {
+            "state": StateBackend(self.runtime),
+            "store": StoreBackend(InMemoryStore()),
+            "disk": FilesystemBackend(self.roots[0]),
+            "composite": CompositeBackend(StoreBackend(InMemoryStore()), {"/docs/": FilesystemBackend(self.roots[1])}),
+        }
+        for path, content in SEED.items():
+            self.ask("write", path, content)
+
+    def ask(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        """What all four answer, after checking that it is the same."""
+        answers = {name: _plain(self._call(name, verb, *args, **kwargs)) for name in self.backends}
+        first = answers["state"]
+        for name, answer in answers.items():
+            assert answer == first, f"{verb}{args!a}: {name} says {answer!a}, state says {first!a}"
+        assert CANARY not in str(first)
+        assert str(self.outside) not in str(first)
+        return first
+
+    def check_outside(self) -> None:
+        assert sorted(entry.name for entry in self.outside.iterdir()) == ["canary.txt", "root", "root2"]
+        assert (self.outside / "canary.txt").read_text() == CANARY
+
+    def _call(self, name: str, verb: str, *args: Any, **kwargs: Any) -> Any:
+        answer = getattr(self.backends[name], verb)(*args, **kwargs)
+        if name == "state" and getattr(answer, "files_update", None):
+            self.runtime.state["files"] = reduce_files(self.runtime.state["files"], [answer.files_update])
+        return answer
+
+
+def _plain(answer: Any) -> Any:
+    """An answer without what may differ: times, and the state's own update."""
+    if isinstance(answer, str):
+        return (isinstance(answer, ErrorText), str(answer))
+    if isinstance(answer, list):
+        rows = [{key: value for key, value in row.items() if key != "modified_at"} for row in answer]
+        return rows, getattr(answer, "error", None), getattr(answer, "note", None)
+    return {key: value for key, value in vars(answer).items() if key != "files_update"}
+
+
+@pytest.fixture(scope="module")
+def quartet(tmp_path_factory: pytest.TempPathFactory) -> Quartet:
+    return Quartet(tmp_path_factory.mktemp("outside"))
+
+
+def _all_examples(test: Any) -> Any:
+    for raw in NASTY_PATHS:
+        if isinstance(raw, str):
+            test = example(raw=raw)(test)
+    return test
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+@_all_examples
+@given(raw=hostile_paths())
+@CASES
+def test_no_path_escapes_raises_or_divides_the_backends(quartet: Quartet, raw: str) -> None:
+    """D12: traversal, NUL, drives and the rest get the same result from all four backends."""
+    quartet.ask("ls_info", raw)
+    quartet.ask("read", raw)
+    quartet.ask("grep_raw", "two|one", raw)
+    quartet.ask("glob_info", "**/*", raw)
+    edited = quartet.ask("edit", raw, "two", "2")
+    written = quartet.ask("write", raw, "new\n")
+    replaced = quartet.ask("write", raw, "newer\n", overwrite=True)
+    if edited["error"] is None or written["error"] is None or replaced["error"] is None:
+        quartet.ask("read", raw)
+        quartet.ask("glob_info", "**", "/")
+        quartet.check_outside()
+        quartet.reset()
+    quartet.check_outside()
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+@given(raw=hostile_patterns())
+@CASES
+def test_no_pattern_raises_or_divides_the_backends(quartet: Quartet, raw: str) -> None:
+    """D12: globs and expressions from a model mean the same everywhere, also when they are broken."""
+    quartet.ask("glob_info", raw, "/")
+    quartet.ask("glob_info", raw, "/docs")
+    quartet.ask("grep_raw", "t", "/", raw)
+    quartet.ask("grep_raw", raw, "/", None)
+    quartet.check_outside()

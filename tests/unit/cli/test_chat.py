@@ -1,0 +1,108 @@
+"""The conversation as a person sees it: typed lines in, a screen out."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import signal
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from stepwell import create_deep_agent
+from stepwell.cli.chat import Chat
+from stepwell.cli.session import ChatSession
+from stepwell.cli.terminal import Terminal
+from stepwell.testing import ScriptedModel, call, fail, reply, say
+
+
+def converse(typed: str, *turns, interrupt_on=None) -> tuple[int, str]:
+    """Type these lines to an agent that plays these turns; the exit code and the screen."""
+    model = ScriptedModel(list(turns))
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on=interrupt_on)
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        code = Chat(runner, Terminal(io.StringIO(typed), screen), ChatSession(agent)).converse()
+    model.assert_finished()
+    return code, screen.getvalue()
+
+
+def test_a_message_is_answered_and_the_end_of_input_leaves():
+    code, screen = converse("hello\n", say("Good day."))
+    assert code == 0
+    assert "Good day.\n" in screen
+
+
+def test_the_agent_remembers_earlier_turns():
+    _, screen = converse("I am Ada\nwho?\n", say("Hello."), reply(lambda asked: f"You said: {asked.first_human}"))
+    assert "You said: I am Ada" in screen
+
+
+def test_files_are_listed_and_shown():
+    turns = [call("write_file", file_path="/a.md", content="one\ntwo"), say("done")]
+    _, screen = converse("go\n/files\n/files /a.md\n/files /b.md\n", *turns)
+    assert "/a.md  7 bytes\n" in screen
+    assert "one\ntwo\n" in screen
+    assert "No file '/b.md'. /files lists them." in screen
+
+
+def test_todos_are_shown():
+    turns = [call("write_todos", todos=[{"content": "look", "status": "pending"}]), say("done")]
+    _, screen = converse("/todos\ngo\n/todos\n", *turns)
+    assert "No plan yet." in screen
+    assert screen.count("[ ] look") == 2
+
+
+def test_quit_leaves_what_follows_unread():
+    code, screen = converse("/quit\nhello\n")
+    assert code == 0
+    assert "hello" not in screen
+
+
+def test_an_unknown_command_is_named():
+    assert "No command '/fly'. /help lists them." in converse("/fly\n")[1]
+
+
+def test_a_tool_runs_only_after_yes():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("done")]
+    _, screen = converse("go\ny\n/files\n", *turns, interrupt_on={"write_file": True})
+    assert screen.index("Run write_file(") < screen.index("← Wrote /a.md") < screen.index("/a.md  1 bytes")
+
+
+def test_a_refused_tool_does_not_run():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("as you wish")]
+    _, screen = converse("go\nn leave it\n/files\n", *turns, interrupt_on={"write_file": True})
+    assert "leave it" in screen
+    assert "No files yet." in screen
+
+
+def test_a_failing_turn_does_not_end_the_conversation():
+    _, screen = converse("one\ntwo\n", fail(ConnectionError("line is down")), say("back again"))
+    assert "The turn failed: ConnectionError: line is down" in screen
+    assert "back again" in screen
+
+
+def test_ctrl_c_stops_the_turn_and_not_the_conversation():
+    async def press(asked):
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.Event().wait()  # only the cancellation ends this
+
+    _, screen = converse("one\ntwo\n", reply(press), say("still here"))
+    assert screen.index("(stopped)") < screen.index("still here")
+
+
+def test_ctrl_c_at_a_question_drops_the_turn():
+    """The pending approval is left unanswered, and the next message starts afresh."""
+    turns = [call("write_file", file_path="/a.md", content="x"), say("never mind")]
+    model = ScriptedModel(turns)
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True})
+    screen = io.StringIO()
+
+    def press(question: str) -> str:
+        raise KeyboardInterrupt
+
+    with asyncio.Runner() as runner:
+        chat = Chat(runner, Terminal(io.StringIO(), screen), ChatSession(agent), press)
+        assert chat.once("go") == 130
+        assert chat.once("what now?") == 0
+    assert "never mind" in screen.getvalue()
+    assert "← Wrote" not in screen.getvalue()

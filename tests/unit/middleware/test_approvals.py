@@ -1,0 +1,153 @@
+"""D10: `interrupt_on` in the main agent and inside subagents, and what happens to several at once."""
+
+from __future__ import annotations
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell import ConfigurationError, create_deep_agent
+from stepwell.testing import ScriptedModel, call, calls, reply, say
+
+ASK = {"messages": [("user", "go")]}
+THREAD = {"configurable": {"thread_id": "1"}}
+WRITE = call("write_file", file_path="/a.md", content="draft")
+
+
+def spec(name, **more):
+    return {"name": name, "description": f"does {name}", "system_prompt": f"You are {name}.", **more}
+
+
+def pending(agent):
+    return [interrupt for task in agent.get_state(THREAD, subgraphs=True).tasks for interrupt in task.interrupts]
+
+
+def answer(agent, *decisions, interrupt=None):
+    waiting = interrupt or pending(agent)[0]
+    return agent.invoke(Command(resume={waiting.id: {"decisions": list(decisions)}}), THREAD)
+
+
+def agent_for(model, **options):
+    return create_deep_agent(model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True}, **options)
+
+
+def test_nothing_runs_before_the_answer():
+    """D10."""
+    agent = agent_for(ScriptedModel([WRITE, say("ok")]))
+    paused = agent.invoke(ASK, THREAD)
+    assert paused["__interrupt__"][0].value["action_requests"][0]["name"] == "write_file"
+    assert not paused.get("files")
+
+
+def test_approve_runs_it_once():
+    """D10: approve."""
+    agent = agent_for(ScriptedModel([WRITE, say("ok")]))
+    agent.invoke(ASK, THREAD)
+    final = answer(agent, {"type": "approve"})
+    assert final["files"]["/a.md"]["content"] == ["draft"]
+    assert final["messages"][-1].text == "ok"
+
+
+def test_edit_runs_what_the_person_wrote():
+    """D10: edit."""
+    agent = agent_for(ScriptedModel([WRITE, say("ok")]))
+    agent.invoke(ASK, THREAD)
+    edited = {"name": "write_file", "args": {"file_path": "/b.md", "content": "better"}}
+    final = answer(agent, {"type": "edit", "edited_action": edited})
+    assert list(final["files"]) == ["/b.md"]
+
+
+def test_reject_tells_the_model_why():
+    """D10: reject."""
+    agent = agent_for(ScriptedModel([WRITE, say("ok")]))
+    agent.invoke(ASK, THREAD)
+    final = answer(agent, {"type": "reject", "message": "not in this folder"})
+    assert not final.get("files")
+    assert "not in this folder" in final["messages"][-2].content
+
+
+def test_a_rejected_write_does_not_count_for_edits_of_the_same_turn():
+    """D10 and call order."""
+    turn = calls(WRITE, call("edit_file", file_path="/a.md", old_string="draft", new_string="final"))
+    agent = agent_for(ScriptedModel([turn, say("ok")]))
+    agent.invoke(ASK, THREAD)
+    final = answer(agent, {"type": "reject", "message": "no"})
+    results = {message.name: message for message in final["messages"] if message.type == "tool"}
+    assert results["edit_file"].status == "error"
+    assert not final.get("files")
+
+
+def test_a_new_message_instead_of_an_answer_closes_the_call():
+    """D9 and D10: the person types something else."""
+    model = ScriptedModel([WRITE, say("fine, something else")])
+    agent = agent_for(model)
+    agent.invoke(ASK, THREAD)
+    final = agent.invoke({"messages": [("user", "never mind")]}, THREAD)
+    assert [message.type for message in final["messages"]] == ["human", "ai", "tool", "human", "ai"]
+    assert not final.get("files")
+
+
+def test_approvals_inside_a_subagent_pause_and_resume_it():
+    """D10: inside subagents, which take the main agent's approvals."""
+    model = ScriptedModel.by_agent(
+        {"main": [call("task", description="write", subagent_type="writer"), say("done")], "writer": [WRITE, say("written")]}
+    )
+    agent = agent_for(model, subagents=[spec("writer")])
+    paused = agent.invoke(ASK, THREAD)
+    assert paused["__interrupt__"][0].value["action_requests"][0]["args"]["content"] == "draft"
+    final = answer(agent, {"type": "approve"})
+    assert final["files"]["/a.md"]["content"] == ["draft"]
+    assert [message.content for message in final["messages"] if message.type == "tool"] == ["written"]
+    model.assert_finished()
+
+
+def test_a_subagent_s_own_approvals_replace_the_inherited():
+    """D10."""
+    model = ScriptedModel.by_agent(
+        {"main": [call("task", description="write", subagent_type="free"), say("done")], "free": [WRITE, say("written")]}
+    )
+    final = agent_for(model, subagents=[spec("free", interrupt_on={})]).invoke(ASK, THREAD)
+    assert final["files"]["/a.md"]
+
+
+async def test_two_subagents_wait_at_once_and_are_answered_one_by_one():
+    """D10: each interrupt by its id, in any order, nothing twice."""
+
+    def writes(asked):
+        name = asked.first_human
+        return call("write_file", file_path=f"/{name}.md", content=name) if asked.turn == 0 else say(f"{name} done")
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [calls(*(call("task", description=n, subagent_type="writer") for n in ("left", "right"))), say("done")],
+            "writer": [reply(writes)] * 4,
+        }
+    )
+    agent = agent_for(model, subagents=[spec("writer")])
+    paused = await agent.ainvoke(ASK, THREAD)
+    waiting = {i.value["action_requests"][0]["args"]["content"]: i for i in paused["__interrupt__"]}
+    assert set(waiting) == {"left", "right"}
+    half = await agent.ainvoke(Command(resume={waiting["right"].id: {"decisions": [{"type": "approve"}]}}), THREAD)
+    assert [i.id for i in half["__interrupt__"]] == [waiting["left"].id]
+    final = await agent.ainvoke(
+        Command(resume={waiting["left"].id: {"decisions": [{"type": "reject", "message": "no"}]}}), THREAD
+    )
+    assert [m.content for m in final["messages"] if m.type == "tool"] == ["left done", "right done"]
+    assert list(final["files"]) == ["/right.md"]
+    model.assert_finished()
+
+
+def test_a_misspelt_tool_is_refused_when_built():
+    """A name that nobody has would let the real tool run without approval."""
+    with pytest.raises(ConfigurationError, match="names tools that nobody has: write_fil"):
+        create_deep_agent(ScriptedModel(), interrupt_on={"write_fil": True})
+    with pytest.raises(ConfigurationError, match="subagent 'a' names tools that nobody has: x"):
+        create_deep_agent(ScriptedModel(), subagents=[spec("a", interrupt_on={"x": True})])
+
+
+def test_a_subagent_s_tool_may_be_named_by_the_main_agent():
+    def deploy() -> str:
+        """Deploy."""
+        return "deployed"
+
+    create_deep_agent(ScriptedModel(), subagents=[spec("a", tools=[deploy])], interrupt_on={"deploy": True})
