@@ -149,28 +149,6 @@ def test_parallel_edits_from_processes_are_all_kept(tmp_path: Path, effort):
     assert os.listdir(slots) == ["shared.txt"]
 
 
-def test_a_program_that_takes_no_lock_undoes_none_of_our_edits(slots: Path):
-    """D13: somebody appends to the file all the time; each edit that was reported as done stays, the others are conflicts."""
-    backend = FilesystemBackend(slots)
-    target = slots / "shared.txt"
-    results: list[str | None] = []
-
-    def edit_all() -> None:
-        for slot in range(SLOTS):
-            results.append(backend.edit("/shared.txt", f"<{slot:03}: open>", f"<{slot:03}: done>").error)
-
-    editing = threading.Thread(target=edit_all)
-    editing.start()
-    appended = 0
-    while editing.is_alive():
-        with target.open("a") as file:
-            file.write(f"line {appended}\n")
-        appended += 1
-    editing.join()
-    assert kept(slots) == {slot for slot, error in enumerate(results) if error is None}
-    assert all(error in (None, messages.conflict("/shared.txt")) for error in results)
-
-
 def test_of_many_creators_one_wins(tmp_path: Path):
     """D13: a file that was created is not replaced by a second creator."""
     start = threading.Barrier(16)

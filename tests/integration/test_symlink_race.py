@@ -15,18 +15,21 @@ import pytest
 
 from stepwell.backends.filesystem import FilesystemBackend
 
-# Let the folder and the link change places in one step, as fast as the system can: the name is never free, always one or other.
+# Let a folder and a link (and a file and a link) change places in one step, as fast as the system can: the names are never free.
 SWAPPER = """
 import ctypes, os, sys
 root, outside = sys.argv[1:]
 os.symlink(outside, os.path.join(root, "link"))
-folder, link = (os.fsencode(os.path.join(root, name)) for name in ("folder", "link"))
+os.symlink(os.path.join(outside, "file.txt"), os.path.join(root, "file-link.txt"))
+folder, link, file, file_link = (
+    os.fsencode(os.path.join(root, name)) for name in ("folder", "link", "file.txt", "file-link.txt")
+)
 exchange = ctypes.CDLL(None, use_errno=True).renameat2
 here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
 assert exchange(here, folder, here, link, swap) == 0, os.strerror(ctypes.get_errno())
 print("ready", flush=True)
 while exchange(here, folder, here, link, swap) == 0:
-    pass
+    assert exchange(here, file, here, file_link, swap) == 0
 """
 
 
@@ -43,6 +46,7 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "root"
     (folder / "folder").mkdir(parents=True)
     (folder / "folder" / "file.txt").write_text("inside\n")
+    (folder / "file.txt").write_text("inside\n")
     return folder
 
 
@@ -73,6 +77,8 @@ def test_no_verb_escapes_while_a_folder_is_swapped_for_a_link(
         rounds += 1
         shown = [
             backend.read("/folder/file.txt"),
+            backend.read("/file.txt"),
+            str(backend.grep_raw("OUTSIDE|inside", "/file.txt")),
             str(backend.grep_raw("OUTSIDE|inside")),
             str(backend.grep_raw("OUTSIDE|inside", "/folder")),
             str(backend.ls_info("/folder")),

@@ -53,6 +53,9 @@ class EditChange(TypedDict):
 
 Files = dict[str, StoredFile]
 
+_ASIDE_NAME_BYTES = 200
+_MOST_CONFLICTS = 10**9
+
 
 def put(content: str, *, base: str | None, at: str) -> PutChange:
     """The change that stores a whole file."""
@@ -78,6 +81,8 @@ def reduce_files(state: Files | None, writes: Sequence[Mapping[str, Any] | None]
     """The files after some updates, applied in order."""
     files: Files = dict(state or {})
     for update in writes:
+        if update is not None and not isinstance(update, Mapping):
+            raise BackendError(f"Files are updated by a mapping of paths to contents, not by a {type(update).__name__}.")
         for raw_path, value in (update or {}).items():
             _apply(files, _checked(raw_path), value)
     return files
@@ -95,6 +100,10 @@ def _apply(files: Files, path: str, value: Any) -> None:
         files.pop(path, None)
     elif isinstance(value, str):
         files[path] = {"content": text.split_lines(value), "created_at": "", "modified_at": ""}
+    elif not isinstance(value, Mapping):
+        raise BackendError(
+            f"The file {paths.show(path)} is a {type(value).__name__}. Give it as text, or as {{'content': [lines]}}."
+        )
     elif value.get("change") == "put":
         _apply_put(files, path, cast("PutChange", value))
     elif value.get("change") == "edit":
@@ -105,11 +114,10 @@ def _apply(files: Files, path: str, value: Any) -> None:
 
 def _seeded(path: str, value: Mapping[str, Any]) -> StoredFile:
     content = value.get("content")
-    if not isinstance(content, (str, list)):
-        raise BackendError(f"The file {paths.show(path)} has no content. Give it as text, or as {{'content': [lines]}}.")
-    lines = text.split_lines(content) if isinstance(content, str) else content
+    if not isinstance(content, str) and not (isinstance(content, list) and all(isinstance(line, str) for line in content)):
+        raise BackendError(f"The file {paths.show(path)} has no text. Give it as text, or as {{'content': [lines]}}.")
     file: StoredFile = {
-        "content": lines,
+        "content": text.split_lines(text.join_lines(content)),  # a line given with a newline in it is two
         "created_at": value.get("created_at") or "",
         "modified_at": value.get("modified_at") or "",
     }
@@ -133,7 +141,9 @@ def _apply_edit(files: Files, path: str, change: EditChange) -> None:
     for step in change["edits"]:
         outcome = text.replace_exact(path, body, step["old"], step["new"], step["all"])
         if isinstance(outcome, ErrorText):
-            _keep_aside(files, path, text.split_lines(step["new"]), change["at"])
+            # None of the steps is applied, so what all of them would have brought is kept.
+            brought = "\n".join(each["new"] for each in change["edits"])
+            _keep_aside(files, path, text.split_lines(brought), change["at"])
             return
         body = outcome[0]
     created_at = current["created_at"] if current else change["at"]
@@ -145,7 +155,24 @@ def _version(file: StoredFile | None) -> str | None:
 
 
 def _keep_aside(files: Files, path: str, content: list[str], at: str) -> None:
+    aside = _free_path(files, path)
+    files[aside] = {"content": content, "created_at": at, "modified_at": at, "conflict_of": path}
+
+
+def _free_path(files: Files, path: str) -> str:
+    """Where a version that lost a race is kept: beside its file, under a name that tools can open and nothing else has."""
+    folder, _, name = path.rpartition("/")
+    short = name.encode()[:_ASIDE_NAME_BYTES].decode(errors="ignore")
+    stem = next((stem for stem in (path, f"{folder}/{short}") if not _too_long(stem)), f"/{short}")
     number = 1
-    while f"{path}.conflict-{number}" in files:
+    while _taken(files, f"{stem}.conflict-{number}"):
         number += 1
-    files[f"{path}.conflict-{number}"] = {"content": content, "created_at": at, "modified_at": at, "conflict_of": path}
+    return f"{stem}.conflict-{number}"
+
+
+def _too_long(stem: str) -> bool:
+    return isinstance(paths.resolve_file(f"{stem}.conflict-{_MOST_CONFLICTS}"), ErrorText)
+
+
+def _taken(files: Files, path: str) -> bool:
+    return path in files or any(other.startswith(f"{path}/") for other in files)

@@ -20,6 +20,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import StepwellError
+from stepwell.middleware.prefix_memory import PrefixMemory
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 MAX_ARGUMENT_CHARS = 500_000
@@ -33,13 +34,19 @@ class PatchToolCallsMiddleware(RequestMiddleware):
     def __init__(self, *, max_argument_chars: int = MAX_ARGUMENT_CHARS) -> None:
         super().__init__()
         self._max_argument_chars = max_argument_chars
+        self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
-        closed, results = close_dangling(call.messages)
+        closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
+        self._whole.remember(closed, True)
         if results:
             call.messages = closed
             # The reducer puts each result behind its call, so the thread itself is mended, not only this request.
             call.update["messages"] = [*call.update.get("messages", []), *results]
+
+    def _first_unchecked(self, messages: list[AnyMessage]) -> int:
+        """How many messages are known to have all their results. Calls and results come in turns, so the rest stands alone."""
+        return next((length for length in range(len(messages), 0, -1) if self._whole.at(messages, length)), 0)
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
         for message in response.result:
@@ -83,12 +90,15 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         )
 
 
-def close_dangling(messages: list[AnyMessage]) -> tuple[list[AnyMessage], list[ToolMessage]]:
-    """The messages with a result behind every call, and the results that had to be added; the same list if none had."""
+def close_dangling(messages: list[AnyMessage], checked: int = 0) -> tuple[list[AnyMessage], list[ToolMessage]]:
+    """The messages with a result behind every call, and the results that had to be added; the same list if none had.
+
+    The first `checked` messages are taken to be in order already.
+    """
     answered: set[str] = set()
     open_calls: dict[int, list[ToolCall]] = {}
     # Backwards, so that a result answers the nearest call before it even if a model uses an id again.
-    for position in range(len(messages) - 1, -1, -1):
+    for position in range(len(messages) - 1, checked - 1, -1):
         message = messages[position]
         if message.type == "tool":
             answered.add(message.tool_call_id)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from langchain_core.messages import AnyMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-MAX_REMEMBERED = 10_000
+from stepwell.middleware.prefix_memory import PrefixMemory
 
 MessageCounter = Callable[[list[AnyMessage]], int]
 
@@ -22,29 +22,22 @@ class IncrementalCounter:
 
     def __init__(self, count: MessageCounter = count_tokens_approximately) -> None:
         self._count = count
-        self._sums: dict[tuple[str, int], int] = {}
+        self._sums: PrefixMemory[int] = PrefixMemory()
 
     def total(self, messages: Sequence[AnyMessage]) -> int:
         """Tokens of all messages."""
         known, position = self._last_known(messages)
-        for index in range(position, len(messages)):
-            known += self._count([messages[index]])
-        if position < len(messages) and messages[-1].id is not None:
-            self._remember(messages[-1].id, len(messages), known)
+        if position < len(messages):
+            known += sum(self._count([message]) for message in messages[position:])
+            self._sums.remember(messages, known)
         return known
 
     def _last_known(self, messages: Sequence[AnyMessage]) -> tuple[int, int]:
-        """A sum, and the position of the first message it does not cover."""
-        for index in range(len(messages) - 1, -1, -1):
-            message = messages[index]
+        """A sum, and how many messages it covers."""
+        for length in range(len(messages), 0, -1):
+            message = messages[length - 1]
             if message.type == "ai" and (usage := message.usage_metadata) and usage["total_tokens"]:
-                return usage["total_tokens"], index + 1
-            if message.id is not None and (known := self._sums.get((message.id, index + 1))) is not None:
-                return known, index + 1
+                return usage["total_tokens"], length
+            if (known := self._sums.at(messages, length)) is not None:
+                return known, length
         return 0, 0
-
-    def _remember(self, message_id: str, length: int, total: int) -> None:
-        if len(self._sums) >= MAX_REMEMBERED:
-            # Dropping everything is simpler than an order of use, and costs one full count per living thread.
-            self._sums.clear()
-        self._sums[message_id, length] = total

@@ -19,7 +19,15 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+    message_chunk_to_message,
+)
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
@@ -34,10 +42,11 @@ def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[
             messages = _without(messages, message.id)
             known = {kept.id for kept in messages}
             continue
-        if message.id is None:
+        if isinstance(message, BaseMessageChunk):
+            message = message_chunk_to_message(message)
+        if not message.id:
             # A copy: the same message may be reduced at another place too, when a running step reads its own writes.
-            made = str(uuid5(_NAMESPACE, f"{len(messages)}:{message.type}:{message.content}"))
-            message = message.model_copy(update={"id": made})
+            message = message.model_copy(update={"id": _made_id(message, len(messages), known)})
         if message.id in known:
             messages[_index_of(messages, message.id or "")] = message
             continue
@@ -47,6 +56,15 @@ def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[
         else:
             messages.append(message)
     return messages
+
+
+def _made_id(message: BaseMessage, place: int, known: set[str | None]) -> str:
+    """An id that depends on nothing but the list so far. After a removal the same text can come to the same place again."""
+    seed = f"{place}:{message.type}:{message.content}"
+    made = str(uuid5(_NAMESPACE, seed))
+    while made in known:
+        made = str(uuid5(_NAMESPACE, f"{made}:{seed}"))
+    return made
 
 
 def _typed(state: Sequence[Any]) -> list[BaseMessage]:
@@ -84,11 +102,15 @@ def _place_for_result(messages: list[BaseMessage], tool_call_id: str) -> int:
     end = len(messages)
     for index in range(end - 1, -1, -1):
         message = messages[index]
-        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.tool_calls):
+        if isinstance(message, AIMessage) and _asks(message, tool_call_id):
             place = index + 1
             while place < end and isinstance(messages[place], ToolMessage):
                 place += 1
             return place
-        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.invalid_tool_calls):
-            return index + 1
     return end
+
+
+def _asks(message: AIMessage, tool_call_id: str) -> bool:
+    return any(call["id"] == tool_call_id for call in message.tool_calls) or any(
+        call["id"] == tool_call_id for call in message.invalid_tool_calls
+    )

@@ -130,6 +130,63 @@ def test_a_version_of_a_file_that_is_gone_is_a_conflict(backend: FilesystemBacke
     assert list(tmp_path.iterdir()) == []
 
 
+class MeddlingClock:
+    """Tells the time, and changes a file while it is at it: after the backend has read it, before it is replaced."""
+
+    def __init__(self, path: Path, times: int) -> None:
+        self.path = path
+        self.times = times
+
+    def now(self) -> datetime:
+        if self.times:
+            self.times -= 1
+            with self.path.open("a") as file:
+                file.write("theirs\n")
+        return datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("containment", ["openat2", "walk", "portable"])
+def test_an_edit_starts_again_when_a_program_without_locks_interferes(tmp_path: Path, containment: str):
+    """D13: both changes are kept."""
+    file = tmp_path / "a.txt"
+    file.write_text("ours: open\n")
+    backend = FilesystemBackend(tmp_path, clock=MeddlingClock(file, times=4), containment=containment)
+    result = backend.edit("/a.txt", "open", "done")
+    assert result.error is None
+    assert file.read_text() == "ours: done\n" + "theirs\n" * 4
+    assert result.version == text.version_of(file.read_text())
+
+
+def test_an_edit_that_never_comes_through_is_a_conflict(tmp_path: Path):
+    """D13: after five tries the other program's changes stand, and the model hears of it."""
+    file = tmp_path / "a.txt"
+    file.write_text("ours: open\n")
+    backend = FilesystemBackend(tmp_path, clock=MeddlingClock(file, times=99))
+    assert backend.edit("/a.txt", "open", "done").error == messages.conflict("/a.txt")
+    assert file.read_text() == "ours: open\n" + "theirs\n" * 5
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_an_overwrite_at_a_version_notices_a_change_at_the_last_moment(tmp_path: Path):
+    """D13: between the check of the version and the rename, too."""
+    file = tmp_path / "a.txt"
+    file.write_text("old\n")
+    backend = FilesystemBackend(tmp_path, clock=MeddlingClock(file, times=1))
+    result = backend.write("/a.txt", "new", overwrite=True, expected_version=text.version_of("old\n"))
+    assert result.error == messages.conflict("/a.txt")
+    assert file.read_text() == "old\ntheirs\n"
+
+
+@pytest.mark.parametrize("containment", ["openat2", "walk", "portable"])
+def test_a_file_created_at_the_last_moment_is_not_replaced(tmp_path: Path, containment: str):
+    """D13: creating never replaces, whoever was faster."""
+    file = tmp_path / "a.txt"
+    backend = FilesystemBackend(tmp_path, clock=MeddlingClock(file, times=1), containment=containment)
+    assert backend.write("/a.txt", "ours").error == messages.exists("/a.txt")
+    assert file.read_text() == "theirs\n"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
 def test_edit_refuses_no_match_and_two_matches(backend: FilesystemBackend, tmp_path: Path):
     backend.write("/a.txt", "x y x\r\n")
     assert "does not occur" in (backend.edit("/a.txt", "z", "q").error or "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -500,16 +499,27 @@ def test_every_run_plays_its_own_script_from_the_start():
         model.invoke([AIMessage(""), AIMessage("")])
 
 
-@pytest.fixture
-def eager_threads():
-    """Threads change places as often as the interpreter allows, so that a race shows."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
+def test_a_script_is_asked_by_one_thread_at_a_time():
+    class Hesitant:
+        """A script that would give one turn to two callers if they came in between."""
+
+        place = 0
+
+        def next_turn(self, asked):
+            place = self.place
+            time.sleep(0)  # lets another thread run
+            self.place = place + 1
+            return say(str(place))
+
+        def unplayed(self):
+            return []
+
+    model = ScriptedModel(Hesitant())
+    with ThreadPoolExecutor(8) as pool:
+        places = [int(message.text) for message in pool.map(model.invoke, ["x"] * 200)]
+    assert sorted(places) == list(range(200))
 
 
-@pytest.mark.usefixtures("eager_threads")
 def test_threads_take_each_reply_exactly_once():
     model = ScriptedModel([repeat(*(call(f"tool_{number}") for number in range(50)), times=4)])
     barrier = threading.Barrier(8)

@@ -1,0 +1,199 @@
+"""A shell that reads commands from a pipe, one at a time, and says when each is done.
+
+LangChain's own session was measured first and falls short: output without a final newline, `exit`, a command that reads its input
+and an open quote each look like a time-out; every command costs 50 ms; output has no bound in bytes while it is collected. So this
+one is ours, on top of LangChain's execution policies.
+
+How a command is framed:
+```
+eval '<command>' </dev/null          an open quote or a syntax error ends with the eval; nothing can swallow the next line
+printf '\\n<token> %s\\n' "$?"         the token is random and new each time, so output cannot be taken for it
+```
+Errors and output share one stream, in the order in which they were written.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import secrets
+import selectors
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from stepwell.tools.shell_output import BoundedOutput
+
+_CHUNK = 65536
+_GLANCE_S = 0.2
+"""How often to look whether the shell has ended while something else still holds its output open."""
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a command ended: by itself, with the whole shell, or because its time was up."""
+
+    ending: Literal["done", "shell_ended", "timed_out"]
+    exit_code: int | None
+
+
+class ShellProcess:
+    """One running shell. Whoever drops the last reference ends it, and so does the end of the interpreter."""
+
+    def __init__(self, spawn: Callable[[], subprocess.Popen[str]]) -> None:
+        self._process = _spawn_in_keeper(spawn)
+        self._end = weakref.finalize(self, end_process, self._process)
+        self._input, self._output = _descriptor(self._process.stdin), _descriptor(self._process.stdout)
+        self._unread = b""
+        os.set_blocking(self._input, False)
+        self._preamble = b"exec 2>&1\n"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._end.alive and self._process.poll() is None
+
+    def close(self) -> None:
+        """Kill the shell and everything it started."""
+        self._end()
+
+    def run(self, command: str, output: BoundedOutput, *, timeout_s: float) -> CommandResult:
+        """Run one command and collect what it prints. After a time-out the shell is dead."""
+        token = secrets.token_hex(16).encode()
+        framed = b"eval %b </dev/null\nprintf '\\n%b %%s\\n' \"$?\"\n" % (shlex.quote(command).encode(), token)
+        sending, self._preamble = self._preamble + framed, b""
+        try:
+            exit_code = self._converse(sending, b"\n" + token + b" ", output, time.monotonic() + timeout_s)
+        except TimeoutError:
+            self.close()
+            return CommandResult("timed_out", None)
+        except EOFError:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)
+            code = self._process.poll()
+            self.close()
+            return CommandResult("shell_ended", code)
+        return CommandResult("done", exit_code)
+
+    def _converse(self, sending: bytes, marker: bytes, output: BoundedOutput, deadline: float) -> int:
+        """Write the command and read its output at once, since a full pipe on either side would stop the other."""
+        reader = _Reader(marker, output, self._unread)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._output, selectors.EVENT_READ)
+            ready.register(self._input, selectors.EVENT_WRITE)
+            while True:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    raise TimeoutError
+                events = ready.select(min(remaining, _GLANCE_S))
+                if not events and self._process.poll() is not None:
+                    reader.flush()
+                    raise EOFError
+                for key, _ in events:
+                    if key.fd == self._input:
+                        sending = self._send(sending)
+                        if not sending:
+                            ready.unregister(self._input)
+                    elif (exit_code := reader.take(os.read(self._output, _CHUNK))) is not None:
+                        self._unread = reader.rest
+                        return exit_code
+
+    def _send(self, data: bytes) -> bytes:
+        try:
+            return data[os.write(self._input, data[:_CHUNK]) :]
+        except BlockingIOError:
+            return data
+        except BrokenPipeError:  # the shell has ended; reading will tell how
+            return b""
+
+
+class _Reader:
+    """Passes output on and finds the line that ends it, wherever the chunks are cut."""
+
+    def __init__(self, marker: bytes, output: BoundedOutput, unread: bytes) -> None:
+        self._marker = marker
+        self._output = output
+        self._held = unread
+        self.rest = b""
+
+    def take(self, chunk: bytes) -> int | None:
+        """The command's exit code, once it is known."""
+        if not chunk:
+            self.flush()
+            raise EOFError
+        self._held += chunk
+        found = self._held.find(self._marker)
+        end = self._held.find(b"\n", found + len(self._marker)) if found >= 0 else -1
+        if end >= 0:
+            self._output.feed(self._held[:found])
+            self.rest = self._held[end + 1 :]
+            return int(self._held[found + len(self._marker) : end])
+        keep = len(self._held) - found if found >= 0 else len(self._marker)
+        self._output.feed(self._held[:-keep])
+        self._held = self._held[-keep:]
+        return None
+
+    def flush(self) -> None:
+        self._output.feed(self._held)
+        self._held = b""
+
+
+def _spawn_in_keeper(spawn: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """Start a process in a thread that lives as long as it does.
+
+    The kernel's "die with the parent" means the parent *thread*, and the thread that runs a tool ends with the tool.
+    """
+    answer: queue.SimpleQueue[subprocess.Popen[str] | BaseException] = queue.SimpleQueue()
+
+    def keep() -> None:
+        try:
+            process = spawn()
+        except BaseException as error:  # handed to the caller below
+            answer.put(error)
+            return
+        answer.put(process)
+        process.wait()
+
+    threading.Thread(target=keep, name="stepwell-shell", daemon=True).start()
+    started = answer.get()
+    if isinstance(started, BaseException):
+        raise started
+    return started
+
+
+def end_process(process: subprocess.Popen[str]) -> None:
+    """Kill a process and its group, wait until they are gone, and close the pipes. Safe to call from a finalizer."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    _wait_for_end_of(_descriptor(process.stdout), time.monotonic() + 1)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+
+
+def _wait_for_end_of(output: int, deadline: float) -> None:
+    """Read until nobody holds the other end: only then is every process of a sandbox gone."""
+    with selectors.DefaultSelector() as ready:
+        ready.register(output, selectors.EVENT_READ)
+        while (remaining := deadline - time.monotonic()) > 0 and ready.select(remaining):
+            if not os.read(output, _CHUNK):
+                return
+
+
+def _descriptor(stream: IO[str] | None) -> int:
+    if stream is None:
+        raise OSError("The execution policy gave the shell no pipes.")
+    return stream.fileno()

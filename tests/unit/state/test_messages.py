@@ -1,0 +1,143 @@
+"""The reducer of the messages channel: LangGraph replays it in other batches than it was written in, so it must not matter."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
+
+from stepwell.state.messages import reduce_messages
+
+IDS = st.sampled_from(["a", "b", "c", "d", "e"])
+TEXTS = st.sampled_from(["hi", "yes", "no", ""])
+CALL_IDS = st.sampled_from(["call-1", "call-2", "call-3"])
+
+
+def asking(*call_ids: str, id: str | None = None) -> AIMessage:
+    return AIMessage("", id=id, tool_calls=[{"name": "look", "args": {}, "id": call_id} for call_id in call_ids])
+
+
+def spoken() -> st.SearchStrategy[AnyMessage]:
+    return st.one_of(st.builds(HumanMessage, TEXTS, id=IDS), st.builds(AIMessage, TEXTS, id=IDS))
+
+
+def written() -> st.SearchStrategy[Any]:
+    """Everything that may be written to the channel: typed or not, with an id or without, alone or in a list."""
+    one = st.one_of(
+        spoken(),
+        st.builds(lambda calls, id: asking(*calls, id=id), st.lists(CALL_IDS, unique=True, max_size=2), IDS),
+        st.builds(lambda text, call, id: ToolMessage(text, tool_call_id=call, id=id), TEXTS, CALL_IDS, st.none() | IDS),
+        st.builds(lambda id: RemoveMessage(id=id), IDS),
+        st.just(RemoveMessage(id=REMOVE_ALL_MESSAGES)),
+        TEXTS,
+        st.tuples(st.sampled_from(["human", "ai"]), TEXTS),
+        st.builds(lambda text: {"role": "user", "content": text}, TEXTS),
+        st.builds(lambda text, id: {"role": "assistant", "content": text, "id": id}, TEXTS, IDS),
+        st.builds(lambda text: HumanMessage(text), TEXTS),
+    )
+    return st.one_of(one, st.lists(one, max_size=4))
+
+
+WRITES = st.lists(written(), max_size=10)
+
+
+@pytest.mark.prove
+@given(WRITES, WRITES, WRITES)
+def test_batches_do_not_matter(start, first, second):
+    state = reduce_messages([], start)
+    assert reduce_messages(reduce_messages(state, first), second) == reduce_messages(state, first + second)
+
+
+@pytest.mark.prove
+@given(WRITES, WRITES)
+def test_replaying_gives_the_same_messages_and_ids(start, writes):
+    once = reduce_messages(reduce_messages([], start), deepcopy(writes))
+    again = reduce_messages(reduce_messages([], start), deepcopy(writes))
+    assert once == again
+    assert all(message.id for message in once)
+    assert len({message.id for message in once}) == len(once)
+
+
+@pytest.mark.prove
+@given(WRITES, WRITES)
+def test_nothing_given_is_changed(start, writes):
+    state = reduce_messages([], start)
+    state_before, writes_before = deepcopy(state), deepcopy(writes)
+    reduce_messages(state, writes)
+    assert state == state_before
+    assert writes == writes_before
+
+
+@pytest.mark.prove
+@given(st.lists(st.one_of(spoken(), IDS.map(lambda id: RemoveMessage(id=id)), st.just(RemoveMessage(id=REMOVE_ALL_MESSAGES)))))
+def test_agrees_with_langgraph_on_appending_replacing_and_removing(messages):
+    theirs: list[Any] = []
+    ours: list[Any] = []
+    for message in messages:
+        if isinstance(message, RemoveMessage) and message.id not in {REMOVE_ALL_MESSAGES, *(known.id for known in theirs)}:
+            continue  # theirs raises; ours ignores it, because a replay may meet a removal twice
+        theirs = add_messages(theirs, [message])
+        ours = reduce_messages(ours, [[message]])
+        assert ours == theirs
+
+
+@pytest.mark.prove
+@given(st.data())
+def test_every_result_stands_behind_its_call(data):
+    """D9: a call closed late still leaves a history that providers accept."""
+    calls = [f"call-{number}" for number in range(data.draw(st.integers(1, 6)))]
+    messages: list[Any] = []
+    while calls:
+        turn, calls = calls[: (size := data.draw(st.integers(1, 3)))], calls[size:]
+        messages.append(asking(*turn))
+        open_calls = {call["id"] for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
+        for call_id in data.draw(st.permutations(sorted(open_calls))):
+            if data.draw(st.booleans()):
+                messages.append(HumanMessage("meanwhile"))
+            messages.append(ToolMessage("done", tool_call_id=call_id))
+    reduced = reduce_messages([], messages)
+    place = {call["id"]: index for index, m in enumerate(reduced) if isinstance(m, AIMessage) for call in m.tool_calls}
+    for index, message in enumerate(reduced):
+        if isinstance(message, ToolMessage):
+            assert all(isinstance(between, ToolMessage) for between in reduced[place[message.tool_call_id] + 1 : index])
+            assert index > place[message.tool_call_id]
+
+
+def test_results_keep_the_order_in_which_they_came():
+    reduced = reduce_messages([], [asking("1", "2"), HumanMessage("wait"), ToolMessage("a", tool_call_id="2")])
+    reduced = reduce_messages(reduced, [ToolMessage("b", tool_call_id="1")])
+    assert [message.content for message in reduced] == ["", "a", "b", "wait"]
+
+
+def test_results_of_malformed_calls_keep_their_order_too():
+    bad = [{"name": "look", "args": "{", "id": str(number), "error": None, "type": "invalid_tool_call"} for number in (1, 2)]
+    results = [ToolMessage(text, tool_call_id=id) for text, id in (("first", "1"), ("second", "2"))]
+    reduced = reduce_messages([], [AIMessage("", invalid_tool_calls=bad), HumanMessage("wait"), *results])
+    assert [message.content for message in reduced] == ["", "first", "second", "wait"]
+
+
+def test_a_result_without_a_known_call_goes_to_the_end():
+    reduced = reduce_messages([], [HumanMessage("hi"), ToolMessage("lost", tool_call_id="nowhere")])
+    assert [message.content for message in reduced] == ["hi", "lost"]
+
+
+def test_the_same_text_at_the_same_place_is_a_second_message():
+    state = reduce_messages([], [HumanMessage("first", id="first"), "hi"])
+    state = reduce_messages(state, [RemoveMessage(id="first"), "hi"])
+    assert [message.content for message in state] == ["hi", "hi"]
+
+
+def test_chunks_of_a_stream_become_messages():
+    [message] = reduce_messages([], [AIMessageChunk("hello", id="1")])
+    assert type(message) is AIMessage
+    assert [message] == add_messages([], [AIMessageChunk("hello", id="1")])
+
+
+def test_removing_an_unknown_message_does_nothing():
+    state = reduce_messages([], [HumanMessage("hi", id="1")])
+    assert reduce_messages(state, [RemoveMessage(id="gone")]) == state
