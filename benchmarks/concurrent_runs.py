@@ -33,7 +33,7 @@ def measure(contestant: ModuleType, *, runs: int) -> dict[str, Any]:
 
 def rows(bench: Bench) -> list[Row]:
     runs = 200 if bench.quick else RUNS
-    figures = bench.rounds("concurrent_runs", {"runs": runs}, count=2, fresh=True)
+    figures = bench.rounds("concurrent_runs", {"runs": runs}, count=1 if bench.quick else 2, fresh=True)
     times = {name: best(figures, name, "cpu_s_per_run") for name in figures}
     memory = {name: best(figures, name, "peak_rss_mb") for name in figures}
     floor = times["floor"]

@@ -40,7 +40,7 @@ def conditions() -> dict[str, str]:
     names = ("langchain", "langchain-core", "langgraph")
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
         **{name: version(name) for name in names},
     }

@@ -116,7 +116,7 @@ def rows(bench: Bench) -> list[Row]:
     times = bench.rounds(
         "storage",
         {"files": files, "taking_turns": True},
-        count=1 if bench.quick else 3,
+        count=1 if bench.quick else 2,
         who=("peer", "ours"),
         label="storage time",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ class TestStoreInSqlite(BackendConformance):
     """A store without an async side of its own."""
 
     @pytest.fixture
-    def backend(self, tmp_path: Path):
-        connection = sqlite3.connect(tmp_path / "store.db", check_same_thread=False, isolation_level=None)
+    def backend(self) -> Iterator[BackendProtocol]:
+        connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         store = SqliteStore(connection)
         store.setup()
         yield StoreBackend(store)

@@ -213,7 +213,7 @@ while True:
 """
     (tmp_path / "big.txt").write_text("a" * 300_000)
     backend = FilesystemBackend(tmp_path)
-    for _ in range(effort.cases(2, 40)):
+    for _ in range(effort.cases(2, 15)):
         writer = run(script, str(tmp_path))
         assert writer.stdout is not None
         writer.stdout.readline()

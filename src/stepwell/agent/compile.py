@@ -23,6 +23,7 @@ from typing_extensions import is_typeddict
 
 from stepwell.errors import ConfigurationError, ToolNameConflictError
 from stepwell.middleware.request import fold
+from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
 RECURSION_LIMIT = 1000
@@ -54,7 +55,7 @@ def compile_agent(
         model,
         own_tools,
         system_prompt=system_prompt,
-        middleware=fold(stack),
+        middleware=fold([ThreadArgumentsMiddleware(), *stack]),
         response_format=response_format,
         state_schema=with_deep_state(state_schema),
         context_schema=context_schema,
@@ -64,6 +65,7 @@ def compile_agent(
         name=name,
         cache=cache,
     )
+    lighten(graph)
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
 
 

@@ -2,6 +2,8 @@
 
 A `threading.Lock` would stop the event loop while it waits, an `asyncio.Lock` belongs to one loop: agents run in both colours
 over one store, so neither will do. Waiters are served in the order they came. The lock is not re-entrant.
+
+Waiting ends with `TimeoutError` after a while, because sync code on an event loop may be waiting for a task of that very loop.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import asyncio
 import threading
 from collections import deque
 from concurrent.futures import Future
+
+WAIT_S = 30.0
 
 
 class SharedLock:
@@ -20,22 +24,23 @@ class SharedLock:
         self._held = False
         self._waiting: deque[Future[None]] = deque()
 
-    def acquire(self) -> None:
+    def acquire(self, timeout_s: float = WAIT_S) -> None:
         """Wait in sync code."""
         turn = self._queue()
         try:
-            turn.result()
+            turn.result(timeout_s)
         except BaseException:
             self._give_up(turn)
             raise
 
-    async def aacquire(self) -> None:
+    async def aacquire(self, timeout_s: float = WAIT_S) -> None:
         """Wait in async code."""
         turn = self._queue()
         if turn.done():
             return
         try:
-            await asyncio.wrap_future(turn)
+            async with asyncio.timeout(timeout_s):
+                await asyncio.wrap_future(turn)
         except BaseException:
             self._give_up(turn)
             raise

@@ -28,7 +28,8 @@ ROOT = "/"
 
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters of both blocks
-    "\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"  # bidirectional marks, invisible spaces, line separators
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
+    "\u00ad\u200b\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # invisible spaces, hyphens and tags, line separators
     "\ud800-\udfff]"  # lone surrogates: no encoding can store them
 )
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -65,7 +66,7 @@ def resolve_pattern(raw: object) -> str | ErrorText:
     """A glob pattern without its leading slashes, or what is wrong with it; the same rules as for paths."""
     if not isinstance(raw, str):
         return ErrorText(f"Error: a glob pattern must be text, not {type(raw).__name__}. Pass a pattern such as '**/*.md'.")
-    if not raw.strip("/ "):
+    if not raw.strip("/. "):
         return ErrorText("Error: the glob pattern is empty. Pass a pattern such as '**/*.md'.")
     return _complaint(raw) or "/".join(part for part in raw.split("/") if part not in ("", "."))
 

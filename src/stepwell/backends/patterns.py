@@ -90,7 +90,9 @@ def compile_text(pattern: object) -> TextPattern | ErrorText:
             "Search for a shorter part."
         )
     if "\n" in pattern:
-        return ErrorText("Error: the grep pattern holds a newline, and lines are searched one by one. Search for a part of one line.")
+        return ErrorText(
+            "Error: the grep pattern holds a newline, and lines are searched one by one. Search for a part of one line."
+        )
     try:
         return TextPattern(pattern, _re2(pattern))
     except (re2.error, UnicodeError):

@@ -116,7 +116,9 @@ class BackendProtocol(Protocol):
         """Files below `path` whose path relative to it matches; `**` crosses folders, `*` does not."""
         ...
 
-    def write(self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None) -> WriteResult:
+    def write(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
         """Create a file. An existing one is refused unless `overwrite`, or if it is no longer at `expected_version`."""
         ...
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore
@@ -44,7 +44,10 @@ from stepwell.backends.store_items import (
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import ConfigurationError
 
+T = TypeVar("T")
 Request = Operations | SharedLock
+
+_BUSY = "others keep changing what lies there"
 
 
 class _LockTables:
@@ -96,10 +99,20 @@ class StoreBackend(SteppedBackend):
         self._clock = clock or SystemClock()
 
     def perform(self, request: Request) -> Any:
-        return request.acquire() if isinstance(request, SharedLock) else batch(self._store(), request)
+        if not isinstance(request, SharedLock):
+            return batch(self._store(), request)
+        try:
+            return request.acquire()
+        except TimeoutError as error:
+            raise StoreUnreachable(_BUSY) from error
 
     async def aperform(self, request: Request) -> Any:
-        return await (request.aacquire() if isinstance(request, SharedLock) else abatch(self._store(), request))
+        if not isinstance(request, SharedLock):
+            return await abatch(self._store(), request)
+        try:
+            return await request.aacquire()
+        except TimeoutError as error:
+            raise StoreUnreachable(_BUSY) from error
 
     def ls_steps(self, path: str) -> Steps[Request, list[FileInfo]]:
         folder = self._checked(paths.resolve(path))
@@ -149,14 +162,7 @@ class StoreBackend(SteppedBackend):
             return WriteResult(error=path)
         if problem := text.content_complaint(path, content):
             return WriteResult(error=problem)
-        lock = self._lock(path)
-        yield lock
-        try:
-            problem = yield from self._write(path, content, overwrite, expected_version)
-        except StoreUnreachable as failure:
-            problem = messages.unavailable(path, str(failure))
-        finally:
-            lock.release()
+        problem = yield from self._held(path, self._write(path, content, overwrite, expected_version))
         return WriteResult(error=problem) if problem else WriteResult(path=path, version=text.version_of(content))
 
     def edit_steps(
@@ -168,14 +174,21 @@ class StoreBackend(SteppedBackend):
         for part in (old_string, new_string):
             if problem := text.content_complaint(path, part):
                 return EditResult(error=problem)
+        steps = self._edit(path, old_string, new_string, replace_all, expected_version)
+        result = yield from self._held(path, steps)
+        return EditResult(error=result) if isinstance(result, ErrorText) else result
+
+    def _held(self, path: str, steps: Steps[Request, T]) -> Steps[Request, T | ErrorText]:
+        """Take steps while the path's lock is held."""
         lock = self._lock(path)
-        yield lock
         try:
-            return (yield from self._edit(path, old_string, new_string, replace_all, expected_version))
+            yield lock
+            try:
+                return (yield from steps)
+            finally:
+                lock.release()
         except StoreUnreachable as failure:
-            return EditResult(error=messages.unavailable(path, str(failure)))
-        finally:
-            lock.release()
+            return messages.unavailable(path, str(failure))
 
     def _write(
         self, path: str, content: str, overwrite: bool, expected_version: str | None

@@ -8,7 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from langgraph.config import get_store
@@ -26,6 +29,10 @@ Namespace = Labels | Callable[[Any], Labels]
 Operations = list[Op]
 
 FIRST_PAGE = 10_000
+
+# For stores without an async side. The loop's own executor will not do: sync tools run there, and if all its threads wait for
+# one file's lock, the holder of that lock would never get a thread to go on.
+_THREADS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="stepwell-store")
 
 _log = logging.getLogger(__name__)
 
@@ -169,7 +176,8 @@ async def abatch(store: BaseStore, operations: Operations) -> list[Any]:
         try:
             return await store.abatch(operations)
         except NotImplementedError:
-            return await asyncio.to_thread(_with_retry, store, operations)
+            work = partial(copy_context().run, _with_retry, store, operations)
+            return await asyncio.get_running_loop().run_in_executor(_THREADS, work)
     except GraphBubbleUp:
         raise
     except Exception as error:

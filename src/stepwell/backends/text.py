@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.protocol import ErrorText
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MAX_LINE_CHARS = 2000
 MAX_FILE_CHARS = 10_000_000
@@ -38,7 +41,7 @@ def content_complaint(path: str, content: object) -> ErrorText | None:
             Place(path),
             f" has {len(content):,} characters; at most {MAX_FILE_CHARS:,} fit. Split it into several files.",
         )
-    if not content.isascii() and any("\ud800" <= char <= "\udfff" for char in content):
+    if _LONE_SURROGATE.search(content):
         return PathError(
             "Error: the content for ", Place(path), " holds half of a character (a lone surrogate). Send whole characters."
         )
@@ -51,7 +54,7 @@ def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> st
     if total <= 0:
         return "(the file is empty)"
     if offset < 0 or limit <= 0:
-        return ErrorText(f"Error: offset {offset} and limit {limit} select nothing. offset counts from 0, limit from 1.")
+        return ErrorText(f"Error: offset {offset} with limit {limit} shows nothing. offset counts from 0, limit from 1.")
     if offset >= total:
         return PathError(
             "Error: ", Place(path), f" has {total} lines; offset {offset} is behind its end. Use an offset below {total}."

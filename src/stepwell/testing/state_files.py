@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any, TypedDict
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from stepwell.backends.changes import Files, reduce_files
 from stepwell.backends.protocol import BackendProtocol
+
+_JOB = "job"
 
 
 def _merge(state: Files | None, update: Any) -> Files:
@@ -28,25 +33,15 @@ class StateFiles:
 
     def run(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
         """Call a verb from a step of a graph that holds the files, then apply what it changed."""
-        answers: list[Any] = []
-
-        def step(_: Any) -> dict[str, Any]:
-            answers.append(getattr(backend, verb)(*args, **kwargs))
-            return {}
-
-        _graph(step).invoke({"files": self.files})
-        return self._applied(answers[0])
+        job = _Job(lambda: getattr(backend, verb)(*args, **kwargs))
+        _sync_graph().invoke({"files": self.files}, job.config())
+        return self._applied(job.answer)
 
     async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """The same in async code."""
-        answers: list[Any] = []
-
-        async def step(_: Any) -> dict[str, Any]:
-            answers.append(await getattr(backend, f"a{verb}")(*args, **kwargs))
-            return {}
-
-        await _graph(step).ainvoke({"files": self.files})
-        return self._applied(answers[0])
+        """The same in async code; the verb is named without its `a`."""
+        job = _Job(lambda: getattr(backend, f"a{verb}")(*args, **kwargs))
+        await _async_graph().ainvoke({"files": self.files}, job.config())
+        return self._applied(job.answer)
 
     def _applied(self, answer: Any) -> Any:
         update = getattr(answer, "files_update", None)
@@ -54,6 +49,39 @@ class StateFiles:
             with self._guard:
                 self.files = reduce_files(self.files, [update])
         return answer
+
+
+class _Job:
+    """What the graph's step is to do, and what came of it."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        self.answer: Any = None
+
+    def config(self) -> RunnableConfig:
+        return {"configurable": {_JOB: self}}
+
+
+def _step(_: _State, config: RunnableConfig) -> dict[str, Any]:
+    job = config["configurable"][_JOB]
+    job.answer = job.call()
+    return {}
+
+
+async def _astep(_: _State, config: RunnableConfig) -> dict[str, Any]:
+    job = config["configurable"][_JOB]
+    job.answer = await job.call()
+    return {}
+
+
+@cache
+def _sync_graph() -> Any:
+    return _graph(_step)
+
+
+@cache
+def _async_graph() -> Any:
+    return _graph(_astep)
 
 
 def _graph(step: Any) -> Any:

@@ -134,7 +134,7 @@ def build_file_tools(
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
     """The backend itself, or the one that a factory makes for this call."""
     # By its verbs, not its type: somebody's backend may have only the sync half of the protocol.
-    if hasattr(backend, "ls_info"):
+    if hasattr(backend, "ls_info") and not isinstance(backend, type):  # a backend's class is a factory of it
         return cast("BackendProtocol", backend)
     return backend(runtime)
 

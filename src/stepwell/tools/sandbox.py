@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from langchain.agents.middleware._execution import BaseExecutionPolicy
@@ -44,7 +44,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
     """Share the host's network, its local services included."""
     read_only_paths: Sequence[str | Path] = ()
     """More of the host to show, read only, at the same paths: a compiler in its own folder, say."""
-    limits: SandboxLimits = SandboxLimits()
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     program: str | None = None
     """The path of bubblewrap, if it is not in one of the system's usual places."""
 
@@ -98,9 +98,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
                 raise
         return process
 
-    def _options(
-        self, program: str, workspace: Path, env: Mapping[str, str], opened: ExitStack
-    ) -> tuple[list[str], list[int]]:
+    def _options(self, program: str, workspace: Path, env: Mapping[str, str], opened: ExitStack) -> tuple[list[str], list[int]]:
         """What bubblewrap is told, and the open files that this speaks of."""
         options = [*walls(program, network=self.network), *host_folders(network=self.network, more=self.read_only_paths)]
         options += ["--proc", "/proc", "--dev", "/dev", *self.limits.memory_folders(sized=can(program, "--size"))]

@@ -58,7 +58,8 @@ def _assemble(machine: _Machine) -> bytes:
     refuse = _step(_RETURN, _FAIL | errno.EPERM)
     program = [
         _step(_LOAD, _ARCHITECTURE),
-        _step(_JUMP_EQUAL, machine.audit_architecture, yes=1),  # programs of another architecture would number calls differently
+        # Programs of another architecture number their calls differently.
+        _step(_JUMP_EQUAL, machine.audit_architecture, yes=1),
         refuse,
         _step(_LOAD, _NUMBER),
         _step(_JUMP_AT_LEAST, _X32_CALLS, no=1),

@@ -33,15 +33,30 @@ from stepwell.tools.shell_output import BoundedOutput
 
 _CHUNK = 65536
 _GLANCE_S = 0.2
-"""How often to look whether the shell has ended while something else still holds its output open."""
+"""How often to look whether the caller still waits, and whether the shell has ended while something else holds its output open."""
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended: by itself, with the whole shell, or because its time was up."""
+    """How a command ended: by itself, with the whole shell, because its time was up, or because nobody waits any more."""
 
-    ending: Literal["done", "shell_ended", "timed_out"]
+    ending: Literal["done", "shell_ended", "timed_out", "stopped"]
     exit_code: int | None
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """How long the caller waits for a command."""
+
+    deadline: float
+    stop: threading.Event
+
+    def glance(self) -> float:
+        """How long to wait before looking again; `TimeoutError` when waiting is over."""
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0 or self.stop.is_set():
+            raise TimeoutError
+        return min(remaining, _GLANCE_S)
 
 
 class ShellProcess:
@@ -64,19 +79,22 @@ class ShellProcess:
         return self._end.alive and self._process.poll() is None
 
     def close(self) -> None:
-        """Kill the shell and everything it started."""
+        """Kill the shell and everything it started, and let go of its pipes."""
         self._end()
 
-    def run(self, command: str, output: BoundedOutput, *, timeout_s: float) -> CommandResult:
-        """Run one command and collect what it prints. After a time-out the shell is dead."""
+    def run(
+        self, command: str, output: BoundedOutput, *, timeout_s: float, stop: threading.Event | None = None
+    ) -> CommandResult:
+        """Run one command and collect what it prints. If it does not end by itself, the shell ends with it."""
         token = secrets.token_hex(16).encode()
         framed = b"eval %b </dev/null\nprintf '\\n%b %%s\\n' \"$?\"\n" % (shlex.quote(command).encode(), token)
         sending, self._preamble = self._preamble + framed, b""
+        waiting = _Waiting(time.monotonic() + timeout_s, stop or threading.Event())
         try:
-            exit_code = self._converse(sending, b"\n" + token + b" ", output, time.monotonic() + timeout_s)
+            exit_code = self._converse(sending, b"\n" + token + b" ", output, waiting)
         except TimeoutError:
             self.close()
-            return CommandResult("timed_out", None)
+            return CommandResult("stopped" if waiting.stop.is_set() else "timed_out", None)
         except EOFError:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
@@ -85,17 +103,14 @@ class ShellProcess:
             return CommandResult("shell_ended", code)
         return CommandResult("done", exit_code)
 
-    def _converse(self, sending: bytes, marker: bytes, output: BoundedOutput, deadline: float) -> int:
+    def _converse(self, sending: bytes, marker: bytes, output: BoundedOutput, waiting: _Waiting) -> int:
         """Write the command and read its output at once, since a full pipe on either side would stop the other."""
         reader = _Reader(marker, output, self._unread)
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
             ready.register(self._input, selectors.EVENT_WRITE)
             while True:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise TimeoutError
-                events = ready.select(min(remaining, _GLANCE_S))
+                events = ready.select(waiting.glance())
                 if not events and self._process.poll() is not None:
                     reader.flush()
                     raise EOFError
@@ -172,16 +187,37 @@ def _spawn_in_keeper(spawn: Callable[[], subprocess.Popen[str]]) -> subprocess.P
 
 
 def end_process(process: subprocess.Popen[str]) -> None:
-    """Kill a process and its group, wait until they are gone, and close the pipes. Safe to call from a finalizer."""
+    """Kill a process and all it started, wait until they are gone, and close the pipes. Safe to call from a finalizer."""
+    _close(process.stdin)
+    # bubblewrap's child first: then bubblewrap itself collects it, and no zombie is left to whoever is process 1.
+    for child in _children_of(process.pid):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(child, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(0.5)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
     with suppress(subprocess.TimeoutExpired):
         process.wait(2)
     _wait_for_end_of(_descriptor(process.stdout), time.monotonic() + 1)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
+    _close(process.stdout)
+    _close(process.stderr)
+
+
+def _children_of(pid: int) -> list[int]:
+    """The direct children of a process that runs; none where the kernel does not tell."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as told:
+            return [int(child) for child in told.read().split()]
+    except OSError:
+        return []
+
+
+def _close(stream: IO[str] | None) -> None:
+    if stream is not None:
+        with suppress(OSError):
+            stream.close()
 
 
 def _wait_for_end_of(output: int, deadline: float) -> None:

@@ -12,6 +12,9 @@ from stepwell.backends import paths
 from stepwell.backends.protocol import ErrorText
 from stepwell.backends.turn import PlannedChange
 
+EDITED_BY_A_PERSON = "hitl_edited_tool_calls"
+"""Where LangChain's approvals keep what a person made of a call; the message still shows the model's own."""
+
 
 def changes_before(runtime: ToolRuntime) -> list[PlannedChange]:
     """The changes asked for by earlier calls of the same turn; those that already have a result (rejected ones) do not count."""
@@ -21,16 +24,19 @@ def changes_before(runtime: ToolRuntime) -> list[PlannedChange]:
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
         if isinstance(message, AIMessage):
-            return _planned(message, runtime.tool_call_id, answered)
+            return _planned(message, runtime.tool_call_id, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
     return []
 
 
-def _planned(message: AIMessage, own_id: str | None, answered: set[str]) -> list[PlannedChange]:
+def _planned(
+    message: AIMessage, own_id: str | None, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
+) -> list[PlannedChange]:
     planned: list[PlannedChange] = []
     for call in message.tool_calls:
         if call["id"] == own_id:
             return planned
-        if call["id"] not in answered and (change := _change_of(call["name"], call["args"])):
+        runs: Mapping[str, Any] = edited.get(call["id"] or "", call)
+        if call["id"] not in answered and (change := _change_of(runs["name"], runs["args"])):
             planned.append(change)
     return planned
 

@@ -144,6 +144,7 @@ def test_structured_response_is_returned():
 
 def test_context_schema_reaches_tools():
     """D14: context schema."""
+
     class Context(BaseModel):
         user: str
 
@@ -167,7 +168,9 @@ def test_node_cache_is_passed_on():
 def test_backend_may_be_an_instance_or_a_factory():
     """D11: instance or factory."""
     for backend in (StateBackend(), lambda runtime: StateBackend(runtime)):
-        model = ScriptedModel([call("write_file", file_path="a.md", content="x"), call("read_file", file_path="/a.md"), say("ok")])
+        model = ScriptedModel(
+            [call("write_file", file_path="a.md", content="x"), call("read_file", file_path="/a.md"), say("ok")]
+        )
         final = create_deep_agent(model, backend=backend).invoke(ASK)
         assert final["files"]["/a.md"]["content"] == ["x"]
         assert final["messages"][-2].content == "     1\tx"
@@ -202,7 +205,13 @@ def test_thread_keeps_files_and_todos_between_runs():
     """D3, D11: state is kept across turns of a thread."""
     todos = [{"content": "one", "status": "in_progress"}]
     model = ScriptedModel(
-        [call("write_todos", todos=todos), call("write_file", file_path="/a.md", content="x"), say("one"), call("ls"), say("two")]
+        [
+            call("write_todos", todos=todos),
+            call("write_file", file_path="/a.md", content="x"),
+            say("one"),
+            call("ls"),
+            say("two"),
+        ]
     )
     agent = create_deep_agent(model, checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "t"}}

@@ -205,19 +205,6 @@ def test_children_may_be_factories() -> None:
     assert tree.write("/b.md", "x").files_update is not None
 
 
-class OneColour:
-    """A backend that notes in which colour it is called."""
-
-    def __init__(self) -> None:
-        self.called: list[str] = []
-        self._inner = store_with(a_md="x")
-
-    def __getattr__(self, name: str) -> Any:
-        verb = getattr(self._inner, name)
-        self.called.append(name)
-        return verb
-
-
 def test_children_are_called_in_the_callers_colour() -> None:
     child = store_with(a_md="x")
     calls: list[str] = []

@@ -98,6 +98,17 @@ def test_a_thread_waits_for_a_release_elsewhere() -> None:
     thread.join()
 
 
+async def test_waiting_comes_to_an_end() -> None:
+    lock = SharedLock()
+    lock.acquire()
+    with pytest.raises(TimeoutError):
+        lock.acquire(timeout_s=0.01)
+    with pytest.raises(TimeoutError):
+        await lock.aacquire(timeout_s=0.01)
+    lock.release()
+    lock.acquire(timeout_s=0.01)  # those who gave up are passed over
+
+
 def test_a_key_always_leads_to_the_same_lock() -> None:
     table = LockTable(4)
     assert table.at("a") is table.at("a")

@@ -11,13 +11,13 @@ from typing import Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolRuntime
-from langgraph.store.base import BaseStore, Op, SearchOp
+from langgraph.store.base import BaseStore, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from stepwell.backends import store_items
 from stepwell.backends.store import StoreBackend
+from stepwell.backends.store_items import FIRST_PAGE
 from stepwell.errors import BackendError, ConfigurationError
 
 NAMESPACE = ("filesystem",)
@@ -42,6 +42,22 @@ class CountingStore(InMemoryStore):
         operations: list[Op] = list(ops)
         CountingStore.searches += sum(isinstance(operation, SearchOp) for operation in operations)
         return super().batch(operations)
+
+
+class GatedStore(InMemoryStore):
+    """Lets async callers wait at a gate."""
+
+    __slots__ = ("gate", "reached")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.reached = asyncio.Event()
+
+    async def abatch(self, ops: Any) -> list[Any]:
+        self.reached.set()
+        await self.gate.wait()
+        return await super().abatch(ops)
 
 
 class State(TypedDict):
@@ -160,14 +176,15 @@ def test_a_failing_store_becomes_a_result_that_tells_no_secrets(colour: str) -> 
     assert call("write", "/a.md", "x").error == texts[4]
 
 
-def test_files_beyond_the_first_page_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_items, "FIRST_PAGE", 10)
-    backend = StoreBackend(InMemoryStore())
-    for number in range(105):
-        backend.write(f"/f{number:03}.md", "x")
-    assert len(backend.ls_info("/")) == 105
-    assert len(backend.glob_info("*.md")) == 105
-    assert len(backend.grep_raw("x")) == 105
+def test_files_beyond_the_first_page_are_found() -> None:
+    store = InMemoryStore()
+    count = FIRST_PAGE + 50
+    value = {"content": ["x"], "created_at": "", "modified_at": ""}
+    store.batch([PutOp(NAMESPACE, f"/f{number:05}.md", value) for number in range(count)])
+    backend = StoreBackend(store)
+    assert len(backend.ls_info("/")) == count
+    assert [row["path"] for row in backend.grep_raw("x", glob=f"f{count - 1:05}.md")] == [f"/f{count - 1:05}.md"]
+    assert [row["path"] for row in backend.glob_info("f00000.md")] == ["/f00000.md"]
 
 
 def test_creating_a_file_does_not_read_the_others() -> None:
@@ -245,14 +262,15 @@ async def test_an_async_store_is_awaited_on_its_own_loop(tmp_path: Path) -> None
 
 
 async def test_a_cancelled_edit_gives_its_place_back() -> None:
-    backend = StoreBackend(InMemoryStore())
-    await backend.awrite("/a.md", "one")
-    lock = backend._lock("/a.md")
-    lock.acquire()
-    waiting = asyncio.create_task(backend.aedit("/a.md", "one", "two"))
-    await asyncio.sleep(0)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    lock.release()
-    assert (await backend.aedit("/a.md", "one", "three")).error is None
+    store = GatedStore()
+    backend = StoreBackend(store)
+    backend.write("/a.md", "one")
+    holder = asyncio.create_task(backend.aedit("/a.md", "one", "two"))
+    waiter = asyncio.create_task(backend.aedit("/a.md", "one", "three"))
+    await store.reached.wait()
+    for task in (waiter, holder):
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    store.gate.set()
+    assert (await backend.aedit("/a.md", "one", "four")).error is None

@@ -77,6 +77,16 @@ def test_a_rejected_write_does_not_count_for_edits_of_the_same_turn():
     assert not final.get("files")
 
 
+def test_an_edited_write_counts_as_edited_for_edits_of_the_same_turn():
+    """D10 and call order: what the person wrote is what the next call finds."""
+    turn = calls(WRITE, call("edit_file", file_path="/a.md", old_string="better", new_string="best"))
+    agent = agent_for(ScriptedModel([turn, say("ok")]))
+    agent.invoke(ASK, THREAD)
+    edited = {"name": "write_file", "args": {"file_path": "/a.md", "content": "better"}}
+    final = answer(agent, {"type": "edit", "edited_action": edited})
+    assert final["files"]["/a.md"]["content"] == ["best"]
+
+
 def test_a_new_message_instead_of_an_answer_closes_the_call():
     """D9 and D10: the person types something else."""
     model = ScriptedModel([WRITE, say("fine, something else")])

@@ -38,7 +38,9 @@ def test_large_result_is_kept_whole_in_a_file():
 
 def test_the_model_can_read_on_in_it():
     """D5."""
-    model = ScriptedModel([call("dump"), call("read_file", file_path="/large_tool_results/call_1", offset=15_000, limit=1), say("ok")])
+    model = ScriptedModel(
+        [call("dump"), call("read_file", file_path="/large_tool_results/call_1", offset=15_000, limit=1), say("ok")]
+    )
     assert "row 15000" in run(model)["messages"][-2].content
 
 

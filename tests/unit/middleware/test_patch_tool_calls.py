@@ -98,7 +98,11 @@ async def test_unknown_tools_and_malformed_calls_are_tool_errors(colour):
     """Bad input: an unknown tool, arguments that are not JSON, a megabyte of arguments."""
     broken = AIMessage("", invalid_tool_calls=[{"name": "ls", "args": "{not json", "id": "b1", "error": "bad"}])
     megabyte = call("write_file", file_path="/a.md", content="x" * 1_000_000)
-    model = ScriptedModel([call("nosuchtool", x=1), megabyte, raw(broken), say("ok")] if colour == "sync" else [call("nosuchtool"), megabyte, say("ok")])
+    model = ScriptedModel(
+        [call("nosuchtool", x=1), megabyte, raw(broken), say("ok")]
+        if colour == "sync"
+        else [call("nosuchtool"), megabyte, say("ok")]
+    )
     agent = create_deep_agent(model)
     ask = {"messages": [("user", "go")]}
     final = agent.invoke(ask) if colour == "sync" else await agent.ainvoke(ask)

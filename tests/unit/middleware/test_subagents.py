@@ -357,7 +357,9 @@ def test_two_of_one_name_are_refused():
 
 def test_nested_subagents_see_files_through_two_levels():
     """D6: a subagent that has subagents of its own."""
-    inner_model = ScriptedModel([call("read_file", file_path="/a.md"), call("write_file", file_path="/b.md", content="deep"), say("read")])
+    inner_model = ScriptedModel(
+        [call("read_file", file_path="/a.md"), call("write_file", file_path="/b.md", content="deep"), say("read")]
+    )
     middle_model = ScriptedModel([task("deep"), say("middle done")])
     deep = SubAgentMiddleware(
         subagents=[{"name": "deep", "description": "d", "runnable": create_deep_agent(inner_model)}],
@@ -371,7 +373,9 @@ def test_nested_subagents_see_files_through_two_levels():
 
 def test_a_resumed_parent_does_not_repeat_finished_subagents():
     """D6: exactly one result each, also with a checkpointer."""
-    model = ScriptedModel.by_agent({"main": [calls(task("a"), task("b")), say("ok"), say("again")], "a": [say("A")], "b": [say("B")]})
+    model = ScriptedModel.by_agent(
+        {"main": [calls(task("a"), task("b")), say("ok"), say("again")], "a": [say("A")], "b": [say("B")]}
+    )
     agent = create_deep_agent(model, subagents=[spec("a"), spec("b")], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.invoke(ASK, thread)

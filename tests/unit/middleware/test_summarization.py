@@ -27,7 +27,10 @@ def agent_with(model, **options):
 def talk(rounds):
     messages = []
     for number in range(rounds):
-        messages += [HumanMessage(f"question {number} " + "word " * 50, id=f"h{number}"), AIMessage(f"answer {number}", id=f"a{number}")]
+        messages += [
+            HumanMessage(f"question {number} " + "word " * 50, id=f"h{number}"),
+            AIMessage(f"answer {number}", id=f"a{number}"),
+        ]
     return messages
 
 

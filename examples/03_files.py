@@ -1,0 +1,37 @@
+"""Files on your disk: the agent works in one folder, sees it as `/`, and cannot leave it."""
+
+import tempfile
+from pathlib import Path
+
+from stepwell import FilesystemBackend, create_deep_agent
+
+NOTES = {
+    "monday.txt": "Roof: two tiles are loose. Call the roofer before Friday.\nThe new lamp hangs.",
+    "tuesday.txt": "Cellar dry again.\nTODO buy a filter for the pump.",
+}
+
+
+def main(model=None):
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "house")
+        folder.mkdir()
+        for name, text in NOTES.items():
+            folder.joinpath(name).write_text(text, encoding="utf-8")
+        Path(place, "secret.txt").write_text("outside of the folder", encoding="utf-8")
+
+        backend = FilesystemBackend(root_dir=folder)
+        agent = create_deep_agent(model, backend=backend)
+        request = "Read all notes and collect what is left to do as a checklist in /todo.md."
+        result = agent.invoke({"messages": [("user", request)]})
+
+        print(result["messages"][-1].text)
+        for path in sorted(folder.iterdir()):
+            print(f"\n--- on disk: {path.name}\n{path.read_text(encoding='utf-8')}")
+        # The same verbs that the agent's tools use. A refusal is an answer that the model can act on, not an exception.
+        print("\n--- outside:", backend.read("/../secret.txt"))
+
+
+if __name__ == "__main__":
+    from start import start
+
+    start(main)

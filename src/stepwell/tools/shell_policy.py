@@ -1,0 +1,43 @@
+"""Which execution policy a caller means. The default is the sandbox; the host has to be asked for by a name that says what it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+from langchain.agents.middleware._execution import BaseExecutionPolicy, HostExecutionPolicy
+
+from stepwell.errors import ConfigurationError
+from stepwell.tools.sandbox import BubblewrapPolicy
+from stepwell.tools.sandbox_options import WORKSPACE
+
+Policy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
+
+
+def resolve_policy(policy: Policy) -> BaseExecutionPolicy:
+    """The policy that a name or an instance means. A sandbox is tested first, and refused if it does not hold."""
+    if sys.platform == "win32":
+        raise ConfigurationError("Commands need a POSIX shell, which Windows lacks. Run the agent in WSL or in a container.")
+    chosen = policy
+    if chosen == "sandbox":
+        chosen = BubblewrapPolicy()
+    elif chosen == "unsandboxed_host":
+        usual = BubblewrapPolicy()
+        chosen = HostExecutionPolicy(
+            command_timeout=usual.command_timeout,
+            max_output_lines=usual.max_output_lines,
+            max_output_bytes=usual.max_output_bytes,
+        )
+    if not isinstance(chosen, BaseExecutionPolicy):
+        raise ConfigurationError(f"Unknown shell policy {policy!r}. Use 'sandbox', 'unsandboxed_host' or an execution policy.")
+    if isinstance(chosen, BubblewrapPolicy):
+        chosen.check()
+    return chosen
+
+
+def circumstances(policy: BaseExecutionPolicy) -> str:
+    """What the model should know of the place where its commands run."""
+    limit = f"Time limit {policy.command_timeout:g} s."
+    if not isinstance(policy, BubblewrapPolicy):
+        return limit
+    return f"Work in {WORKSPACE}; elsewhere only /tmp is writable. {'' if policy.network else 'No network. '}{limit}"

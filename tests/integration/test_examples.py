@@ -1,0 +1,250 @@
+"""Every example does what it says: with a scripted model, with a real one where there is a key, and without any.
+
+An example is found by its name (`NN_name.py`). A new one fails here until it has a play in `PLAYS`.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mcp.client.stdio  # noqa: F401  # binds the stderr of its first import, which must not be that of one test's capture
+import pytest
+
+from stepwell.models.choice import model_from_environment
+from stepwell.settings import Settings
+from stepwell.testing import ScriptedModel, call, calls, each_run, expect, reply, say
+from stepwell.testing.backends import BackendConformance
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NUMBERED = sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))
+MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Play:
+    """The model's part in an example, what else `main` is given, and what must show on the screen, in this order."""
+
+    model: ScriptedModel
+    shown: tuple[str, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def hello() -> Play:
+    plan = call("write_file", file_path="/walk.md", content="# A walk\n\n1. The fish market")
+    return Play(ScriptedModel([plan, say("Best: soup at the market.")]), ("Best: soup", "--- /walk.md", "1. The fish market"))
+
+
+def tools() -> Play:
+    right = "SELECT item, SUM(pieces * price) FROM orders GROUP BY item ORDER BY 2 DESC LIMIT 1"
+    turns = [
+        call("query", sql="DROP TABLE orders"),
+        expect(lambda asked: "SQLite refuses this" in asked.results[0].text, then=call("query", sql=right)),
+        expect(lambda asked: "122.5" in asked.results[0].text, then=say("The kettle: 122.50.")),
+    ]
+    return Play(ScriptedModel(turns), ("SQLite refuses this", "122.5", "The kettle: 122.50."))
+
+
+def files() -> Play:
+    turns = [
+        call("grep", pattern="TODO|Call", path="/"),
+        expect(
+            lambda asked: asked.assert_mentions("monday.txt", "tuesday.txt"),
+            then=call("write_file", file_path="/todo.md", content="- [ ] roofer\n- [ ] filter"),
+        ),
+        call("read_file", file_path="/../secret.txt"),
+        expect(lambda asked: asked.results[0].status == "error", then=say("Two things are left.")),
+    ]
+    return Play(ScriptedModel(turns), ("Two things are left.", "monday.txt", "todo.md\n- [ ] roofer", "climbs out"))
+
+
+def subagents() -> Play:
+    views = ("correctness", "concurrency", "naming")
+    model = ScriptedModel.by_agent(
+        {
+            "main": [
+                calls(*(call("task", description=view, subagent_type="reviewer") for view in views)),
+                say("First: check the balance."),
+            ],
+            "reviewer": each_run([reply(lambda asked: f"A problem of {asked.first_human}.")]),
+        }
+    )
+    return Play(model, (*(f"A problem of {view}." for view in views), "the agent, after", "First: check the balance."))
+
+
+def approvals() -> Play:
+    letters = [call("send_letter", to=who, text=f"Dear {who}") for who in ("landlord", "neighbour", "mayor")]
+    model = ScriptedModel(
+        [
+            calls(*letters),
+            expect(lambda asked: asked.assert_mentions("too early"), then=say("Two letters went out.")),
+        ]
+    )
+    answers = iter(["y", "Is yours cold, too?", "n too early"])
+    return Play(model, ("*** sent to", "*** sent to", "Two letters went out."), {"ask": lambda question: next(answers)})
+
+
+def memory() -> Play:
+    turns = [
+        call("ls", path="/memories/"),
+        calls(
+            call("write_file", file_path="/memories/diet.md", content="Eats no nuts."),
+            call("write_file", file_path="/drafts/cake.md", content="Lemon cake"),
+        ),
+        say("A lemon cake."),
+        expect(lambda asked: not asked.mentions("nuts"), then=call("read_file", file_path="/memories/diet.md")),
+        expect(lambda asked: asked.assert_mentions("Eats no nuts."), then=say("Beans and lemon, no walnuts.")),
+    ]
+    shown = (
+        "A lemon cake.",
+        "(files of this conversation: /drafts/cake.md)",
+        "no walnuts",
+        "conversation: none",
+        "Eats no nuts.",
+    )
+    return Play(ScriptedModel(turns), shown)
+
+
+def streaming() -> Play:
+    def todos(*statuses: str) -> Any:
+        steps = ("telegraph", "telephone", "compare")
+        plan = [{"content": step, "status": status} for step, status in zip(steps, statuses, strict=True)]
+        return call("write_todos", todos=plan)
+
+    asks = calls(*(call("task", description=what, subagent_type="historian") for what in ("telegraph", "telephone")))
+    main = [
+        todos("in_progress", "pending", "pending").saying("First a plan."),
+        asks,
+        todos("completed", "completed", "in_progress"),
+        say("Thirty years lie between them."),
+    ]
+    historian = each_run([reply(lambda asked: f"The {asked.first_human} came.")])
+    model = ScriptedModel.by_agent({"main": main, "historian": historian})
+    shown = ("[agent] First a plan.", "[>] telegraph", "[historian ", "[x] telegraph", "[agent] Thirty years")
+    return Play(model, shown)
+
+
+def custom_backend() -> Play:
+    turns = [
+        call("write_file", file_path="/haiku.txt", content="Deep water, old steps"),
+        call("edit_file", file_path="/haiku.txt", old_string="old", new_string="worn"),
+        call("edit_file", file_path="/haiku.txt", old_string="absent", new_string="x"),
+        say("It is worn now."),
+    ]
+    shown = ("It is worn now.", "+ 'Deep water, old steps'", "--- /haiku.txt\n- 'old'\n+ 'worn'")
+    return Play(ScriptedModel(turns), shown)
+
+
+def mcp_tools() -> Play:
+    turns = [
+        calls(call("harvest_day", fruit="plums"), call("harvest_day", fruit="quinces")),
+        expect(
+            lambda asked: asked.assert_mentions("2026-08-20", "2026-10-11"),
+            then=call("days_between", first="2026-08-20", second="2026-10-11"),
+        ),
+        expect(lambda asked: asked.results[0].text == "52", then=say("52 days.")),
+    ]
+    return Play(ScriptedModel(turns), ("2026-10-11", "days_between", "52 days."))
+
+
+PLAYS: dict[str, Callable[[], Play]] = {
+    "01_hello": hello,
+    "02_tools": tools,
+    "03_files": files,
+    "04_subagents": subagents,
+    "05_approvals": approvals,
+    "06_memory": memory,
+    "07_streaming": streaming,
+    "08_custom_backend": custom_backend,
+    "09_mcp": mcp_tools,
+}
+
+
+def named(example: Path) -> str:
+    return example.stem
+
+
+def environment(*, configured: bool) -> dict[str, str]:
+    """The real environment, or one that names no model."""
+    if configured:
+        return {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "PYTHONIOENCODING": "utf-8"}
+
+
+def run_script(example: Path, folder: Path, *, configured: bool, typed: str = "", timeout_s: float = 60):
+    command = [sys.executable, str(example)]
+    options = {"cwd": folder, "input": typed, "env": environment(configured=configured), "timeout": timeout_s}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", **options)
+
+
+def test_every_play_has_its_example():
+    assert [example.stem for example in NUMBERED] == sorted(PLAYS)
+
+
+@pytest.mark.parametrize("example", NUMBERED, ids=named)
+def test_example_shows_what_it_promises(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    play = PLAYS[example.stem]()
+    runpy.run_path(str(example))["main"](play.model, **play.options)
+    play.model.assert_finished()
+    screen, place = capfd.readouterr().out, 0
+    for sign in play.shown:
+        assert sign in screen[place:], f"{sign!r} is missing, or comes too early, in:\n{screen}"
+        place = screen.index(sign, place) + len(sign)
+    assert list(tmp_path.iterdir()) == [], "an example leaves nothing behind in the folder it runs in"
+
+
+def test_letters_go_out_as_the_person_decided(capsys: pytest.CaptureFixture[str]):
+    """D10: one approved, one edited, one rejected, in one turn."""
+    play = approvals()
+    runpy.run_path(str(EXAMPLES / "05_approvals.py"))["main"](play.model, **play.options)
+    sent = {line for line in capsys.readouterr().out.splitlines() if line.startswith("***")}
+    assert sent == {"*** sent to landlord: Dear landlord", "*** sent to neighbour: Is yours cold, too?"}
+
+
+class TestCustomBackend(BackendConformance):
+    """The backend of 08_custom_backend.py passes the shared suite."""
+
+    journaled = staticmethod(runpy.run_path(str(EXAMPLES / "08_custom_backend.py"))["Journaled"])
+
+    @pytest.fixture
+    def backend(self, tmp_path: Path):
+        self.never_shown = (str(tmp_path),)
+        return self.journaled(tmp_path)
+
+
+@pytest.mark.parametrize("example", NUMBERED, ids=named)
+def test_example_fits_a_screen(example: Path):
+    lines = example.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MOST_LINES
+    assert lines[0].startswith('"""')
+
+
+@pytest.mark.parametrize("example", NUMBERED, ids=named)
+def test_example_without_a_model_ends_with_one_sentence(example: Path, tmp_path: Path):
+    result = run_script(example, tmp_path, configured=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("No model is configured.")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+@pytest.mark.skipif(
+    model_from_environment(Settings.load()) is None,
+    reason="no model is configured; set a provider's key or OLLAMA_MODEL_NAME to run the examples with a real one",
+)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("example", NUMBERED, ids=named)
+def test_example_runs_with_the_environment_s_model(example: Path, tmp_path: Path):
+    result = run_script(example, tmp_path, configured=True, typed="y\n" * 20, timeout_s=590)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip()
