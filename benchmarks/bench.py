@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTESTANTS = ("floor", "peer", "ours")
-ANSWER_TIMEOUT_S = 240
+ANSWER_TIMEOUT_S = 600
 Figures = dict[str, list[dict[str, Any]]]
 """Per contestant, the result of each round."""
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]

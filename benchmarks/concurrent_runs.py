@@ -33,7 +33,12 @@ def measure(contestant: ModuleType, *, runs: int) -> dict[str, Any]:
 
 def rows(bench: Bench) -> list[Row]:
     runs = 200 if bench.quick else RUNS
-    figures = bench.rounds("concurrent_runs", {"runs": runs}, count=1 if bench.quick else 2, fresh=True)
+    figures = bench.rounds("concurrent_runs", {"runs": runs}, count=1, fresh=True)
+    # Once more where the verdict is decided; the peer takes three times as long and is far from it.
+    again = bench.rounds(
+        "concurrent_runs", {"runs": runs}, count=1, who=("floor", "ours"), fresh=True, label="concurrent_runs again"
+    )
+    figures = {name: results + again.get(name, []) for name, results in figures.items()}
     times = {name: best(figures, name, "cpu_s_per_run") for name in figures}
     memory = {name: best(figures, name, "peak_rss_mb") for name in figures}
     floor = times["floor"]

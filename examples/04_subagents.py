@@ -12,12 +12,12 @@ reviewer = {
     # also: tools, model, model_settings, middleware, interrupt_on, response_format; the main agent's where left out
 }
 
-CODE = '''
+CODE = """
 def transfer(accounts, source, target, amount):
     accounts[source] -= amount
     log.append(f"{source} -> {target}: {amount}")
     accounts[target] += amount
-'''
+"""
 
 
 def main(model=None):

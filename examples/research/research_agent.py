@@ -75,9 +75,7 @@ def build_agent(model=None, search=None):
         "system_prompt": _prompt("critic"),
         "tools": [search],
     }
-    return create_deep_agent(
-        model, [search], system_prompt=_prompt("lead"), subagents=[researcher, critic], name="research"
-    )
+    return create_deep_agent(model, [search], system_prompt=_prompt("lead"), subagents=[researcher, critic], name="research")
 
 
 def make_graph():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypedDict, cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
@@ -19,7 +19,7 @@ from langgraph.cache.base import BaseCache
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
-from typing_extensions import is_typeddict
+from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.errors import ConfigurationError, ToolNameConflictError
 from stepwell.middleware.request import fold
@@ -114,8 +114,7 @@ def with_deep_state(schema: type[Any] | None) -> type[Any]:
         return DeepAgentState
     if not is_typeddict(schema):
         raise ConfigurationError(f"state_schema must be a TypedDict class, not {schema!r}. Derive it from DeepAgentState.")
-    merged: type[Any] = _merged(schema)
-    return merged
+    return _merged(schema)  # type: ignore[arg-type]  # classes are hashable; mypy doubts it for `type[Any]`
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.state import StateBackend
+from stepwell.backends.steps import SteppedBackend
 from stepwell.backends.store import StoreBackend
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Listing",
     "Matches",
     "StateBackend",
+    "SteppedBackend",
     "StoreBackend",
     "SyncBackend",
     "WriteResult",

@@ -17,7 +17,9 @@ makes a random choice, so replaying a thread gives the same files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, cast
+
+from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 from stepwell.backends import paths, text
 from stepwell.backends.protocol import ErrorText, FileData

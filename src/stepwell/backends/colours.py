@@ -6,6 +6,8 @@
 | `SyncBackend`, `blocking = True` | sync verbs that wait for a disk or a lock | in a worker thread | as they are |
 | `AsyncBackend` | async verbs | as they are | through a portal: an event loop in a thread of its own |
 
+A backend that can do its work in either colour without changing threads writes its verbs as `steps` instead.
+
 Worker threads and the portal see the caller's context variables, so a verb finds the running graph, and may interrupt it.
 """
 

@@ -49,6 +49,12 @@ class Call:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+def is_remote(backend: Any, path: str = paths.ROOT) -> bool:
+    """Whether what a backend holds at a path is far away or owned by a person."""
+    asked = getattr(backend, "remote_at", None)
+    return asked(path) if asked else bool(getattr(backend, "remote", False))
+
+
 class CompositeBackend(SteppedBackend):
     """Routes each path to the backend mounted there, or to the default.
 
@@ -67,6 +73,10 @@ class CompositeBackend(SteppedBackend):
     def mounted_at(self, prefix: str) -> CompositeBackend:
         """The same tree behind a mount of another composite, which its own children are told of."""
         return self._changed(self._table.behind(prefix.rstrip("/")), self._runtime)
+
+    def remote_at(self, path: str) -> bool:
+        """Whether a resolved path leads to a remote backend."""
+        return is_remote(self._table.owner(path).open(self._runtime), path)
 
     def perform(self, request: Call) -> Any:
         backend = request.mount.open(self._runtime)
@@ -184,7 +194,7 @@ class CompositeBackend(SteppedBackend):
         """The mounts to search from above; those that are not are noted."""
         near: list[Mount] = []
         for mount in mounts:
-            if getattr(mount.open(self._runtime), "remote", False):
+            if is_remote(mount.open(self._runtime)):
                 parts.add((), f"'{mount.path}/' was not searched: it is remote. Search it by itself with path='{mount.path}/'.")
             else:
                 near.append(mount)

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NotRequired, Protocol, TypedDict, runtime_checkable
+from typing import Any, NotRequired, Protocol, runtime_checkable
+
+from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 DEFAULT_READ_LIMIT = 2000
 
@@ -97,7 +99,8 @@ class EditResult:
 class BackendProtocol(Protocol):
     """Where files live. The sync and the async form of a verb do the same.
 
-    `stepwell.backends.Backend` derives one form from the other; implement the protocol directly only if you want both by hand.
+    `SyncBackend`, `AsyncBackend` and `SteppedBackend` derive one form from the other; implement the protocol directly only if
+    you want both by hand.
     """
 
     def ls_info(self, path: str) -> list[FileInfo]:

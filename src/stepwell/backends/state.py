@@ -126,7 +126,7 @@ class StateBackend(SyncBackend):
         path = self._resolve_file(file_path)
         if isinstance(path, ErrorText):
             return EditResult(error=path)
-        if problem := text.content_complaint(path, new_string):
+        if problem := text.content_complaint(path, old_string) or text.content_complaint(path, new_string):
             return EditResult(error=problem)
         files = self._files()
         current = self._current_text(files, path)

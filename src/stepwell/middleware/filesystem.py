@@ -17,6 +17,7 @@ from langgraph.types import Command
 
 from stepwell.backends import paths
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
+from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.middleware.prompts import load_prompt
@@ -130,7 +131,7 @@ class FilesystemMiddleware(RequestMiddleware):
 
     def _place_for_results(self, request: ToolCallRequest) -> BackendProtocol | None:
         backend = backend_for(self.backend, request.runtime)
-        return None if getattr(backend, "remote", False) else backend
+        return None if is_remote(backend, LARGE_RESULTS) else backend
 
 
 def _has_changed_files(messages: list[AnyMessage]) -> bool:

@@ -45,7 +45,9 @@ def lighten(graph: CompiledStateGraph[Any, Any, Any, Any]) -> bool:
     for branches in graph.builder.branches.values():
         for branch in branches.values():
             path = branch.path
-            if isinstance(path, RunnableCallable) and getattr(path.func, "__name__", "") == "model_to_tools":
+            if not isinstance(path, RunnableCallable) or path.func is None:
+                continue
+            if getattr(path.func, "__name__", "") == "model_to_tools":
                 path.func = _light(path.func)
                 found = True
     return found

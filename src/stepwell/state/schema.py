@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, Required, TypedDict
+from typing import Annotated, Any, NotRequired, Required
 
 from langchain.agents.middleware.todo import Todo
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
 from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 from stepwell.backends.changes import StoredFile, reduce_files
 from stepwell.state.channels import incremental

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stepwell.testing.asked import Asked
+    from stepwell.testing.backends import BackendConformance
     from stepwell.testing.replies import (
         Reply,
         ScriptError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Asked",
+    "BackendConformance",
     "Reply",
     "ScriptError",
     "ScriptExhaustedError",
@@ -48,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "asked": ("Asked",),
+    "backends": ("BackendConformance",),
     "replies": (
         "Reply",
         "ScriptError",

@@ -134,9 +134,10 @@ def build_file_tools(
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
     """The backend itself, or the one that a factory makes for this call."""
     # By its verbs, not its type: somebody's backend may have only the sync half of the protocol.
-    if hasattr(backend, "ls_info") and not isinstance(backend, type):  # a backend's class is a factory of it
-        return cast("BackendProtocol", backend)
-    return backend(runtime)
+    if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend's class is a factory of it
+        return cast("BackendFactory", backend)(runtime)
+    bind = getattr(backend, "bind", None)  # a backend whose own parts are made by factories
+    return cast("BackendProtocol", bind(runtime) if bind else backend)
 
 
 def _build(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str) -> BaseTool:

@@ -24,7 +24,7 @@ from langchain.agents.middleware._execution import BaseExecutionPolicy
 
 from stepwell.errors import ConfigurationError
 from stepwell.tools.sandbox_limits import SandboxLimits, with_process_limit
-from stepwell.tools.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, variables, walls
+from stepwell.tools.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, more_folders, variables, walls
 from stepwell.tools.seccomp import filter_for
 
 # Fixed places: a program of that name in a folder of the user's own PATH must not become the wall.
@@ -100,8 +100,8 @@ class BubblewrapPolicy(BaseExecutionPolicy):
 
     def _options(self, program: str, workspace: Path, env: Mapping[str, str], opened: ExitStack) -> tuple[list[str], list[int]]:
         """What bubblewrap is told, and the open files that this speaks of."""
-        options = [*walls(program, network=self.network), *host_folders(network=self.network, more=self.read_only_paths)]
-        options += ["--proc", "/proc", "--dev", "/dev", *self.limits.memory_folders(sized=can(program, "--size"))]
+        options = [*walls(program, network=self.network), *host_folders(network=self.network), "--proc", "/proc", "--dev", "/dev"]
+        options += [*self.limits.memory_folders(sized=can(program, "--size")), *more_folders(self.read_only_paths)]
         passed: list[int] = []
         for path, content in ETC_FILES.items():
             passed.append(_in_memory(content, opened))

@@ -51,8 +51,8 @@ def walls(program: str, *, network: bool) -> Iterator[str]:
     yield from ("--cap-drop", "ALL", "--die-with-parent", "--new-session")
 
 
-def host_folders(*, network: bool, more: Sequence[str | Path]) -> Iterator[str]:
-    """What of the host is shown, read only."""
+def host_folders(*, network: bool) -> Iterator[str]:
+    """What every sandbox is shown of the host, read only."""
     yield from ("--ro-bind", "/usr", "/usr", "--ro-bind-try", "/nix/store", "/nix/store")
     for name in _SYSTEM_FOLDERS:
         folder = Path("/", name)
@@ -62,7 +62,11 @@ def host_folders(*, network: bool, more: Sequence[str | Path]) -> Iterator[str]:
             yield from ("--ro-bind", str(folder), str(folder))
     for name in (*_ETC, *(_ETC_NETWORK if network else ())):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    for path in more:
+
+
+def more_folders(paths: Sequence[str | Path]) -> Iterator[str]:
+    """What the caller shows beyond that, at the same paths; after the folders in memory, which would lie on top."""
+    for path in paths:
         yield from ("--ro-bind", str(Path(path).resolve()), os.path.abspath(path))
 
 

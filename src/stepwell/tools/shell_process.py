@@ -90,12 +90,15 @@ class ShellProcess:
         framed = b"eval %b </dev/null\nprintf '\\n%b %%s\\n' \"$?\"\n" % (shlex.quote(command).encode(), token)
         sending, self._preamble = self._preamble + framed, b""
         waiting = _Waiting(time.monotonic() + timeout_s, stop or threading.Event())
+        reader = _Reader(b"\n" + token + b" ", output, self._unread)
         try:
-            exit_code = self._converse(sending, b"\n" + token + b" ", output, waiting)
+            exit_code = self._converse(sending, reader, waiting)
         except TimeoutError:
+            reader.flush()
             self.close()
             return CommandResult("stopped" if waiting.stop.is_set() else "timed_out", None)
         except EOFError:
+            reader.flush()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
             code = self._process.poll()
@@ -103,16 +106,14 @@ class ShellProcess:
             return CommandResult("shell_ended", code)
         return CommandResult("done", exit_code)
 
-    def _converse(self, sending: bytes, marker: bytes, output: BoundedOutput, waiting: _Waiting) -> int:
+    def _converse(self, sending: bytes, reader: _Reader, waiting: _Waiting) -> int:
         """Write the command and read its output at once, since a full pipe on either side would stop the other."""
-        reader = _Reader(marker, output, self._unread)
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
             ready.register(self._input, selectors.EVENT_WRITE)
             while True:
                 events = ready.select(waiting.glance())
                 if not events and self._process.poll() is not None:
-                    reader.flush()
                     raise EOFError
                 for key, _ in events:
                     if key.fd == self._input:
@@ -144,7 +145,6 @@ class _Reader:
     def take(self, chunk: bytes) -> int | None:
         """The command's exit code, once it is known."""
         if not chunk:
-            self.flush()
             raise EOFError
         self._held += chunk
         found = self._held.find(self._marker)
@@ -159,6 +159,7 @@ class _Reader:
         return None
 
     def flush(self) -> None:
+        """Pass on what was held back in case it was the beginning of the last line."""
         self._output.feed(self._held)
         self._held = b""
 

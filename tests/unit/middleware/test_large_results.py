@@ -7,7 +7,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from stepwell import FilesystemBackend, FilesystemMiddleware, StateBackend, create_deep_agent
+from stepwell import CompositeBackend, FilesystemBackend, FilesystemMiddleware, StateBackend, create_deep_agent
 from stepwell.testing import ScriptedModel, call, raw, say
 
 TEXT = "\n".join(f"row {n}" for n in range(30_000))
@@ -86,10 +86,19 @@ def test_nothing_is_written_to_a_remote_backend_by_itself():
     class Remote(StateBackend):
         remote = True
 
-    final = run(ScriptedModel([call("dump"), say("ok")]), backend=Remote())
-    assert not final.get("files")
-    assert "could not be saved" in final["messages"][-2].content
-    assert len(final["messages"][-2].content) < 5_000
+    for backend in (Remote(), CompositeBackend(Remote(), {"/scratch/": StateBackend()})):
+        final = run(ScriptedModel([call("dump"), say("ok")]), backend=backend)
+        assert not final.get("files")
+        assert "could not be saved" in final["messages"][-2].content
+        assert len(final["messages"][-2].content) < 5_000
+
+
+def test_a_local_default_takes_large_results_beside_a_remote_mount():
+    class Remote(StateBackend):
+        remote = True
+
+    backend = CompositeBackend(StateBackend(), {"/project/": Remote()})
+    assert run(ScriptedModel([call("dump"), say("ok")]), backend=backend)["files"]
 
 
 @pytest.mark.parametrize(("limit", "moved"), [(10, True), (None, False)])

@@ -1,0 +1,74 @@
+"""Writes docs/mission.md: each row of the mission, and the tests whose docstring names it.
+
+`python scripts/mission_table.py` writes the file; `--check` only says whether it is up to date, which tests/architecture asks.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "mission.md"
+
+ROWS = {
+    "D1": "`create_deep_agent` with its whole signature, older forms included; returns a compiled LangGraph graph",
+    "D2": "base prompt; default stack in order; a caller's middleware of the same kind replaces the default",
+    "D3": "planning with `write_todos`, kept across turns",
+    "D4": "file tools: numbered lines, paging, exact edits",
+    "D5": "a result too large for the context goes to a file and leaves a pointer",
+    "D6": "`task`: general-purpose, custom and compiled subagents; isolated, parallel, robust, files merged",
+    "D7": "summarization at 170,000 tokens or 85 % of the window; call and result never separated",
+    "D8": "Anthropic prompt caching; nothing on other models",
+    "D9": "dangling tool calls are closed before the model sees them",
+    "D10": "approve, edit, reject; in the main agent and inside subagents",
+    "D11": "backends: state, store, filesystem, composite; prefixes; instance or factory",
+    "D12": "paths validated the same everywhere; no escape, no exception",
+    "D13": "edits are atomic; concurrent ones are kept or refused as conflicts",
+    "D14": "shell with its session in state; MCP tools; structured responses; context schema; cache",
+    "D15": "models by environment; per-subagent `model_settings`; any LangChain model",
+    "D16": "`examples/research/run_local.py`, also as a graph for LangGraph Studio",
+}
+
+HEAD = """# The mission, row by row
+
+Each row is proven by tests that name it in their docstring. Written by `scripts/mission_table.py`; do not edit by hand.
+"""
+
+
+def tests_by_row() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {row: [] for row in ROWS}
+    for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
+        for name, docstring in _documented_tests(path):
+            for row in set(re.findall(r"\bD\d+\b", docstring)) & ROWS.keys():
+                found[row].append(f"{path.relative_to(ROOT)}::{name}")
+    return found
+
+
+def _documented_tests(path: Path) -> Iterator[tuple[str, str]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
+            yield node.name, ast.get_docstring(node) or ""
+
+
+def page() -> str:
+    parts = [HEAD]
+    for row, tests in tests_by_row().items():
+        lines = "\n".join(f"- `{test}`" for test in sorted(tests))
+        parts.append(f"## {row}: {ROWS[row]}\n\n{lines}\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    if "--check" in sys.argv:
+        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page() else 1
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

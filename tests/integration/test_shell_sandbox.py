@@ -1,0 +1,214 @@
+"""The sandbox from inside: what a hostile command can see, reach and use. Real bubblewrap, real shells."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.shell import ShellMiddleware
+from stepwell.tools.sandbox import BubblewrapPolicy
+from stepwell.tools.sandbox_limits import MIB, SandboxLimits
+from stepwell.tools.shell_session import ShellSession, ShellSetup
+
+Shell = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def _bubblewrap() -> None:
+    """Skips where the sandbox cannot be; on a build server a missing bubblewrap fails the tests by name instead."""
+    if sys.platform != "linux":
+        pytest.skip("the sandbox is for Linux")
+    try:
+        BubblewrapPolicy().resolve_program()
+    except ConfigurationError as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "on-the-host" / "work"
+    folder.mkdir(parents=True)
+    (folder.parent / "secret.txt").write_text("SECRET-OF-THE-HOST", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def shell(workspace: Path) -> Iterator[Shell]:
+    """Runs a command in a sandbox and gives what it printed; policy and environment by keyword."""
+    sessions: list[ShellSession] = []
+
+    def run(command: str, *, env: dict[str, str] | None = None, **options: object) -> str:
+        policy = BubblewrapPolicy(**{"command_timeout": 20.0, **options})  # type: ignore[arg-type]  # each by its own name
+        sessions.append(ShellSession(ShellSetup(policy, ("/bin/bash",), env or {}, workspace)))
+        return sessions[-1].execute(command).output.text().strip()
+
+    yield run
+    for session in sessions:
+        session.close()
+
+
+def test_the_escape_test_passes_here_and_runs_once(monkeypatch: pytest.MonkeyPatch):
+    """D14: the sandbox is tested when the middleware is built."""
+    ShellMiddleware()
+    monkeypatch.setattr(BubblewrapPolicy, "spawn", lambda *_, **__: pytest.fail("tested twice"))
+    ShellMiddleware()
+
+
+@pytest.mark.parametrize(
+    "sham",
+    [
+        'while [ "$1" != -- ]; do shift; done; shift; exec "$@"',
+        'while [ "$1" != -- ]; do shift; done; shift; cd /; exec env -i OUTSIDE=/root "$@"',
+        "exit 0",
+        'echo "end=reached"',
+    ],
+    ids=["runs-on-the-host", "runs-on-the-host-without-environment", "does-nothing", "lies"],
+)
+def test_a_sham_bubblewrap_is_refused(tmp_path: Path, sham: str):
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\n{sham}\n", encoding="utf-8")
+    program.chmod(0o755)
+    with pytest.raises(ConfigurationError, match="does not hold") as refusal:
+        ShellMiddleware(policy=BubblewrapPolicy(program=str(program)))
+    assert str(tmp_path) not in str(refusal.value)
+
+
+def test_the_workspace_has_a_neutral_path_and_is_writable(shell: Shell, workspace: Path):
+    assert shell("pwd; echo made > here.txt; cat here.txt") == "/workspace\nmade"
+    assert (workspace / "here.txt").read_text(encoding="utf-8") == "made\n"
+    assert (workspace / "here.txt").stat().st_uid == os.getuid()
+
+
+def test_files_of_the_host_are_not_there(shell: Shell, workspace: Path):
+    outside = workspace.parent
+    said = shell(f"cat {outside}/secret.txt /etc/shadow ../secret.txt; ls /root /home {outside}; cat /proc/1/root{outside}/secret.txt")
+    assert "SECRET-OF-THE-HOST" not in said
+    assert "root:" not in said
+    assert said.count("No such file or directory") == 7
+
+
+def test_a_link_out_of_the_workspace_leads_nowhere(shell: Shell, workspace: Path):
+    (workspace / "link").symlink_to(workspace.parent / "secret.txt")
+    assert "No such file" in shell("cat link")
+
+
+def test_the_parents_environment_is_nowhere_to_be_read(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STEPWELL_TEST_SECRET", "hunter2")
+    said = shell("env; cat /proc/*/environ | tr '\\0' '\\n'; tr '\\0' ' ' < /proc/1/cmdline", env={"NAMED": "value"})
+    assert "hunter2" not in said
+    assert "NAMED=value" in said
+
+
+def test_command_lines_show_neither_variables_nor_the_hosts_path(shell: Shell, workspace: Path):
+    said = shell("cat /proc/*/cmdline | tr '\\0' ' '", env={"TOKEN": "hunter2"})
+    assert "bwrap" in said
+    assert "hunter2" not in said
+    assert str(workspace) not in said
+
+
+def test_processes_of_the_host_cannot_be_seen_or_killed(shell: Shell):
+    said = shell(f"kill -9 {os.getpid()} && echo KILLED; ls -d /proc/[0-9]* | wc -l")
+    assert "KILLED" not in said
+    assert int(said.splitlines()[-1]) < 10
+
+
+def test_there_is_no_network_unless_asked_for(shell: Shell):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connect = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo CONNECTED"
+        assert "CONNECTED" not in shell(connect)
+        assert "CONNECTED" in shell(connect, network=True)
+
+
+@pytest.mark.parametrize("folder", ["/", "/usr", "/etc", "/dev", "/proc", "/usr/bin"])
+def test_nothing_outside_the_workspace_can_be_written(shell: Shell, folder: str):
+    assert "Read-only file system" in shell(f"echo x > {folder.rstrip('/')}/x") or folder == "/proc"
+    assert "MADE" not in shell(f"echo x > {folder.rstrip('/')}/x && echo MADE")
+
+
+def test_kernel_settings_cannot_be_written(shell: Shell):
+    """A host process of root owns them; writing `core_pattern` would run a program on the host."""
+    said = shell("for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches; do (: >> $f) && echo OPENED; done")
+    assert "OPENED" not in said
+    assert said.count("Read-only file system") == 2
+
+
+def test_privileges_and_namespaces_are_out_of_reach(shell: Shell):
+    said = shell("unshare -U true && echo MADE; mount -t tmpfs t /tmp && echo MADE; chroot / true && echo MADE; id -u; hostname")
+    assert "MADE" not in said
+    assert said.endswith("1000\nsandbox")
+
+
+def test_tmp_is_private_and_bounded(shell: Shell):
+    marker = f"/tmp/stepwell-{os.getpid()}"
+    limits = SandboxLimits(tmp_bytes=8 * MIB)
+    assert "No space left" in shell(f"touch {marker}; head -c 20M /dev/zero > {marker}", limits=limits)
+    assert "No space left" in shell("head -c 20M /dev/zero > /dev/shm/x", limits=limits)
+    assert not Path(marker).exists()
+
+
+def test_limits_hold(shell: Shell):
+    limits = SandboxLimits(cpu_s=1, memory_bytes=64 * MIB, file_bytes=MIB)
+    assert shell("head -c 5M /dev/zero > big; stat -c %s big", limits=limits).endswith(str(MIB))
+    assert "OK" not in shell("x=$(head -c 200M /dev/zero | tr '\\0' x) && echo OK", limits=limits)
+    began = time.monotonic()
+    assert "OK" not in shell("(while :; do :; done) && echo OK", limits=limits)
+    assert time.monotonic() - began < 15
+
+
+def test_the_number_of_processes_is_set(shell: Shell):
+    assert shell("ulimit -Hu", limits=SandboxLimits(processes=50)) == "50"
+
+
+def test_more_of_the_host_can_be_shown_read_only(shell: Shell, tmp_path: Path):
+    extra = tmp_path / "tools"
+    extra.mkdir()
+    (extra / "note").write_text("shown", encoding="utf-8")
+    said = shell(f"cat {extra}/note; touch {extra}/x", read_only_paths=[extra])
+    assert said.startswith("shown")
+    assert "Read-only" in said
+
+
+def test_the_sandbox_dies_when_its_parent_is_killed(workspace: Path):
+    code = textwrap.dedent("""
+        import sys, time
+        from pathlib import Path
+        from stepwell.tools.sandbox import BubblewrapPolicy
+        from stepwell.tools.shell_session import ShellSession, ShellSetup
+        session = ShellSession(ShellSetup(BubblewrapPolicy(), ("/bin/bash",), {}, Path(sys.argv[1])))
+        session.execute("(while sleep 0.1; do date +%N > beat; done) > /dev/null 2>&1 &")
+        print("up", flush=True)
+        time.sleep(60)
+    """)
+    with subprocess.Popen([sys.executable, "-c", code, str(workspace)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "up\n"
+        beat = workspace / "beat"
+        assert until(lambda: beat.exists() and bool(beat.read_text(encoding="utf-8")))
+        parent.kill()
+    assert until(lambda: not changes(beat))
+
+
+def changes(file: Path) -> bool:
+    before = file.read_text(encoding="utf-8")
+    time.sleep(0.5)
+    return file.read_text(encoding="utf-8") != before
+
+
+def until(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
