@@ -32,7 +32,7 @@ def measure(contestant: ModuleType, *, runs: int) -> dict[str, Any]:
 
 
 def rows(bench: Bench) -> list[Row]:
-    runs = 200 if bench.quick else RUNS
+    runs = 100 if bench.quick else RUNS
     figures = bench.rounds("concurrent_runs", {"runs": runs}, count=1, fresh=True)
     # Once more where the verdict is decided; the peer takes three times as long and is far from it.
     again = bench.rounds(

@@ -56,7 +56,7 @@ def rows(bench: Bench) -> list[Row]:
 
 def _times(bench: Bench, **parameters: Any) -> dict[str, float | None]:
     label = "create " + " ".join(f"{key}={value}" for key, value in parameters.items())
-    figures = bench.rounds("create", {"repeats": 10, **parameters}, count=2 if bench.quick else 3, label=label)
+    figures = bench.rounds("create", {"repeats": 10, **parameters}, count=1 if bench.quick else 3, label=label)
     return {name: best(figures, name, "ms") for name in figures}
 
 

@@ -45,7 +45,7 @@ def _run(agent: Any, colour: str, thread: str) -> int:
 
 def compare(bench: Bench, colour: str, *, limit: float | None, claim: str, target: str, label: str, **options: Any) -> Row:
     """Rounds of one form of the measurement, as a row of ratios to the floor."""
-    figures = bench.rounds("step", {"steps": STEPS, "colour": colour, **options}, count=2 if bench.quick else 4, label=label)
+    figures = bench.rounds("step", {"steps": STEPS, "colour": colour, **options}, count=1 if bench.quick else 3, label=label)
     times = {name: best(figures, name, "ms_per_step") for name in figures}
     floor = times["floor"]
     note = f"floor {floor:.2f} ms per step" if floor else ""

@@ -13,8 +13,9 @@ database.executescript("""
     CREATE TABLE orders (day TEXT, item TEXT, pieces INTEGER, price REAL);
     INSERT INTO orders VALUES ('2026-03-02', 'kettle', 3, 24.5), ('2026-03-02', 'teapot', 1, 39.0),
                               ('2026-03-03', 'kettle', 2, 24.5), ('2026-03-04', 'cup', 12, 6.0);
-    PRAGMA query_only = ON;
 """)
+READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
+database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY)
 
 
 def query(sql: str) -> list[tuple]:
@@ -22,7 +23,7 @@ def query(sql: str) -> list[tuple]:
     try:
         return database.execute(sql).fetchall()
     except sqlite3.Error as error:
-        # The model reads this and tries again; the run goes on.
+        # The model reads this and tries again.
         raise ToolUseError(f"SQLite refuses this: {error}. Send one SELECT.") from error
 
 

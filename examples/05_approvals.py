@@ -25,9 +25,7 @@ def decide(request, ask):
 def main(model=None, ask=input):
     agent = create_deep_agent(model, [send_letter], interrupt_on={"send_letter": True}, checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "letters"}}
-    request = (
-        "Write to the landlord that the heating is cold, and to the neighbour to ask whether theirs is too. Two lines each."
-    )
+    request = "Write to the landlord that the heating is cold, and ask the neighbour whether theirs is too. Two lines each."
     result = agent.invoke({"messages": [("user", request)]}, thread)
     while waiting := result.get("__interrupt__"):
         # One interrupt may hold several requests. Answers go by the interrupt's id, so none can reach the wrong question.

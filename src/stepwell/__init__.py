@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         FilesystemBackend,
         GrepMatch,
         StateBackend,
+        SteppedBackend,
         StoreBackend,
         SyncBackend,
         WriteResult,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         SubAgentMiddleware,
         SummarizationMiddleware,
     )
+    from stepwell.middleware.shell import ShellMiddleware
     from stepwell.models import resolve_model
     from stepwell.state import DeepAgentState, compact
 
@@ -54,6 +56,7 @@ _HOMES = {
         "FilesystemBackend",
         "GrepMatch",
         "StateBackend",
+        "SteppedBackend",
         "StoreBackend",
         "SyncBackend",
         "WriteResult",
@@ -68,6 +71,7 @@ _HOMES = {
         "SubAgentMiddleware",
         "SummarizationMiddleware",
     ),
+    "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
 }
@@ -89,7 +93,9 @@ __all__ = [
     "GrepMatch",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
+    "ShellMiddleware",
     "StateBackend",
+    "SteppedBackend",
     "StepwellError",
     "StoreBackend",
     "SubAgent",

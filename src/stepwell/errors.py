@@ -7,9 +7,21 @@ StepwellError
 │   ├── SubAgentSpecError       a subagent that cannot be built
 │   ├── MissingExtraError       an optional dependency is not installed
 │   └── ModelUnavailableError   no usable model, or an unknown provider
+│       ├── ModelDownloadError      a model's file could not be fetched; asking again starts or goes on
+│       │   ├── ModelChecksumError  what came is not the file that was asked for
+│       │   └── ModelDiskFullError  no room for it
+│       └── ModelLoadError          the file is missing, no model, or too big for this machine's memory
+├── ModelAnswerError            who called a model: the answer does not have the form that was asked for
+│   └── AnswerCutError          it was cut at the limit of tokens
 ├── ToolUseError                the model: becomes a ToolMessage(status="error")
 ├── BackendError                storage; `retryable` says whether trying again can help
 │   └── VersionConflictError    somebody else changed the file in between
+├── ModelCallError              the caller of a run: the model gave no answer; `retryable` says whether asking later can help
+│   ├── ModelAccessError        the provider refuses: key, model name, credit
+│   ├── ModelBusyError          rate limited or overloaded
+│   ├── ModelUnreachableError   no connection
+│   ├── ModelDeadlineError      too slow; `deadline` says which time was up
+│   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
 ├── PaymentError                the payer
 └── AccessError                 the visitor
@@ -58,6 +70,34 @@ class ModelUnavailableError(ConfigurationError):
     """No model can be had: none configured, or a provider nobody knows."""
 
 
+class ModelDownloadError(ModelUnavailableError):
+    """A model's file could not be fetched. What was fetched is kept where the source can go on from it."""
+
+
+class ModelChecksumError(ModelDownloadError):
+    """The bytes are not those that were asked for; they have been thrown away."""
+
+
+class ModelDiskFullError(ModelDownloadError):
+    """There is no room for a model's file."""
+
+
+class ModelLoadError(ModelUnavailableError):
+    """A model's file is there but cannot be run, or is not there."""
+
+
+class ModelAnswerError(StepwellError):
+    """A model answered, but not in the form that was asked for, also when asked again."""
+
+
+class AnswerCutError(ModelAnswerError):
+    """An answer that ended at the limit of tokens is not an answer; `partial` holds what there was."""
+
+    def __init__(self, message: str, partial: str = "") -> None:
+        self.partial = partial
+        super().__init__(message)
+
+
 class ToolUseError(StepwellError):
     """A tool was used in a way that cannot work; the text is written for the model."""
 
@@ -70,6 +110,45 @@ class BackendError(StepwellError):
 
 class VersionConflictError(BackendError):
     """The file is no longer the one that was read."""
+
+    retryable = True
+
+
+class ModelCallError(StepwellError):
+    """A model was asked and gave no usable answer. `__cause__` holds what its SDK raised."""
+
+    retryable = False
+
+
+class ModelAccessError(ModelCallError):
+    """The provider refuses to answer; only a change of key, model or account helps."""
+
+
+class ModelBusyError(ModelCallError):
+    """The provider has too much to do, or has had enough of us for now."""
+
+    retryable = True
+
+
+class ModelUnreachableError(ModelCallError):
+    """There was no connection, or it broke before an answer began."""
+
+    retryable = True
+
+
+class ModelDeadlineError(ModelCallError):
+    """The model was too slow."""
+
+    retryable = True
+
+    def __init__(self, message: str, deadline: str = "total") -> None:
+        self.deadline = deadline
+        """`connect`, `first token`, `idle` or `total`."""
+        super().__init__(message)
+
+
+class ModelStreamCutError(ModelCallError):
+    """An answer broke off. What had arrived of it is not an answer and is not kept."""
 
     retryable = True
 

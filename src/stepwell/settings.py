@@ -17,11 +17,14 @@ Rules to keep:
 - An address of a provider is taken only from the layer that holds its key. Otherwise a `.env` in somebody else's folder could
   send the user's own key to a server of its choice.
 - No secret shows in `repr`, in a log or in an error.
+
+Two functions at the end touch the process environment for native code and child processes, so that no other module has to.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,8 +90,22 @@ class Settings:
     lm_studio_model_name: str | None = None
     lm_studio_address: str | None = field(default=None, repr=False)
     lm_studio_api_key: Secret | None = None
+    data_dir: Path | None = field(default=None, repr=False)
+    """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
+    local_model: str | None = None
+    """The embedded model: an id of the catalogue, or a path to a GGUF file."""
+    local_threads: str | None = None
+    """Threads of the embedded model, as written."""
     access: Mapping[str, ProviderAccess] = field(default_factory=dict, hash=False)
     """Provider -> how to reach it, for the providers whose key is set, in the order of `PROVIDER_VARIABLES`."""
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder for Stepwell's own data, by the platform's custom. It need not exist yet."""
+        if self.data_dir:
+            return self.data_dir
+        usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}
+        return Path.home() / usual.get(sys.platform, ".local/share") / "stepwell"
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None, dotenv: Path | Literal["auto"] | None = "auto") -> Settings:
@@ -105,6 +122,9 @@ class Settings:
             lm_studio_model_name=_find(layers, "STEPWELL_LM_STUDIO_MODEL_NAME", "LM_STUDIO_MODEL_NAME"),
             lm_studio_address=_find(layers, "STEPWELL_LM_STUDIO_BASE_URL", "LM_STUDIO_BASE_URL"),
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
+            data_dir=_find_data_dir(layers),
+            local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),
+            local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
             access=_find_access(layers),
         )
 
@@ -151,6 +171,15 @@ def _secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None
 
 
+def _find_data_dir(layers: Sequence[_Layer]) -> Path | None:
+    chosen = _find(layers, "STEPWELL_DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser()
+    variable = {"win32": "LOCALAPPDATA", "darwin": None}.get(sys.platform, "XDG_DATA_HOME")
+    parent = _find(layers, variable) if variable else None
+    return Path(parent) / "stepwell" if parent else None
+
+
 def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:
     found = {}
     for provider, (keys, addresses) in PROVIDER_VARIABLES.items():
@@ -161,3 +190,13 @@ def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:
                 found[provider] = ProviderAccess(variable, Secret(key), not layer.visible, address)
                 break
     return found
+
+
+def prefer_in_environment(variable: str, value: str) -> None:
+    """Set a variable that native code reads when it is loaded, unless the user has set it. It stays set."""
+    os.environ.setdefault(variable, value)
+
+
+def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a child process: this process's own, with some variables changed."""
+    return {**os.environ, **changes}

@@ -17,6 +17,8 @@ from typing import Any
 import mcp.client.stdio  # noqa: F401  # binds the stderr of its first import, which must not be that of one test's capture
 import pytest
 
+from stepwell import ConfigurationError
+from stepwell.middleware.shell import ShellMiddleware
 from stepwell.models.choice import model_from_environment
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, reply, say
@@ -44,8 +46,8 @@ def hello() -> Play:
 def tools() -> Play:
     right = "SELECT item, SUM(pieces * price) FROM orders GROUP BY item ORDER BY 2 DESC LIMIT 1"
     turns = [
-        call("query", sql="DROP TABLE orders"),
-        expect(lambda asked: "SQLite refuses this" in asked.results[0].text, then=call("query", sql=right)),
+        calls(call("query", sql="DROP TABLE orders"), call("query", sql="PRAGMA query_only = OFF")),
+        expect(lambda asked: all("SQLite refuses this" in said.text for said in asked.results), then=call("query", sql=right)),
         expect(lambda asked: "122.5" in asked.results[0].text, then=say("The kettle: 122.50.")),
     ]
     return Play(ScriptedModel(turns), ("SQLite refuses this", "122.5", "The kettle: 122.50."))
@@ -153,6 +155,16 @@ def mcp_tools() -> Play:
     return Play(ScriptedModel(turns), ("2026-10-11", "days_between", "52 days."))
 
 
+def shell() -> Play:
+    program = "import sys\nn = int(sys.argv[1])\nprint(sum(all(p % d for d in range(2, p)) for p in range(2, n)))\n"
+    turns = [
+        call("write_file", file_path="/workspace/primes.py", content=program),
+        call("execute", command="python3 primes.py 100; ls; cat /etc/shadow"),
+        expect(lambda asked: asked.assert_mentions("25", "No such file"), then=say("25 primes below 100.")),
+    ]
+    return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -163,6 +175,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "07_streaming": streaming,
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
+    "10_shell": shell,
 }
 
 
@@ -184,11 +197,23 @@ def run_script(example: Path, folder: Path, *, configured: bool, typed: str = ""
     return subprocess.run(command, capture_output=True, encoding="utf-8", **options)
 
 
+@pytest.fixture(params=NUMBERED, ids=named)
+def example(request: pytest.FixtureRequest) -> Path:
+    """Each example; the one with a sandbox only where there is one."""
+    if "ShellMiddleware" in request.param.read_text(encoding="utf-8"):
+        try:
+            ShellMiddleware()
+        except ConfigurationError as missing:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(missing))
+    return request.param
+
+
 def test_every_play_has_its_example():
     assert [example.stem for example in NUMBERED] == sorted(PLAYS)
 
 
-@pytest.mark.parametrize("example", NUMBERED, ids=named)
 def test_example_shows_what_it_promises(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
@@ -222,14 +247,12 @@ class TestCustomBackend(BackendConformance):
         return self.journaled(tmp_path)
 
 
-@pytest.mark.parametrize("example", NUMBERED, ids=named)
 def test_example_fits_a_screen(example: Path):
     lines = example.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= MOST_LINES
     assert lines[0].startswith('"""')
 
 
-@pytest.mark.parametrize("example", NUMBERED, ids=named)
 def test_example_without_a_model_ends_with_one_sentence(example: Path, tmp_path: Path):
     result = run_script(example, tmp_path, configured=False)
     assert result.returncode == 1
@@ -243,7 +266,6 @@ def test_example_without_a_model_ends_with_one_sentence(example: Path, tmp_path:
     reason="no model is configured; set a provider's key or OLLAMA_MODEL_NAME to run the examples with a real one",
 )
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("example", NUMBERED, ids=named)
 def test_example_runs_with_the_environment_s_model(example: Path, tmp_path: Path):
     result = run_script(example, tmp_path, configured=True, typed="y\n" * 20, timeout_s=590)
     assert result.returncode == 0, result.stderr

@@ -8,7 +8,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,23 @@ def shells() -> list[int]:
     """The sandboxes that this process has started and that still run."""
     found = []
     for thread in Path("/proc/self/task").iterdir():
-        for child in (thread / "children").read_text(encoding="ascii").split():
-            if b"bwrap" in Path("/proc", child, "cmdline").read_bytes():
-                found.append(int(child))
+        with suppress(OSError):  # a thread or a child that has just ended
+            for child in (thread / "children").read_text(encoding="ascii").split():
+                if b"bwrap" in Path("/proc", child, "cmdline").read_bytes():
+                    found.append(int(child))
     return found
 
 
-def until_no_shells(seconds: float = 5) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 10) -> bool:
     deadline = time.monotonic() + seconds
-    while shells() and time.monotonic() < deadline:
-        gc.collect()
+    while not condition() and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not shells()
+    return condition()
+
+
+def until_no_shells() -> bool:
+    gc.collect()
+    return until(lambda: not shells(), seconds=5)
 
 
 def execute(command: str):
@@ -118,7 +124,9 @@ def test_the_state_holds_the_session_and_no_checkpoint_or_stream_does(tmp_path: 
     saver = InMemorySaver()
     agent = agent_for([execute("true"), call("look"), say("done")], tmp_path, tools=[look], checkpointer=saver)
     for _, chunk in agent.stream(ASK, THREAD, stream_mode=["values", "updates"]):
-        json.dumps(chunk, default=lambda message: message.model_dump(mode="json") if hasattr(message, "model_dump") else repr(message))
+        json.dumps(
+            chunk, default=lambda message: message.model_dump(mode="json") if hasattr(message, "model_dump") else repr(message)
+        )
     assert isinstance(seen.pop(), ShellSession)
     assert all("shell_session_resources" not in found.checkpoint["channel_values"] for found in saver.list(THREAD))
     assert "shell_session_resources" not in agent.get_state(THREAD).values
@@ -149,8 +157,9 @@ def test_parallel_calls_of_one_turn_run_in_order_on_one_session(run, tmp_path: P
 
 
 def test_a_failing_model_leaves_no_shell(run, tmp_path: Path):
-    agent = agent_for([execute("sleep 100 &"), fail(RuntimeError("the model is gone"))], tmp_path)
-    with pytest.raises(RuntimeError, match="gone"):
+    """The shell ends when the exception is let go: as long as somebody keeps it, its traceback keeps the run's state."""
+    agent = agent_for([execute("sleep 100 &"), fail(RuntimeError)], tmp_path)
+    with pytest.raises(RuntimeError):
         run(agent, ASK)
     assert until_no_shells()
 
@@ -158,8 +167,7 @@ def test_a_failing_model_leaves_no_shell(run, tmp_path: Path):
 async def test_cancelling_a_run_ends_its_command(tmp_path: Path):
     agent = agent_for([execute("touch begun; sleep 100"), say("done")], tmp_path)
     task = asyncio.create_task(agent.ainvoke(ASK))
-    while not (tmp_path / "work" / "begun").exists():
-        await asyncio.sleep(0.02)
+    assert await asyncio.to_thread(until, (tmp_path / "work" / "begun").exists)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -182,19 +190,27 @@ def test_approve_edit_and_reject(run, tmp_path: Path):
     edited = {"name": "execute", "args": {"command": "pwd; echo changed >> log"}}
     run(agent, decide({"type": "edit", "edited_action": edited}), THREAD)
     final = run(agent, decide({"type": "reject", "message": "keep it"}), THREAD)
-    assert results(final)[:2] == ["[no output]", f"{NEW_SHELL}\n/workspace"]
-    assert "keep it" in results(final)[2]
+    approved, changed, rejected = results(final)
+    assert approved == "[no output]"
+    assert changed.endswith(f"{NEW_SHELL}\n/workspace")
+    assert "keep it" in rejected
     assert (tmp_path / "work" / "log").read_text(encoding="utf-8") == "first\nchanged\n"
 
 
 def test_commands_after_a_resume_share_one_session(run, tmp_path: Path):
-    """Measured on LangChain's own middleware: there, every call of a resumed run starts a shell of its own."""
+    """D14: the calls of a resumed run use one shell, not one each."""
 
     def ask_first() -> str:
         """Needs approval."""
         return "asked"
 
-    script = [call("ask_first"), calls(execute("X=1; cd /tmp"), execute("echo $X")), execute("pwd"), call("how_many_shells"), say("done")]
+    script = [
+        call("ask_first"),
+        calls(execute("X=1; cd /tmp"), execute("echo $X")),
+        execute("pwd"),
+        call("how_many_shells"),
+        say("done"),
+    ]
     tools = [ask_first, how_many_shells]
     agent = agent_for(script, tmp_path, tools=tools, checkpointer=InMemorySaver(), interrupt_on={"ask_first": True})
     run(agent, ASK, THREAD)
@@ -234,7 +250,13 @@ def test_subagents_have_sessions_of_their_own(run, tmp_path: Path):
 
 def test_approval_inside_a_subagent(tmp_path: Path):
     shell = ShellMiddleware(workspace_root=tmp_path / "work")
-    worker = {"name": "one", "description": "one", "system_prompt": "one", "middleware": [shell], "interrupt_on": {"execute": True}}
+    worker = {
+        "name": "one",
+        "description": "one",
+        "system_prompt": "one",
+        "middleware": [shell],
+        "interrupt_on": {"execute": True},
+    }
     script = {
         "main": [call("task", description="go", subagent_type="one"), say("done")],
         "one": [execute("echo yes > answer"), say("sub done")],
@@ -251,7 +273,9 @@ def test_approval_inside_a_subagent(tmp_path: Path):
 def test_only_named_variables_reach_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STEPWELL_TEST_SECRET", "hunter2")
     for policy in ("sandbox", "unsandboxed_host"):
-        final = agent_for([execute("env"), say("done")], tmp_path, shell={"env": {"NAMED": "yes"}, "policy": policy}).invoke(ASK)
+        final = agent_for([execute("env"), say("done")], tmp_path, shell={"env": {"NAMED": "yes"}, "policy": policy}).invoke(
+            ASK
+        )
         assert "NAMED=yes" in results(final)[0]
         assert "hunter2" not in results(final)[0]
 
@@ -269,7 +293,9 @@ def test_redacted_output_is_kept_nowhere(tmp_path: Path):
 def test_file_tools_and_commands_can_speak_of_the_same_paths(tmp_path: Path):
     work = tmp_path / "work"
     work.mkdir()
-    files = CompositeBackend(default=StateBackend(), routes={"/workspace/": FilesystemBackend(root_dir=work, virtual_mode=True)})
+    files = CompositeBackend(
+        default=StateBackend(), routes={"/workspace/": FilesystemBackend(root_dir=work, virtual_mode=True)}
+    )
     script = [
         call("write_file", file_path="/workspace/a.py", content="print(6 * 7)"),
         execute("python3 /workspace/a.py | tee /workspace/out.txt"),
@@ -282,7 +308,14 @@ def test_file_tools_and_commands_can_speak_of_the_same_paths(tmp_path: Path):
 
 
 def test_bad_commands_are_results_for_the_model(tmp_path: Path):
-    script = [execute("echo \0"), execute("x" * 200_000), call("execute"), call("execute", command=7), execute("echo ok"), say("done")]
+    script = [
+        execute("echo \0"),
+        execute("x" * 200_000),
+        call("execute"),
+        call("execute", command=7),
+        execute("echo ok"),
+        say("done"),
+    ]
     final = agent_for(script, tmp_path).invoke(ASK)
     tools = [message for message in final["messages"] if message.type == "tool"]
     assert [message.status for message in tools] == ["error"] * 4 + ["success"]

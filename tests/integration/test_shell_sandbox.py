@@ -92,7 +92,9 @@ def test_the_workspace_has_a_neutral_path_and_is_writable(shell: Shell, workspac
 
 def test_files_of_the_host_are_not_there(shell: Shell, workspace: Path):
     outside = workspace.parent
-    said = shell(f"cat {outside}/secret.txt /etc/shadow ../secret.txt; ls /root /home {outside}; cat /proc/1/root{outside}/secret.txt")
+    said = shell(
+        f"cat {outside}/secret.txt /etc/shadow ../secret.txt; ls /root /home {outside}; cat /proc/1/root{outside}/secret.txt"
+    )
     assert "SECRET-OF-THE-HOST" not in said
     assert "root:" not in said
     assert said.count("No such file or directory") == 7
@@ -144,7 +146,9 @@ def test_kernel_settings_cannot_be_written(shell: Shell):
 
 
 def test_privileges_and_namespaces_are_out_of_reach(shell: Shell):
-    said = shell("unshare -U true && echo MADE; mount -t tmpfs t /tmp && echo MADE; chroot / true && echo MADE; id -u; hostname")
+    said = shell(
+        "unshare -U true && echo MADE; mount -t tmpfs t /tmp && echo MADE; chroot / true && echo MADE; id -u; hostname"
+    )
     assert "MADE" not in said
     assert said.endswith("1000\nsandbox")
 

@@ -187,8 +187,9 @@ def _closing(report: CommandReport, timeout_s: float) -> list[str]:
 
 
 def _has_run_before(runtime: ToolRuntime) -> bool:
+    """Whether an earlier command reached a shell; a refused or rejected one has no artifact."""
     messages = runtime.state.get("messages") or ()
-    return any(isinstance(message, ToolMessage) and message.name == TOOL_NAME for message in messages)
+    return any(isinstance(message, ToolMessage) and message.name == TOOL_NAME and message.artifact for message in messages)
 
 
 def _run_of(runtime: ToolRuntime) -> tuple[object, str] | None:

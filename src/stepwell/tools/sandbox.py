@@ -4,7 +4,7 @@ Rules to keep:
 - bubblewrap itself starts with an empty environment: `--clearenv` would leave the parent's readable in `/proc/1/environ`.
 - Options travel through a pipe, not on the command line, which `/proc/1/cmdline` shows inside and `ps` outside.
 - While bubblewrap waits for that pipe its limits are set, so nothing ever runs without them.
-- Nothing falls back to the host: `check` refuses where the sandbox cannot be had or does not hold.
+- Nothing falls back to the host: `sandbox_check` refuses where the sandbox cannot be had or does not hold.
 
 Linux only. The module imports anywhere; using the policy elsewhere raises `ConfigurationError`.
 """
@@ -47,13 +47,6 @@ class BubblewrapPolicy(BaseExecutionPolicy):
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     program: str | None = None
     """The path of bubblewrap, if it is not in one of the system's usual places."""
-
-    def check(self) -> None:
-        """Refuse to go on unless the sandbox starts and holds. The escape test runs once per process and kind of sandbox."""
-        from stepwell.tools.sandbox_check import ways_out
-
-        if found := ways_out(self.resolve_program(), self.network):
-            raise ConfigurationError(f"The sandbox for commands does not hold here: {'; '.join(found)}. {WAY_OUT}")
 
     def resolve_program(self) -> str:
         """The path of bubblewrap, or `ConfigurationError` with the way out."""
@@ -100,7 +93,14 @@ class BubblewrapPolicy(BaseExecutionPolicy):
 
     def _options(self, program: str, workspace: Path, env: Mapping[str, str], opened: ExitStack) -> tuple[list[str], list[int]]:
         """What bubblewrap is told, and the open files that this speaks of."""
-        options = [*walls(program, network=self.network), *host_folders(network=self.network), "--proc", "/proc", "--dev", "/dev"]
+        options = [
+            *walls(program, network=self.network),
+            *host_folders(network=self.network),
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+        ]
         options += [*self.limits.memory_folders(sized=can(program, "--size")), *more_folders(self.read_only_paths)]
         passed: list[int] = []
         for path, content in ETC_FILES.items():

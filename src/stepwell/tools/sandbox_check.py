@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from stepwell.tools.sandbox import BubblewrapPolicy
+from stepwell.errors import ConfigurationError
+from stepwell.tools.sandbox import WAY_OUT, BubblewrapPolicy
 from stepwell.tools.seccomp import filter_for
 
 NAMESPACES = ("user", "pid", "mnt", "ipc", "uts", "net")
@@ -50,6 +51,12 @@ _OWN_FILES = 4
 """Of `ls`, which lists them: the three streams and the folder it reads."""
 
 Facts = Mapping[str, list[str]]
+
+
+def check_sandbox(policy: BubblewrapPolicy) -> None:
+    """Refuse to go on unless the sandbox starts and holds."""
+    if found := ways_out(policy.resolve_program(), policy.network):
+        raise ConfigurationError(f"The sandbox for commands does not hold here: {'; '.join(found)}. {WAY_OUT}")
 
 
 @cache

@@ -3,8 +3,8 @@
 It refuses calls that ordinary programs do not make and that attacks on the kernel begin with: mounts, namespaces, kernel modules,
 key rings, `bpf`, `io_uring`. It is a second wall; bubblewrap's namespaces are the first.
 
-No well-kept library makes such a filter without a system library of its own, and classic BPF needs only a few lines: compare the
-number, allow or refuse. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
+It is written by hand, because classic BPF needs only a few lines for it (compare the number, allow or refuse) and the usual
+libraries bring a system library along. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from langchain.agents.middleware._execution import BaseExecutionPolicy, HostExec
 
 from stepwell.errors import ConfigurationError
 from stepwell.tools.sandbox import BubblewrapPolicy
+from stepwell.tools.sandbox_check import check_sandbox
 from stepwell.tools.sandbox_options import WORKSPACE
 
 Policy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
@@ -31,7 +32,7 @@ def resolve_policy(policy: Policy) -> BaseExecutionPolicy:
     if not isinstance(chosen, BaseExecutionPolicy):
         raise ConfigurationError(f"Unknown shell policy {policy!r}. Use 'sandbox', 'unsandboxed_host' or an execution policy.")
     if isinstance(chosen, BubblewrapPolicy):
-        chosen.check()
+        check_sandbox(chosen)
     return chosen
 
 

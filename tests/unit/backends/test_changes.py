@@ -7,13 +7,15 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell.backends import changes, paths, text
 from stepwell.backends.changes import conflicts, reduce_files
 from stepwell.errors import BackendError
 
+# Whole histories are slow to make; this many cases of each law take minutes already.
+LONG = settings(max_examples=min(settings().max_examples, 2_000))
 AT = "2026-01-01T00:00:00+00:00"
 PATHS = st.sampled_from(["/a.md", "/b/c.md", "/a.md.conflict-1"])
 TEXTS = st.text(alphabet="xy\n", max_size=6)
@@ -37,6 +39,7 @@ def texts(files: changes.Files) -> dict[str, str]:
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES, WRITES)
 def test_batches_do_not_matter(start, first, second):
     state = reduce_files(None, start)
@@ -44,6 +47,7 @@ def test_batches_do_not_matter(start, first, second):
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES)
 def test_replaying_gives_the_same_files(start, writes):
     once = reduce_files(reduce_files({}, start), deepcopy(writes))
@@ -52,6 +56,7 @@ def test_replaying_gives_the_same_files(start, writes):
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES)
 def test_nothing_given_is_changed(start, writes):
     state = reduce_files({}, start)
@@ -62,6 +67,7 @@ def test_nothing_given_is_changed(start, writes):
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, PATHS, PUTS)
 def test_a_write_is_stored_or_kept_aside_and_touches_nothing_else(start, path, put):
     """D13: concurrent writes of one file are all kept."""
@@ -78,6 +84,7 @@ def test_a_write_is_stored_or_kept_aside_and_touches_nothing_else(start, path, p
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, PATHS, EDITS)
 def test_an_edit_is_applied_or_kept_aside_and_touches_nothing_else(start, path, edit):
     """D13: concurrent edits of one file are all kept."""
@@ -96,6 +103,7 @@ def test_an_edit_is_applied_or_kept_aside_and_touches_nothing_else(start, path, 
 
 
 @pytest.mark.prove
+@LONG
 @given(st.lists(TEXTS, min_size=1, max_size=6, unique=True))
 def test_of_many_writers_that_saw_the_same_version_none_is_lost(contents):
     """D13: all from the same base, as parallel subagents are."""

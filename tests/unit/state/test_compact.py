@@ -121,7 +121,8 @@ def delegating() -> ScriptedModel:
                 call("task", description="first", subagent_type="quick"),
                 calls(
                     call("task", description="quick one", subagent_type="quick"),
-                    call("task", description="careful one", subagent_type="careful"),
+                    # So long that the pending task holds it by reference (ADR 0006): the message it refers to must stay.
+                    call("task", description="careful one " * 500, subagent_type="careful"),
                 ),
                 say("all done"),
             ],

@@ -6,13 +6,15 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 from stepwell.state.messages import reduce_messages
 
+# Messages are slow to make; this many cases of each law take minutes already.
+LONG = settings(max_examples=min(settings().max_examples, 2_000))
 IDS = st.sampled_from(["a", "b", "c", "d", "e"])
 TEXTS = st.sampled_from(["hi", "yes", "no", ""])
 CALL_IDS = st.sampled_from(["call-1", "call-2", "call-3"])
@@ -47,6 +49,7 @@ WRITES = st.lists(written(), max_size=10)
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES, WRITES)
 def test_batches_do_not_matter(start, first, second):
     state = reduce_messages([], start)
@@ -54,6 +57,7 @@ def test_batches_do_not_matter(start, first, second):
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES)
 def test_replaying_gives_the_same_messages_and_ids(start, writes):
     once = reduce_messages(reduce_messages([], start), deepcopy(writes))
@@ -64,6 +68,7 @@ def test_replaying_gives_the_same_messages_and_ids(start, writes):
 
 
 @pytest.mark.prove
+@LONG
 @given(WRITES, WRITES)
 def test_nothing_given_is_changed(start, writes):
     state = reduce_messages([], start)
@@ -74,6 +79,7 @@ def test_nothing_given_is_changed(start, writes):
 
 
 @pytest.mark.prove
+@LONG
 @given(st.lists(st.one_of(spoken(), IDS.map(lambda id: RemoveMessage(id=id)), st.just(RemoveMessage(id=REMOVE_ALL_MESSAGES)))))
 def test_agrees_with_langgraph_on_appending_replacing_and_removing(messages):
     theirs: list[Any] = []
@@ -87,6 +93,7 @@ def test_agrees_with_langgraph_on_appending_replacing_and_removing(messages):
 
 
 @pytest.mark.prove
+@LONG
 @given(st.data())
 def test_every_result_stands_behind_its_call(data):
     """D9: a call closed late still leaves a history that providers accept."""

