@@ -45,6 +45,9 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
 order in which a default model is looked for."""
 
+TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
+"""The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
+
 
 class Secret:
     """Text that does not show itself. `reveal()` at the one place that needs it."""
@@ -90,6 +93,8 @@ class Settings:
     lm_studio_model_name: str | None = None
     lm_studio_address: str | None = field(default=None, repr=False)
     lm_studio_api_key: Secret | None = None
+    task_models: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Kind of task -> model, for the kinds that have one of their own."""
     data_dir: Path | None = field(default=None, repr=False)
     """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
     local_model: str | None = None
@@ -125,6 +130,7 @@ class Settings:
             data_dir=_find_data_dir(layers),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),
             local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
+            task_models=_find_task_models(layers),
             access=_find_access(layers),
         )
 
@@ -178,6 +184,11 @@ def _find_data_dir(layers: Sequence[_Layer]) -> Path | None:
     variable = {"win32": "LOCALAPPDATA", "darwin": None}.get(sys.platform, "XDG_DATA_HOME")
     parent = _find(layers, variable) if variable else None
     return Path(parent) / "stepwell" if parent else None
+
+
+def _find_task_models(layers: Sequence[_Layer]) -> dict[str, str]:
+    found = {kind: _find(layers, f"STEPWELL_MODEL_{kind.upper()}") for kind in TASK_KINDS}
+    return {kind: model for kind, model in found.items() if model}
 
 
 def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:

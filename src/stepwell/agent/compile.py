@@ -21,8 +21,9 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
+from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, ToolNameConflictError
-from stepwell.middleware.request import fold
+from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -51,11 +52,12 @@ def compile_agent(
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
     check_tool_names(stack, own_tools)
+    folded = fold([ThreadArgumentsMiddleware(), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,
-        system_prompt=system_prompt,
-        middleware=fold([ThreadArgumentsMiddleware(), *stack]),
+        system_prompt=_prompt(system_prompt, sections(folded)),
+        middleware=folded,
         response_format=response_format,
         state_schema=with_deep_state(state_schema),
         context_schema=context_schema,
@@ -66,7 +68,13 @@ def compile_agent(
         cache=cache,
     )
     lighten(graph)
+    untrace(graph)
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
+
+
+def _prompt(given: str | SystemMessage | None, more: Sequence[str]) -> SystemMessage | None:
+    message = SystemMessage(given) if isinstance(given, str) else given
+    return with_sections(message, more) if more else message
 
 
 def convert_tools(tools: Iterable[ToolLike]) -> list[Tool]:

@@ -16,11 +16,11 @@ what matched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from stepwell.backends import messages
 from stepwell.backends.paths import ROOT, parents, relative
-from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
+from stepwell.backends.patterns import Endings, TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import ErrorText, FileData, FileInfo, GrepMatch, Listing, Matches
 from stepwell.backends.text import join_lines, number_lines
 
@@ -57,7 +57,9 @@ def find(files: Files, pattern: object, path: str) -> Listing:
         return Listing(error=matches)
     prefix = _prefix(path)
     start = len(prefix)
-    if path == ROOT:
+    if isinstance(matches, Endings):
+        names = [name for name in files if name.endswith(matches.endings) and name.startswith(prefix)]
+    elif path == ROOT:
         names = [name for name in files if matches(name[1:])]
     else:
         names = [name for name in files if name.startswith(prefix) and matches(name[start:])]
@@ -76,10 +78,10 @@ def search(files: Files, pattern: object, path: str, glob: object = None) -> Mat
     passes = compile_glob(glob, anywhere=True) if glob is not None else None
     if isinstance(passes, ErrorText):
         return passes
-    names = _candidates(files, path, passes)
-    if not names and (problem := _not_there(files, path)):
+    candidates = _candidates(files, path, passes)
+    if not candidates and (problem := _not_there(files, path)):
         return problem
-    names = sorted(_holding(files, names, wanted))
+    names = sorted(_holding(candidates, wanted))
     rows: list[GrepMatch] = []
     for name in names:
         _collect(rows, name, lines_of(files[name]), wanted)
@@ -173,22 +175,25 @@ def _not_there(files: Files, path: str) -> ErrorText | None:
     return None if path in files else _not_a_folder(files, path)
 
 
-def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -> Sequence[str]:
+def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -> Collection[tuple[str, FileData]]:
     """The files to look into: one that was named itself, or those below a folder; the glob is held against relative paths."""
     if path in files:
         name = path.rpartition("/")[2]
-        return [path] if passes is None or passes(name) else []
+        return [(path, files[path])] if passes is None or passes(name) else []
     prefix = _prefix(path)
-    names = list(files) if path == ROOT else [name for name in files if name.startswith(prefix)]
-    return names if passes is None else [name for name in names if passes(relative(name, path))]
+    below = files.items() if path == ROOT else [item for item in files.items() if item[0].startswith(prefix)]
+    return below if passes is None else [item for item in below if passes(relative(item[0], path))]
 
 
-def _holding(files: Files, names: Sequence[str], wanted: TextPattern) -> Sequence[str]:
+def _holding(candidates: Iterable[tuple[str, FileData]], wanted: TextPattern) -> list[str]:
     """The files whose text can hold a match at all. One look at a whole text is far cheaper than one at each line."""
-    literal = wanted.literal
-    if literal is not None:
-        return [name for name in names if literal in join_lines(files[name]["content"])]
-    return [name for name in names if wanted.may_occur_in(join_lines(files[name]["content"]))]
+    if wanted.literal is None:
+        return [name for name, data in candidates if wanted.may_occur_in(join_lines(data["content"]))]
+    literal, join = wanted.literal, "\n".join
+    # Written out: a call of `join_lines` for each file would cost as much as the search.
+    return [
+        name for name, data in candidates if literal in (text if (text := data["content"]).__class__ is str else join(text))
+    ]
 
 
 def _collect(rows: list[GrepMatch], path: str, lines: Sequence[str], wanted: TextPattern) -> None:

@@ -16,14 +16,13 @@ ends at its next token or at the SDK's own time-out, and nothing it still says i
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import queue
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -31,6 +30,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.model_errors import DeadlinePassedError, StreamCutError
 from stepwell.middleware.request import AsyncHandler, Handler
+from stepwell.middleware.side_threads import SideThreads
 from stepwell.middleware.stream_watch import StreamWatch, came_to_its_end, watching, will_stream
 
 # Integrations whose SDK takes a time-out with each request, and the module that has its class of time-outs.
@@ -39,8 +39,6 @@ _TAKE_A_TIMEOUT: Mapping[str, str] = {
     "langchain_anthropic": "anthropic",
     "langchain_groq": "groq",
 }
-
-Outcome = ModelResponse[Any] | BaseException
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +60,19 @@ class Deadlines:
         """The request with the limits that only the SDK can keep."""
         if self.connect_s is None or "timeout" in request.model_settings:
             return request
-        packages = {kind.__module__.partition(".")[0] for kind in type(request.model).__mro__}
-        sdk = next((sys.modules.get(module) for package, module in _TAKE_A_TIMEOUT.items() if package in packages), None)
-        if sdk is None or not hasattr(sdk, "Timeout"):
+        make = _timeout_class(type(request.model))
+        if make is None:
             return request
-        timeout = sdk.Timeout(self.total_s, connect=self.connect_s)
+        timeout = make(self.total_s, connect=self.connect_s)
         return request.override(model_settings={**request.model_settings, "timeout": timeout})
+
+
+@lru_cache(maxsize=64)
+def _timeout_class(model: type[Any]) -> Callable[..., Any] | None:
+    """The class of time-outs of the SDK behind a model, if requests take one. The SDK is loaded, since a model of its kind exists."""
+    packages = {kind.__module__.partition(".")[0] for kind in model.__mro__}
+    sdk = next((sys.modules.get(module) for package, module in _TAKE_A_TIMEOUT.items() if package in packages), None)
+    return getattr(sdk, "Timeout", None)
 
 
 class Attempt:
@@ -78,20 +83,18 @@ class Attempt:
         self._request = deadlines.told_to_the_sdk(request)
         self._must_end = must_end
         self._streams = will_stream(request, is_async=is_async)
-        self._move: Callable[[], None] = lambda: None
+        self._tell_waiter: Callable[[], None] = lambda: None
         self.watch = StreamWatch(self._on_token)
         self._now: Callable[[], float] = time.monotonic
         self._started = self._last_token = 0.0
+        self._tokens = 0
 
     async def acall(self, handler: AsyncHandler) -> ModelResponse[Any]:
         """The model's answer, or the error that it became."""
-        loop = asyncio.get_running_loop()
-        self._start(loop.time)
-        due = self._due()
-        if due is None and not self._streams:
-            return await handler(self._request)
-        timer = asyncio.timeout_at(due)
-        self._move = lambda: timer.reschedule(self._due())
+        self._start(asyncio.get_running_loop().time)
+        timer = asyncio.timeout_at(self._due())
+        # A token may still come between the end of time and the cancelling that it causes.
+        self._tell_waiter = lambda: None if timer.expired() else timer.reschedule(self._due())
         try:
             async with timer:
                 with watching(self.watch) if self._streams else nullcontext():
@@ -101,51 +104,42 @@ class Attempt:
                 raise
             raise self._passed() from None
 
-    def call(self, handler: Handler) -> ModelResponse[Any]:
+    def call(self, handler: Handler, threads: SideThreads) -> ModelResponse[Any]:
         """The same for a sync caller, who waits for another thread."""
         self._start(time.monotonic)
-        if self._due() is None:
-            with watching(self.watch) if self._streams else nullcontext():
-                return self._whole(handler(self._request))
-        outcome = self._await_outcome(self._in_a_thread(handler))
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return self._whole(outcome)
-
-    def _in_a_thread(self, handler: Handler) -> queue.SimpleQueue[Outcome]:
-        outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-
-        def work() -> None:
-            try:
-                with watching(self.watch):
-                    outcomes.put(handler(self._request))
-            except BaseException as error:  # handed to the caller, whatever it is
-                outcomes.put(error)
-
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(work,), name="model-call", daemon=True).start()
-        return outcomes
-
-    def _await_outcome(self, outcomes: queue.SimpleQueue[Outcome]) -> Outcome:
+        if not self._is_limited():
+            return self._whole(self._watched(handler))
+        outcome = threads.run(lambda: self._watched(handler))
+        # The first token may bring the deadline nearer; the others only put it off, which is seen when time is up.
+        self._tell_waiter = lambda: outcome.wake() if self._tokens == 1 else None
         while True:
-            due = self._due()
-            remaining = None if due is None else due - self._now()
             try:
-                return outcomes.get(timeout=None if remaining is None else max(0.0, remaining))
+                return self._whole(outcome.get(self._remaining()))
             except queue.Empty:
-                moved = self._due()
-                if moved is None or moved > self._now():
-                    continue  # tokens came meanwhile
-                self.watch.abandoned = True
-                raise self._passed() from None
+                if self._remaining() == 0.0:
+                    self.watch.abandoned = True
+                    raise self._passed() from None
+
+    def _watched(self, handler: Handler) -> ModelResponse[Any]:
+        with watching(self.watch):
+            return handler(self._request)
+
+    def _remaining(self) -> float | None:
+        due = self._due()
+        return None if due is None else max(0.0, due - self._now())
 
     def _start(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._started = now()
+        self._started = self._last_token = now()
 
     def _on_token(self) -> None:
         self._last_token = self._now()
-        self._move()
+        self._tokens += 1
+        self._tell_waiter()
+
+    def _is_limited(self) -> bool:
+        limits = self._limits
+        return limits.total_s is not None or (self._streams and (limits.first_token_s or limits.idle_s) is not None)
 
     def _whole(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
         if self._streams and self._must_end and self.watch.begun and not came_to_its_end(self._request, response):

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast
 
-from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain.agents.middleware.types import AgentState
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
@@ -36,8 +36,6 @@ CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
 
 class FilesystemState(AgentState[Any]):
     files: NotRequired[Annotated[dict[str, StoredFile], incremental(reduce_files)]]
-    conflicts_told: NotRequired[Annotated[list[str], PrivateStateAttr]]
-    """Where versions that lost a race were kept, as far as the model knows of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,13 @@ class FilesystemMiddleware(RequestMiddleware):
         """Tell the model, once and in the transcript, about versions that lost a race."""
         if not _has_changed_files(call.messages):
             return
-        state = cast("Mapping[str, Any]", call.request.state)
-        told = state.get("conflicts_told") or []
-        kept = {aside: path for aside, path in conflicts(state.get("files") or {}).items() if aside not in told}
+        files = cast("Mapping[str, Any]", call.request.state).get("files") or {}
+        kept = {aside: path for aside, path in conflicts(files).items() if not _is_told(aside, call.messages)}
         if not kept:
             return
         noted = _with_note(cast("ToolMessage", call.messages[-1]), kept)
         call.messages = [*call.messages[:-1], noted]
         call.update["messages"] = [*call.update.get("messages", []), noted]
-        call.update["conflicts_told"] = [*told, *kept]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         result = handler(request)
@@ -142,6 +138,11 @@ def _has_changed_files(messages: list[AnyMessage]) -> bool:
         if message.name in CHANGING_TOOLS:
             return True
     return False
+
+
+def _is_told(aside: str, messages: list[AnyMessage]) -> bool:
+    """Whether the transcript already speaks of a version that was kept aside."""
+    return any(message.type == "tool" and f"is in {aside}." in str(message.content) for message in messages)
 
 
 def _messages(result: ToolResult) -> list[ToolMessage]:

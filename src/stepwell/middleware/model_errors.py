@@ -188,7 +188,7 @@ def _codes(error: Exception) -> list[str]:
 
 def _retry_after(error: Exception, now: datetime | None) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None)
-    if not hasattr(headers, "get"):
+    if headers is None or not hasattr(headers, "get"):
         return None
     text = str(headers.get("retry-after") or "").strip()
     try:

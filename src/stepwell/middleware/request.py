@@ -10,7 +10,7 @@ Order within a fold is the order of the stack: `prepare` runs first to last, `re
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, TypedDict, cast, get_type_hints
 
@@ -79,6 +79,17 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         """The capabilities inside: a single one holds itself."""
         return (self,)
 
+    @cached_property
+    def _preparing(self) -> list[tuple[RequestMiddleware, bool]]:
+        """The members that prepare anything, and whether they may wait in async code; the others are not even asked."""
+        marked = [(member, _overrides(member, "aprepare")) for member in self.members]
+        return [(member, waits) for member, waits in marked if waits or _overrides(member, "prepare")]
+
+    @cached_property
+    def _reviewing(self) -> list[RequestMiddleware]:
+        """The members that look at answers, last first."""
+        return [member for member in reversed(self.members) if _overrides(member, "review")]
+
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
         call = ModelCall(request)
         try:
@@ -90,7 +101,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             return self._ask(ModelCall(request, remedies), handler)
 
     def _ask(self, call: ModelCall, handler: Handler) -> Response:
-        for member in self.members:
+        for member, _ in self._preparing:
             member.prepare(call)
         return self._finish(call, handler(self._request(call)))
 
@@ -109,8 +120,11 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             return await self._aask(ModelCall(request, remedies), handler)
 
     async def _aask(self, call: ModelCall, handler: AsyncHandler) -> Response:
-        for member in self.members:
-            await member.aprepare(call)
+        for member, waits in self._preparing:
+            if waits:
+                await member.aprepare(call)
+            else:
+                member.prepare(call)
         return self._finish(call, await handler(self._request(call)))
 
     def _request(self, call: ModelCall) -> ModelRequest[Any]:
@@ -124,7 +138,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return request.override(**changed) if changed else request
 
     def _finish(self, call: ModelCall, response: ModelResponse[Any]) -> Response:
-        for member in reversed(self.members):
+        for member in self._reviewing:
             response = member.review(call, response)
         return ExtendedModelResponse(response, Command(update=call.update)) if call.update else response
 
@@ -139,6 +153,10 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return built
 
 
+def _overrides(member: RequestMiddleware, hook: str) -> bool:
+    return getattr(type(member), hook) is not getattr(RequestMiddleware, hook)
+
+
 def with_sections(system: SystemMessage | None, sections: Sequence[str]) -> SystemMessage:
     """A system message followed by more sections."""
     if system is None:
@@ -150,7 +168,7 @@ def with_sections(system: SystemMessage | None, sections: Sequence[str]) -> Syst
 
 
 class FoldedMiddleware(RequestMiddleware):
-    """Several request capabilities as one."""
+    """Several request capabilities as one. Their sections of the system prompt are the builder's part: see `sections`."""
 
     def __init__(self, members: Sequence[RequestMiddleware]) -> None:
         super().__init__()
@@ -166,6 +184,9 @@ class FoldedMiddleware(RequestMiddleware):
     @property
     def name(self) -> str:
         return "+".join(member.name for member in self._members)
+
+    def _system_message(self, given: SystemMessage | None) -> SystemMessage | None:
+        return given
 
 
 class FoldedToolMiddleware(FoldedMiddleware):
@@ -193,12 +214,18 @@ def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
     return type(middleware).wrap_tool_call is not AgentMiddleware.wrap_tool_call
 
 
+def sections(folded: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[str]:
+    """What folded capabilities have to say in the system prompt. Said once when the agent is built, it costs nothing per step."""
+    folds = [entry for entry in folded if isinstance(entry, FoldedMiddleware)]
+    return [member.prompt for entry in folds for member in entry.members if member.prompt]
+
+
 def fold(stack: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddleware[Any, Any, Any]]:
     """The stack with neighbouring request capabilities folded. Those with graph nodes of their own stay as they are."""
     folded: list[AgentMiddleware[Any, Any, Any]] = []
     for foldable, group in groupby(stack, key=_is_foldable):
         members = list(group)
-        if not foldable or len(members) == 1:
+        if not foldable:
             folded.extend(members)
             continue
         requests = cast("list[RequestMiddleware]", members)

@@ -40,6 +40,7 @@ from stepwell.middleware.deadlines import Attempt, Deadlines
 from stepwell.middleware.model_errors import Fault, fault_of
 from stepwell.middleware.model_failures import failure, label_of
 from stepwell.middleware.request import AsyncHandler, Handler, Response
+from stepwell.middleware.side_threads import SideThreads
 from stepwell.middleware.turns import turn_of
 from stepwell.models.resolve import resolve_model
 
@@ -102,6 +103,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
         self.require_end = require_end
         self._first_wait_s = first_wait_s
         self._max_wait_s = max_wait_s
+        self._threads = SideThreads()
         self._sleep = sleep
         self._asleep = asleep
         self._random = random
@@ -111,7 +113,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
         call = _Call(self, request, is_async=False)
         while True:
             try:
-                return call.finish(call.next_attempt().call(handler))
+                return call.finish(call.next_attempt().call(handler, self._threads))
             except Exception as error:
                 wait_s = call.after(error)
             self._sleep(wait_s)

@@ -29,9 +29,7 @@ from stepwell.backends.state import CHANNEL, inherited_files, visible_files
 from stepwell.errors import ToolUseError
 from stepwell.state.channels import is_incremental
 
-ISOLATED = frozenset(
-    {"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "conflicts_told", "shell_session_resources"}
-)
+ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"})
 """State that stays with the agent it belongs to."""
 
 

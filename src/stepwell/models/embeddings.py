@@ -14,14 +14,13 @@ changes the numbers (weights, tokenizer, length, pooling, hashing) changes the i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from stepwell.errors import ConfigurationError
 from stepwell.models.lexical import LexicalEmbedder
-from stepwell.models.minilm import MiniLMEmbedder, missing_runtime, require_runtime
+from stepwell.models.minilm import DEFAULT_THREADS, MiniLMEmbedder, missing_runtime, require_runtime
 from stepwell.models.minilm_files import Fetch, MiniLMFiles
+from stepwell.settings import Settings
 
 Kind = Literal["auto", "minilm", "lexical"]
 
@@ -51,34 +50,28 @@ class Embedder(Protocol):
         """The same off the event loop."""
 
 
-@dataclass(frozen=True)
-class EmbeddingSettings:
-    """What may be chosen."""
+def choose_embedder(settings: Settings, *, kind: Kind = "auto", fetch: Fetch | None = None) -> Embedder:
+    """The best embedder this machine can run; a `kind` that is named is had, or is an error.
 
-    kind: Kind = "auto"
-    """`auto` falls back; a kind that is named is had, or is an error."""
-    threads: int = 2
-    """Threads that MiniLM may compute with."""
-    folder: Path | None = None
-    """Where files of models are kept."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("auto", "minilm", "lexical"):
-            raise ConfigurationError(f"Unknown embedder '{self.kind}'. Choose one of: auto, minilm, lexical.")
-        if self.threads < 1:
-            raise ConfigurationError(f"The embedder cannot compute with {self.threads} threads. Give it 1 or more.")
-
-
-def choose_embedder(settings: EmbeddingSettings | None = None, *, fetch: Fetch | None = None) -> Embedder:
-    """The best embedder this machine can run. `fetch` may download MiniLM's files when first needed; without it nothing is."""
-    settings = settings or EmbeddingSettings()
-    if settings.kind == "lexical":
-        return LexicalEmbedder("the settings ask for it")
-    if settings.kind == "minilm":
+    `fetch` (see `fetch_into`) may download MiniLM's files when they are first needed; without it nothing is downloaded.
+    """
+    if kind not in get_args(Kind):
+        raise ConfigurationError(f"Unknown embedder '{kind}'. Choose one of: {', '.join(get_args(Kind))}.")
+    if kind == "lexical":
+        return LexicalEmbedder("it was asked for")
+    if kind == "minilm":
         require_runtime()
     elif missing := missing_runtime():
         return LexicalEmbedder(f"MiniLM needs {' and '.join(missing)}; install them with: pip install 'stepwell[local]'")
-    files = MiniLMFiles(settings.folder, fetch)
-    if settings.kind == "auto" and not files.obtainable():
+    files = MiniLMFiles(settings.data_folder / "models", fetch)
+    if kind == "auto" and not files.obtainable():
         return LexicalEmbedder("the files of MiniLM are not on this machine")
-    return MiniLMEmbedder(files.path_of, threads=settings.threads)
+    return MiniLMEmbedder(files.path_of, threads=_threads(settings.local_threads))
+
+
+def _threads(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_THREADS
+    if text.isdecimal() and 0 < int(text) <= 512:
+        return int(text)
+    raise ConfigurationError(f"STEPWELL_LOCAL_THREADS is '{text}'. Set it to a number of threads, such as 2, or leave it out.")

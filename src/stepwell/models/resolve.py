@@ -1,7 +1,7 @@
 """Builds the chat model that a name, an instance or the environment stands for.
 
 Construction is LangChain's `init_chat_model`; this module adds the local servers, the keys the SDK cannot see, and errors that
-say what to do. It calls no model and opens no connection. Time-outs, retries, routing and the embedded model are not here.
+say what to do. It calls no model and opens no connection. Time-outs, retries and routing are not here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stepwell.errors import ConfigurationError, ModelUnavailableError
 from stepwell.models.addresses import server_url
 from stepwell.models.choice import ModelChoice, choose_model
 from stepwell.models.model_settings import construction_settings, with_settings
-from stepwell.models.providers import LM_STUDIO, OLLAMA, chat_model_class
+from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, chat_model_class
 from stepwell.settings import PROVIDER_VARIABLES, Settings
 
 if TYPE_CHECKING:
@@ -25,18 +25,22 @@ def resolve_model(
     *,
     settings: Settings | None = None,
     model_settings: Mapping[str, Any] | None = None,
+    embedded_fallback: bool = False,
 ) -> BaseChatModel:
     """The chat model meant by an instance, a `"provider:name"`, or (None) the environment.
 
     `model_settings` are keyword settings such as `temperature`: given to the constructor of a named model, or applied to a copy
     of an instance, which itself is never changed. A `model` among them (with `model_provider`, if it is a bare name) takes the
     place of the first argument. An instance without settings comes back as it is.
+
+    `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user so
+    (the command line, the server): the embedded default proves that everything works and cannot do the work.
     """
     wanted = dict(model_settings or {})
     model = _renamed(wanted.pop("model", None), wanted.pop("model_provider", None), model)
     if model is None or isinstance(model, str):
         settings = settings if settings is not None else Settings.load()
-        return build_model(choose_model(model, settings), settings, wanted)
+        return build_model(choose_model(model, settings, embedded_fallback=embedded_fallback), settings, wanted)
     _refuse_what_is_no_model(model)
     return with_settings(model, wanted) if wanted else model
 
@@ -75,6 +79,10 @@ def _arguments(provider: str, settings: Settings) -> dict[str, Any]:
     """What the SDK would not find by itself."""
     if provider == OLLAMA:
         return {"base_url": server_url(settings.ollama_address, default_port=11434, variable="OLLAMA_BASE_URL or OLLAMA_HOST")}
+    if provider == LOCAL:
+        from stepwell.models.local_models import process_local_models
+
+        return {"local_models": process_local_models(settings)}
     from pydantic import SecretStr
 
     if provider == LM_STUDIO:
@@ -99,15 +107,27 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
 
     provider = "openai" if choice.provider == LM_STUDIO else choice.provider
     try:
+        if provider == LOCAL:
+            return _embedded(choice.name, arguments)
         built: BaseChatModel = init_chat_model(choice.name, model_provider=provider, **arguments)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False))
         # Not chained: pydantic prints the values it was given.
         raise ModelUnavailableError(f"The model '{choice}' cannot be built: {faults}.") from None
+    except ConfigurationError:
+        raise
     except Exception as error:
         # Integrations raise whatever their SDK raises; each is a model that cannot be had.
         raise ModelUnavailableError(_why_not(choice, error, settings)) from error
     return built
+
+
+def _embedded(name: str, arguments: Mapping[str, Any]) -> BaseChatModel:
+    from stepwell.models.catalogue import find_local_model
+    from stepwell.models.embedded import EmbeddedChatModel
+
+    find_local_model(name)  # an unknown name is refused now, not at the first call
+    return EmbeddedChatModel(model=name, **arguments)
 
 
 def _why_not(choice: ModelChoice, error: Exception, settings: Settings) -> str:

@@ -11,7 +11,7 @@ Rule for reducers: deterministic, and the same result however writes are batched
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from langgraph.channels.base import BaseChannel
 from langgraph.channels.delta import DeltaChannel
@@ -26,9 +26,22 @@ _COUNTERS = "counters_since_delta_snapshot"
 Reducer = Callable[[Any, Sequence[Any]], Any]
 
 
-def incremental(reducer: Reducer, *, snapshot_every: int = SNAPSHOT_EVERY) -> DeltaChannel[Any]:
+class IncrementalChannel(DeltaChannel[Any]):
+    """LangGraph's channel, copied cheaply: a running step copies its channels many times, and our reducers never change a value
+    in place, so a copy may share it."""
+
+    __slots__ = ()
+
+    def copy(self) -> Self:
+        new = self.__class__.__new__(self.__class__)
+        new.key, new.typ, new.value = self.key, self.typ, self.value
+        new.reducer, new.snapshot_frequency = self.reducer, self.snapshot_frequency
+        return new
+
+
+def incremental(reducer: Reducer, *, snapshot_every: int = SNAPSHOT_EVERY) -> IncrementalChannel:
     """A channel for `Annotated[...]` that checkpoints what changed."""
-    return DeltaChannel(reducer, snapshot_frequency=snapshot_every)
+    return IncrementalChannel(reducer, snapshot_frequency=snapshot_every)
 
 
 def is_incremental(channel: object) -> bool:

@@ -104,7 +104,6 @@ def _compaction(thread_id: str, keep_last: int, known: Channels) -> Steps[Reques
         if parents[checkpoint_id] not in kept:
             yield from _make_whole(checkpoint_id, parents, known)
     namespaces = yield from surviving_namespaces(rows, kept)
-    # Newer than what is kept: a run may be storing it right now, writes first.
     goes = [key for key, _, _ in rows if not (key.namespace in namespaces or _stays(key, kept))]
     yield Delete(goes)
     after: Stored = yield Measure()
@@ -118,6 +117,7 @@ def _last(rows: Iterable[Row], keep_last: int) -> list[str]:
 
 
 def _stays(key: Key, kept: Sequence[str]) -> bool:
+    # What is newer than the newest checkpoint has only writes yet: a run is about to store the rest.
     return key.namespace == ROOT and (key.checkpoint_id in kept or key.checkpoint_id > kept[-1])
 
 

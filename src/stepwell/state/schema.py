@@ -31,5 +31,4 @@ class DeepAgentState(AgentState[Any]):
     messages: Required[Annotated[list[AnyMessage], incremental(reduce_messages)]]
     files: NotRequired[Annotated[dict[str, StoredFile], incremental(reduce_files)]]
     todos: NotRequired[Annotated[list[Todo], OmitFromInput]]
-    conflicts_told: NotRequired[Annotated[list[str], PrivateStateAttr]]
     summary: NotRequired[Annotated[Summary | None, PrivateStateAttr]]

@@ -126,10 +126,11 @@ def test_half_a_name_is_refused(model: str):
         chosen(model)
 
 
-def test_the_providers_are_those_of_langchain_and_lm_studio():
+def test_the_providers_are_those_of_langchain_and_two_of_ours():
     theirs = {name: (module, kind) for name, (module, kind, _) in _BUILTIN_PROVIDERS.items()}
     ours = {name: (each.module, each.chat_model) for name, each in PROVIDERS.items()}
-    assert ours == {**theirs, "lm-studio": theirs["openai"]}
+    embedded = ("stepwell.models.embedded", "EmbeddedChatModel")
+    assert ours == {**theirs, "lm-studio": theirs["openai"], "local": embedded}
 
 
 def test_every_provider_with_a_key_variable_has_a_default_model():

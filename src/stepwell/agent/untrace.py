@@ -1,0 +1,68 @@
+"""Takes LangChain's tracing wrapper off our own hooks.
+
+`create_agent` wraps every hook of every middleware for LangSmith. The wrapper costs more than most of our hooks do, even with
+tracing off, and runs twice in every step. Our hooks only prepare requests and guard results; the model's and the tools' own spans,
+which stay, show all there is to see.
+
+This reaches into what `create_agent` built: the tool node's wrappers, and the closures of the model node. If LangChain builds it
+otherwise one day, nothing is found, nothing breaks, and a step costs a little more; tests/unit/agent/test_untrace.py would say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import isfunction
+from typing import Any
+
+from langgraph._internal._runnable import RunnableCallable
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+
+from stepwell.middleware.request import RequestMiddleware
+
+_BUILDER = "langchain.agents.factory"
+
+
+def untrace(graph: CompiledStateGraph[Any, Any, Any, Any]) -> int:
+    """Let the graph call our hooks directly; how many were found."""
+    found = 0
+    model = graph.nodes["model"].bound
+    if isinstance(model, RunnableCallable):
+        found += sum(_clean(function, set()) for function in (model.func, model.afunc) if isfunction(function))
+    tools = graph.nodes["tools"].bound if "tools" in graph.nodes else None
+    if isinstance(tools, ToolNode):
+        found += _clean_attribute(tools, "_wrap_tool_call") + _clean_attribute(tools, "_awrap_tool_call")
+    return found
+
+
+def _clean_attribute(node: ToolNode, name: str) -> int:
+    wrapper = getattr(node, name, None)
+    if hook := _hook_of_ours(wrapper):
+        setattr(node, name, hook)
+        return 1
+    return _clean(wrapper, set()) if isfunction(wrapper) else 0
+
+
+def _clean(function: Callable[..., Any], seen: set[int]) -> int:
+    """Look through the functions that a function of the builder's has closed over, and theirs."""
+    seen.add(id(function))
+    found = 0
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:  # a name that was never set
+            continue
+        if hook := _hook_of_ours(content):
+            cell.cell_contents = hook
+            found += 1
+        elif isfunction(content) and content.__module__ == _BUILDER and id(content) not in seen:
+            found += _clean(content, seen)
+    return found
+
+
+def _hook_of_ours(candidate: Any) -> Callable[..., Any] | None:
+    """The hook inside a tracing wrapper, if it belongs to a request capability."""
+    if not getattr(candidate, "__langsmith_traceable__", False):
+        return None
+    hook: Callable[..., Any] | None = getattr(candidate, "__wrapped__", None)
+    return hook if isinstance(getattr(hook, "__self__", None), RequestMiddleware) else None

@@ -1,0 +1,246 @@
+"""Ceilings for a run: tokens, money, time, model calls, and going in circles. At a ceiling the agent stops with what it has.
+
+```
+before a model call   a ceiling is reached ──▶ no call; a last message says which, what was spent, what is left to do
+                      80 % of one is used  ──▶ the model is told once, in this request only
+around a tool call    model calls inside are counted into this run, and refused at the ceiling; the same call with the same result
+                      too often is refused, then ends the run
+```
+A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
+gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
+goes on counting. A call that is under way is not cut off: spending can pass a ceiling by one call.
+
+It should stand outermost. What other middleware outside of it asks a model is not seen.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.repeats import refusal, repeats_of
+from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
+from stepwell.middleware.spending import Limits, Meter, Spending, Sum, add_spending, current_meter, metering, worded
+from stepwell.middleware.turns import turn_of
+from stepwell.models.pricing import Price
+
+WARN_AT = 0.8
+CHANNEL = "spending"
+
+_log = logging.getLogger(__name__)
+
+
+class BudgetState(AgentState[Any]):
+    # The reducer stands last: that is where LangGraph looks for it.
+    spending: NotRequired[Annotated[Spending, PrivateStateAttr, add_spending]]
+
+
+class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is none.
+
+    `prices` (`{"provider:name": Price(...)}`) go before the built-in table. A model without a price does not count against
+    `max_cost_usd`; that is said once, in the log and as a custom stream event.
+    """
+
+    state_schema = BudgetState
+
+    def __init__(
+        self,
+        *,
+        max_tokens: int | None = None,
+        max_cost_usd: float | None = None,
+        max_seconds: float | None = None,
+        max_model_calls: int | None = None,
+        max_repeats: int | None = 3,
+        per: Literal["run", "thread"] = "run",
+        prices: Mapping[str, Price] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.limits = Limits(max_tokens, max_cost_usd, max_seconds, max_model_calls)
+        self.max_repeats = max_repeats
+        for name in ("max_tokens", "max_cost_usd", "max_seconds", "max_model_calls", "max_repeats"):
+            value = locals()[name]
+            if value is not None and value <= 0:
+                raise ConfigurationError(f"{name} is {value!r}. Give a number above 0, or None for no ceiling.")
+        self._per = per
+        self._prices = dict(prices or {})
+        self._monotonic = monotonic
+        self._shared: dict[int, tuple[AnyMessage, Sum, int]] = {}
+        self._lock = threading.Lock()
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
+        spent = self._spent(request.state)
+        if ceiling := self._ceiling(spent):
+            return _last_words(ceiling, spent, request.state)
+        meter = Meter(Sum(spent), self._prices)
+        started = self._monotonic()
+        with metering(meter):
+            response = handler(self._with_warning(request, spent))
+        return self._settled(request, response, spent, meter, self._monotonic() - started)
+
+    def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
+        # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
+        return self._awrap_model_call(request, handler)
+
+    async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
+        spent = self._spent(request.state)
+        if ceiling := self._ceiling(spent):
+            return _last_words(ceiling, spent, request.state)
+        meter = Meter(Sum(spent), self._prices)
+        started = self._monotonic()
+        with metering(meter):
+            response = await handler(self._with_warning(request, spent))
+        return self._settled(request, response, spent, meter, self._monotonic() - started)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        if refused := self._refused(request):
+            return refused
+        started = self._monotonic()
+        with self._step(request) as meter:
+            result = handler(request)
+        return self._with_spending(request, result, meter, self._monotonic() - started)
+
+    def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        if refused := self._refused(request):
+            return refused
+        started = self._monotonic()
+        with self._step(request) as meter:
+            result = await handler(request)
+        return self._with_spending(request, result, meter, self._monotonic() - started)
+
+    def _spent(self, state: Any) -> Spending:
+        """The sums of this run so far."""
+        turn = self._turn(state)
+        stored: Spending = state.get(CHANNEL) or Spending()
+        return stored if stored.get("turn") == turn else Spending(turn=turn)
+
+    def _turn(self, state: Any) -> str:
+        return turn_of(state.get("messages") or ()) if self._per == "run" else "thread"
+
+    def _ceiling(self, spent: Spending) -> str | None:
+        around = current_meter()
+        reached = self.limits.reached(spent) or (around.ceiling() if around else None)
+        return f"the budget of {reached} is used up" if reached else spent.get("stopped")
+
+    def _with_warning(self, request: ModelRequest[Any], spent: Spending) -> ModelRequest[Any]:
+        name, share = self._nearest(spent)
+        if share < WARN_AT or spent.get("warned"):
+            return request
+        note = HumanMessage(
+            f"Note: {share:.0%} of this run's budget of {self.limits.worded(name)} is used. Finish what matters most and answer."
+        )
+        return request.override(messages=[*request.messages, note])
+
+    def _nearest(self, spent: Spending) -> tuple[str, float]:
+        return max(self.limits.shares(spent).items(), key=lambda item: item[1], default=("", 0.0))
+
+    def _settled(
+        self, request: ModelRequest[Any], response: ModelResponse[Any], spent: Spending, meter: Meter, seconds: float
+    ) -> Response:
+        """The answer, and what it cost."""
+        more = meter.of_step(spent["turn"], f"model-{spent.get('calls', 0)}", seconds)
+        if self._nearest(spent)[1] >= WARN_AT:
+            more["warned"] = True
+        new = [model for model in more.get("unpriced", ()) if model not in spent.get("unpriced", ())]
+        if new and self.limits.usd is not None:
+            _say_unpriced(request, new)
+        return ExtendedModelResponse(response, Command(update={CHANNEL: more}))
+
+    def _refused(self, request: ToolCallRequest) -> ToolResult | None:
+        if self.max_repeats is None:
+            return None
+        call = request.tool_call
+        repeats = repeats_of(call, request.state.get("messages") or ())
+        if not repeats.refused and repeats.same_result < self.max_repeats:
+            return None
+        message = refusal(call, self.max_repeats)
+        if not repeats.refused:
+            return message
+        reason = f"{call['name']} was called again and again with the same arguments and the same result"
+        spent = Spending(turn=self._turn(request.state), step=_step_id(request), stopped=reason)
+        return Command(update={"messages": [message], CHANNEL: spent})
+
+    @contextmanager
+    def _step(self, request: ToolCallRequest) -> Iterator[Meter]:
+        """Count a tool call together with the others of its turn."""
+        asked_by = _asking_message(request)
+        key = id(asked_by)
+        with self._lock:
+            # The message is kept beside its id, so that the id cannot come to mean another one.
+            _, together, calls = self._shared.get(key) or (asked_by, Sum(self._spent(request.state)), 0)
+            self._shared[key] = (asked_by, together, calls + 1)
+        try:
+            meter = Meter(together, self._prices, stop_at=self.limits, monotonic=self._monotonic)
+            with metering(meter):
+                yield meter
+        finally:
+            with self._lock:
+                _, _, calls = self._shared.pop(key)
+                if calls > 1:
+                    self._shared[key] = (asked_by, together, calls - 1)
+
+    def _with_spending(self, request: ToolCallRequest, result: ToolResult, meter: Meter, seconds: float) -> ToolResult:
+        if not meter.own.spent.get("calls") and self.limits.seconds is None:
+            return result
+        more = meter.of_step(self._turn(request.state), _step_id(request), seconds)
+        if isinstance(result, ToolMessage):
+            return Command(update={"messages": [result], CHANNEL: more})
+        if not isinstance(result.update, Mapping):
+            return result
+        update = {**result.update, CHANNEL: more}
+        return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
+
+
+def _asking_message(request: ToolCallRequest) -> AnyMessage:
+    messages = cast("Mapping[str, Any]", request.state).get("messages") or ()
+    found = next((message for message in reversed(messages) if message.type == "ai"), None)
+    return cast("AnyMessage", found)
+
+
+def _step_id(request: ToolCallRequest) -> str:
+    return f"tools-{getattr(_asking_message(request), 'id', '')}"
+
+
+def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
+    """The answer of an agent that stops."""
+    lines = [f"I stopped before the end: {ceiling}. Spent in this run: {worded(spent)}."]
+    left = [todo["content"] for todo in state.get("todos") or () if todo["status"] != "completed"]
+    if left:
+        lines.append("Left to do:\n" + "\n".join(f"- {item}" for item in left))
+    if state.get("files"):
+        lines.append(f"The files written so far are kept: {', '.join(sorted(state['files']))}.")
+    return AIMessage("\n\n".join(lines), response_metadata={"finish_reason": "budget"})
+
+
+def _say_unpriced(request: ModelRequest[Any], models: list[str]) -> None:
+    text = (
+        f"No price is known for {', '.join(models)}, so its calls do not count against max_cost_usd. Give one: "
+        "BudgetMiddleware(prices={'provider:name': Price(input=..., output=...)})."
+    )
+    _log.warning("%s", text)
+    write = getattr(request.runtime, "stream_writer", None)
+    if write is not None:
+        write({"type": "budget_note", "text": text})

@@ -1,0 +1,159 @@
+"""The forms an answer may be asked in: free text, JSON of a schema, or one call of a tool.
+
+A form says what to add to the prompt, which schema the runtime must keep to, and what a finished answer means. It knows nothing of
+the runtime, and a wrong answer is an `Unfit` with a reason that the model can be told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.utils.json import parse_partial_json
+
+from stepwell.models.embedded_schemas import bounded
+
+Json = dict[str, Any]
+
+
+class Unfit(Exception):
+    """The answer does not have the form; the text is for the model."""
+
+
+class FreeText:
+    """Whatever the model writes."""
+
+    instructions = ""
+    checked = False
+
+    def schema(self, attempt: int, max_tokens: int) -> Json | None:
+        return None
+
+    def visible(self, text: str) -> str:
+        """How much of an unfinished answer can be shown already."""
+        return text
+
+    def finish(self, text: str, call_id: str) -> AIMessageChunk:
+        """What follows after the visible part."""
+        return AIMessageChunk(content="")
+
+
+@dataclass(frozen=True)
+class JsonForm:
+    """One JSON value of a schema; `check` raises `Unfit` for a value that is not good enough."""
+
+    wanted: Json
+    check: Callable[[Any], object]
+    checked = True
+
+    @property
+    def instructions(self) -> str:
+        return f"Answer with one JSON value that fits this JSON schema, and nothing else:\n{_compact(self.wanted)}"
+
+    def schema(self, attempt: int, max_tokens: int) -> Json | None:
+        return bounded(self.wanted, attempt, max_tokens)
+
+    def visible(self, text: str) -> str:
+        return ""
+
+    def finish(self, text: str, call_id: str) -> AIMessageChunk:
+        self.check(read_json(text))
+        return AIMessageChunk(content=text.strip())
+
+
+@dataclass(frozen=True)
+class ToolForm:
+    """Either `{"tool": ..., "arguments": ...}` for one of the tools, or `{"answer": "..."}` unless a tool must be called."""
+
+    tools: Sequence[Json]
+    """Functions in OpenAI's form: name, description, parameters."""
+    must_call: bool
+    check: Callable[[Any, Json], object]
+    """Raises `Unfit` for arguments that do not fit a schema."""
+    checked = True
+
+    @property
+    def instructions(self) -> str:
+        tools = "\n".join(_signature(tool) for tool in self.tools)
+        # No sample text: small models repeat it.
+        answer = "" if self.must_call else ' To answer the user instead, write a JSON object with the key "answer".'
+        return f'Tools:\n{tools}\n\nTo call a tool, write {{"tool": "name", "arguments": {{...}}}}.{answer} Write nothing else.'
+
+    def schema(self, attempt: int, max_tokens: int) -> Json | None:
+        calls = [_closed({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
+        answer = [] if self.must_call else [_closed({"answer": {"type": "string"}})]
+        return bounded({"anyOf": [*calls, *answer]}, attempt, max_tokens)
+
+    def visible(self, text: str) -> str:
+        """The answer's own text, as far as it has come."""
+        try:
+            value = parse_partial_json(text)
+        except ValueError:
+            return ""
+        answer = value.get("answer") if isinstance(value, dict) else None
+        return answer if isinstance(answer, str) else ""
+
+    def finish(self, text: str, call_id: str) -> AIMessageChunk:
+        value = read_json(text)
+        if isinstance(value, dict) and isinstance(value.get("answer"), str) and not self.must_call:
+            return AIMessageChunk(content="")
+        tool = self._tool(value)
+        arguments = value.get("arguments")
+        self.check(arguments, _parameters(tool))
+        call = tool_call_chunk(name=tool["name"], args=json.dumps(arguments), id=call_id, index=0)
+        return AIMessageChunk(content="", tool_call_chunks=[call])
+
+    def _tool(self, value: Any) -> Json:
+        name = value.get("tool") if isinstance(value, dict) else None
+        for tool in self.tools:
+            if tool["name"] == name:
+                return tool
+        raise Unfit(f"'tool' must be one of: {', '.join(tool['name'] for tool in self.tools)}")
+
+
+Form = FreeText | JsonForm | ToolForm
+
+
+def read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Unfit(f"it is not JSON ({error})") from error
+
+
+def _parameters(tool: Json) -> Json:
+    return tool.get("parameters") or {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _closed(properties: Mapping[str, Any]) -> Json:
+    return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}
+
+
+def _signature(tool: Json) -> str:
+    """A tool in one line. A full schema says the same in three times the tokens, which a small model pays for dearly."""
+    parameters = _parameters(tool)
+    required = parameters.get("required", ())
+    parts = [
+        f"{name}{'' if name in required else '?'}: {_type(schema)}" for name, schema in parameters.get("properties", {}).items()
+    ]
+    return f"- {tool['name']}({', '.join(parts)}): {' '.join(tool.get('description', '').split())}"
+
+
+def _type(schema: Json) -> str:
+    if "enum" in schema:
+        return "|".join(_compact(value) for value in schema["enum"])
+    if options := schema.get("anyOf"):
+        return "|".join(_type(option) for option in options)
+    if schema.get("type") == "array":
+        return f"[{_type(schema.get('items', {}))}]"
+    if schema.get("type") == "object" and schema.get("properties"):
+        return "{" + ", ".join(f"{name}: {_type(each)}" for name, each in schema["properties"].items()) + "}"
+    return str(schema.get("type", "any"))
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

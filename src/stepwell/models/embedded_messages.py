@@ -1,0 +1,71 @@
+"""Conversations as the embedded model reads them: roles and plain text, nothing else.
+
+Chat templates differ between models; what all of them take is one system message first, then user and assistant by turns. Calls
+of tools become the JSON that the model is asked to write for them, results of tools become messages of the user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+
+from stepwell.errors import ConfigurationError
+
+Line = dict[str, str]
+"""`role` and `content`."""
+
+
+def chat_lines(messages: Sequence[BaseMessage], instructions: str = "") -> list[Line]:
+    """The conversation, with further instructions at the end of the system message."""
+    system = [_text(message) for message in messages if isinstance(message, SystemMessage)]
+    lines: list[Line] = []
+    for message in messages:
+        if not isinstance(message, SystemMessage):
+            _append(lines, _role(message), _content(message))
+    if not lines or lines[0]["role"] == "assistant":
+        lines.insert(0, {"role": "user", "content": "(continued)"})
+    head = "\n\n".join(part for part in (*system, instructions) if part)
+    return [{"role": "system", "content": head}, *lines] if head else lines
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """A call of a tool as the model writes it."""
+    return json.dumps({"tool": name, "arguments": arguments}, ensure_ascii=False)
+
+
+def _append(lines: list[Line], role: str, content: str) -> None:
+    # Some templates refuse two messages of one role in a row.
+    if lines and lines[-1]["role"] == role:
+        lines[-1]["content"] += f"\n\n{content}"
+    else:
+        lines.append({"role": role, "content": content})
+
+
+def _role(message: BaseMessage) -> str:
+    return "assistant" if isinstance(message, AIMessage) else "user"
+
+
+def _content(message: BaseMessage) -> str:
+    text = _text(message)
+    if isinstance(message, AIMessage):
+        calls = [call_text(call["name"], call["args"]) for call in message.tool_calls]
+        return "\n".join(part for part in (text, *calls) if part)
+    if isinstance(message, ToolMessage):
+        failed = " (failed)" if message.status == "error" else ""
+        return f"Result of {message.name or 'the tool'}{failed}:\n{text}"
+    return text
+
+
+def _text(message: BaseMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    for block in message.content:
+        if isinstance(block, dict) and block.get("type") in ("image", "image_url", "audio", "video", "file", "input_audio"):
+            raise ConfigurationError(
+                f"The embedded model reads text only, and a message holds a block of type '{block['type']}'. Leave it out, or "
+                "use a model that takes it."
+            )
+    return str(message.text)

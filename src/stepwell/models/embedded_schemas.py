@@ -1,0 +1,108 @@
+"""JSON schemas for the embedded model: made from what callers give, bounded for generation, checked afterwards.
+
+A grammar keeps every token valid, but cannot make a small model come to an end: it lists steps until the tokens run out, and what
+is cut is no JSON. So the schema that guides generation gets upper bounds where the caller's has none; the answer is checked
+against the caller's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepwell.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Json = dict[str, Any]
+
+_TIERS = ((12, 8000), (12, 4000), (12, 2000), (12, 1000), (8, 500), (6, 250), (5, 150), (5, 100), (4, 60), (3, 40), (2, 40))
+"""The most items of a list and characters of a string, from generous to tight."""
+_CHARACTERS_PER_TOKEN = 2.5
+"""Of JSON, cautiously."""
+_TIGHTER = 3
+"""Tiers down for each attempt: an answer that was cut is asked for again, shorter."""
+
+
+def bounded(schema: Json, attempt: int, max_tokens: int) -> Json:
+    """A copy with limits on every list and string that has none, so that the longest answer fits into the tokens."""
+    budget = max_tokens * _CHARACTERS_PER_TOKEN
+    fitting = next((i for i, tier in enumerate(_TIERS) if _longest(_limit(schema, *tier)) <= budget), len(_TIERS) - 1)
+    limited: Json = _limit(schema, *_TIERS[min(fitting + attempt * _TIGHTER, len(_TIERS) - 1)])
+    return limited
+
+
+def _limit(value: Any, items: int, characters: int) -> Any:
+    if isinstance(value, list):
+        return [_limit(each, items, characters) for each in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {
+        key: each if key in ("enum", "const", "default") else _limit(each, items, characters) for key, each in value.items()
+    }
+    if value.get("type") == "array" and "maxItems" not in value:
+        copy["maxItems"] = max(items, value.get("minItems", 0))
+    if value.get("type") == "string" and not value.keys() & {"maxLength", "enum", "const", "pattern", "format"}:
+        copy["maxLength"] = max(characters, value.get("minLength", 0))
+    return copy
+
+
+def _longest(schema: Any) -> int:
+    """About how many characters the longest value has. What a schema leaves open counts little: it cannot be helped."""
+    if not isinstance(schema, dict):
+        return 20
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        return max(_longest(option) for option in options)
+    if properties := schema.get("properties"):
+        return sum(len(name) + 8 + _longest(each) for name, each in properties.items())
+    if schema.get("type") == "array":
+        return int(schema.get("maxItems", 1)) * (_longest(schema.get("items")) + 4)
+    return int(schema.get("maxLength", 20))
+
+
+def schema_of(wanted: Json | type) -> Json:
+    """The JSON schema of a pydantic class, a TypedDict, a function of OpenAI's form, or a JSON schema."""
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    if isinstance(wanted, dict) and "function" not in wanted and "parameters" not in wanted:
+        return wanted
+    try:
+        parameters: Json = convert_to_openai_tool(wanted)["function"]["parameters"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigurationError(
+            f"No JSON schema can be made of {wanted!r}. Pass a pydantic class, a TypedDict or a JSON schema."
+        ) from error
+    return parameters
+
+
+def checker(schema: Json) -> Callable[[Any], str | None]:
+    """A function that tells what is wrong with a value, or None."""
+    try:
+        from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]  # its stubs are a package apart
+    except ImportError as error:
+        raise MissingExtraError("Checking JSON of the embedded model", "local") from error
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise ConfigurationError(f"That is not a JSON schema: {error.message}") from error
+    validator = Draft202012Validator(schema)
+
+    def fault(value: Any) -> str | None:
+        first = next(validator.iter_errors(value), None)
+        return f"{first.json_path}: {first.message}" if first else None
+
+    return fault
+
+
+def pydantic_fault(kind: type[BaseModel], value: Any) -> str | None:
+    """What a pydantic class has against a value, or None."""
+    from pydantic import ValidationError
+
+    try:
+        kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'the value'}: {first['msg']}"
+    return None

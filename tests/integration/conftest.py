@@ -1,0 +1,25 @@
+"""What integration tests share: the embedded model's file, fetched once and kept beside the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from stepwell.errors import ModelDownloadError
+from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """A folder with the default model's file (98 MB), shared by all test runs of this environment."""
+    folder = Path(sys.prefix) / "stepwell-models"
+    try:
+        LocalModels(folder).pull(DEFAULT_LOCAL_MODEL)
+    except ModelDownloadError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"the embedded model cannot be had here: {error}")
+    return folder

@@ -1,0 +1,233 @@
+"""Ceilings of a run: the agent stops with what it has, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell import create_deep_agent
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.budget import BudgetMiddleware
+from stepwell.models.pricing import Price
+from stepwell.testing import ScriptedModel, call, calls, repeat, say
+
+USER = {"messages": [("user", "go")]}
+COLOURS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+async def run(agent, given=USER, config=None, *, is_async=True):
+    if is_async:
+        return await agent.ainvoke(given, config)
+    return await asyncio.to_thread(agent.invoke, given, config)
+
+
+def tick(n: int) -> str:
+    """Count on."""
+    return f"tick {n}"
+
+
+def ticks(number: int):
+    """Calls that differ from one another."""
+    return [call("tick", n=n) for n in range(number)]
+
+
+@COLOURS
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        ({"max_tokens": 250}, "250 tokens"),
+        ({"max_model_calls": 3}, "3 model calls"),
+        ({"max_cost_usd": 0.5, "prices": {"scriptedmodel": Price(1000, 5000)}}, "$0.50"),
+    ],
+    ids=["tokens", "calls", "money"],
+)
+async def test_at_the_ceiling_the_agent_stops_and_says_so(is_async, limit, says):
+    model = ScriptedModel([*ticks(10), say("never")], usage=(90, 10))
+    agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(**limit)])
+    messages = (await run(agent, is_async=is_async))["messages"]
+    assert len(model.asked) in (3, 4)
+    assert messages[-1].text.startswith("I stopped before the end: the budget of")
+    assert says in messages[-1].text
+    assert messages[-1].response_metadata["finish_reason"] == "budget"
+    assert messages[-2].type == "tool", "the last results are kept"
+
+
+async def test_the_time_ceiling_counts_steps():
+    now = [0.0]
+
+    def slow_tick(n: int) -> str:
+        """Takes ten seconds."""
+        now[0] += 10
+        return str(n)
+
+    budget = BudgetMiddleware(max_seconds=25, monotonic=lambda: now[0])
+    model = ScriptedModel([call("slow_tick", n=n) for n in range(9)])
+    result = await run(create_deep_agent(model, [slow_tick], middleware=[budget]))
+    assert len(model.asked) == 3
+    assert "25 seconds is used up" in result["messages"][-1].text
+
+
+async def test_the_last_message_names_what_is_left_to_do():
+    todos = [{"content": "dig", "status": "completed"}, {"content": "build", "status": "in_progress"}]
+    script = [call("write_todos", todos=todos), call("write_file", file_path="/a.md", content="x"), *ticks(5)]
+    agent = create_deep_agent(ScriptedModel(script), [tick], middleware=[BudgetMiddleware(max_model_calls=3)])
+    text = (await run(agent))["messages"][-1].text
+    assert "- build" in text
+    assert "dig" not in text
+    assert "/a.md" in text
+
+
+async def test_the_model_is_warned_once_and_the_thread_does_not_hold_it():
+    model = ScriptedModel([*ticks(9), say("done")])
+    agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(max_model_calls=10)])
+    messages = (await run(agent))["messages"]
+    warned = [asked.number for asked in model.asked if "80% of this run's budget" in asked.messages[-1].text]
+    assert warned == [9]
+    assert not any("Note:" in message.text for message in messages)
+
+
+def delegating(kind: str):
+    return call("task", description="work", subagent_type=kind)
+
+
+CUSTOM = {"name": "clerk", "description": "works", "system_prompt": "work", "tools": [tick]}
+
+
+@COLOURS
+@pytest.mark.parametrize("kind", ["general-purpose", "clerk"])
+async def test_a_subagent_counts_into_the_budget_of_its_caller(is_async, kind):
+    model = ScriptedModel.by_agent({"main": [delegating(kind), say("never")], kind: ticks(10)}, usage=(90, 10))
+    agent = create_deep_agent(model, [tick], subagents=[CUSTOM], middleware=[BudgetMiddleware(max_tokens=450)])
+    messages = (await run(agent, is_async=is_async))["messages"]
+    assert len(model.asked) == 5, "one call of the main agent, four of the subagent"
+    assert "500 tokens in 5 model calls" in messages[-1].text
+    said = messages[-2].text
+    assert "used up" in said
+    assert said.startswith("I stopped" if kind == "general-purpose" else "Error: ")
+
+
+async def test_subagents_that_work_side_by_side_share_what_is_left():
+    model = ScriptedModel.by_agent(
+        {"main": [calls(*[delegating("clerk")] * 4), say("never")], "clerk": repeat(*ticks(10), times=4)}, usage=(90, 10)
+    )
+    agent = create_deep_agent(model, [tick], subagents=[CUSTOM], middleware=[BudgetMiddleware(max_tokens=1_000)])
+    await run(agent)
+    assert len(model.asked) <= 13, "one more each may be under way, not a whole budget each"
+
+
+async def test_a_tool_that_asks_a_model_by_itself_counts():
+    inner = ScriptedModel([say("yes")] * 9, usage=(900, 100))
+
+    def oracle(question: str) -> str:
+        """Ask."""
+        return inner.invoke(question).text
+
+    model = ScriptedModel([call("oracle", question=str(n)) for n in range(9)], usage=(1, 1))
+    await run(create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=2_500)]))
+    assert len(inner.asked) == 3
+
+
+async def test_totals_survive_a_pause_and_a_new_process():
+    saver = InMemorySaver()
+    thread = {"configurable": {"thread_id": "t"}}
+
+    def build(script):
+        budget = BudgetMiddleware(max_model_calls=3)
+        model = ScriptedModel(script)
+        return model, create_deep_agent(model, [tick], middleware=[budget], checkpointer=saver, interrupt_on={"tick": True})
+
+    _, before = build(ticks(1))
+    await run(before, USER, thread)
+    model, after = build([*ticks(5)][1:])
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    for _ in range(3):
+        result = await run(after, approve, thread)
+    assert len(model.asked) == 2
+    assert "3 model calls is used up" in result["messages"][-1].text
+
+
+async def test_the_next_message_has_a_budget_of_its_own_unless_it_is_the_threads():
+    for per, ends in (("run", "two"), ("thread", "I stopped")):
+        model = ScriptedModel([say("one"), say("two")])
+        budget = BudgetMiddleware(max_model_calls=1, per=per)
+        agent = create_deep_agent(model, middleware=[budget], checkpointer=InMemorySaver())
+        for _ in range(2):
+            result = await run(agent, USER, {"configurable": {"thread_id": "t"}})
+        assert result["messages"][-1].text.startswith(ends)
+
+
+@COLOURS
+async def test_going_in_circles_is_told_and_then_ended(is_async):
+    model = ScriptedModel([call("tick", n=1)] * 9)
+    agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(max_repeats=3)])
+    messages = (await run(agent, is_async=is_async))["messages"]
+    results = [message for message in messages if message.type == "tool"]
+    assert [message.status for message in results] == ["success"] * 3 + ["error"] * 2
+    assert "gave the same result each time" in results[3].text
+    assert "again and again" in messages[-1].text
+    assert len(model.asked) == 5
+
+
+async def test_a_call_that_gives_something_new_is_no_circle():
+    seen = [0]
+
+    def poll() -> str:
+        """Look."""
+        seen[0] += 1
+        return f"state {seen[0]}"
+
+    model = ScriptedModel([*repeat(call("poll"), times=8), say("done")])
+    result = await run(create_deep_agent(model, [poll], middleware=[BudgetMiddleware(max_repeats=3)]))
+    assert result["messages"][-1].text == "done"
+
+
+async def test_two_calls_in_turn_are_a_circle_too():
+    model = ScriptedModel([call("tick", n=n % 2) for n in range(12)])
+    await run(create_deep_agent(model, [tick], middleware=[BudgetMiddleware(max_repeats=3)]))
+    assert len(model.asked) == 9
+
+
+async def test_a_model_without_a_price_is_said_once_and_not_guessed(caplog):
+    model = ScriptedModel([*ticks(3), say("done")], usage=(1_000, 1_000))
+    agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(max_cost_usd=0.000001)])
+    notes = [part async for part in agent.astream(USER, stream_mode="custom")]
+    assert [note["type"] for note in notes] == ["budget_note"]
+    assert "prices=" in notes[0]["text"]
+    assert len(model.asked) == 4
+    assert len([record for record in caplog.records if "No price is known" in record.message]) == 1
+
+
+async def test_cached_tokens_cost_what_they_cost():
+    usage = {
+        "input_tokens": 1_000_000,
+        "output_tokens": 0,
+        "total_tokens": 1_000_000,
+        "input_token_details": {"cache_read": 1_000_000},
+    }
+    model = ScriptedModel([AIMessage("done", usage_metadata=usage)])
+    agent = create_deep_agent(
+        model,
+        middleware=[BudgetMiddleware(max_cost_usd=100, prices={"scriptedmodel": Price(10, 10, cache_read=1)})],
+        checkpointer=InMemorySaver(),
+    )
+    thread = {"configurable": {"thread_id": "t"}}
+    await run(agent, USER, thread)
+    assert agent.get_state(thread).values["spending"]["usd"] == pytest.approx(1.0)
+
+
+async def test_a_model_that_reports_no_usage_is_estimated():
+    model = ScriptedModel([say("x" * 4_000), say("never")])
+    agent = create_deep_agent(model, middleware=[BudgetMiddleware(max_tokens=10**9)], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "t"}}
+    await run(agent, USER, thread)
+    assert agent.get_state(thread).values["spending"]["tokens"] > 1_000
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_cost_usd", "max_seconds", "max_model_calls", "max_repeats"])
+def test_a_ceiling_of_nothing_is_refused(limit):
+    with pytest.raises(ConfigurationError, match=limit):
+        BudgetMiddleware(**{limit: 0})
