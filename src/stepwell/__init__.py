@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SyncBackend,
         WriteResult,
     )
-    from stepwell.errors import ConfigurationError, StepwellError, ToolNameConflictError, ToolUseError
+    from stepwell.errors import ConfigurationError, ModelCallError, StepwellError, ToolNameConflictError, ToolUseError
     from stepwell.middleware import (
         CompiledSubAgent,
         FilesystemMiddleware,
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
         SubAgentMiddleware,
         SummarizationMiddleware,
     )
+    from stepwell.middleware.budget import BudgetMiddleware
+    from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.models import resolve_model
+    from stepwell.models.routing import ModelRoutes
     from stepwell.state import DeepAgentState, compact
 
 __version__ = "0.1.0"
@@ -61,7 +64,7 @@ _HOMES = {
         "SyncBackend",
         "WriteResult",
     ),
-    "stepwell.errors": ("ConfigurationError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
+    "stepwell.errors": ("ConfigurationError", "ModelCallError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
     "stepwell.middleware": (
         "CompiledSubAgent",
         "FilesystemMiddleware",
@@ -71,6 +74,9 @@ _HOMES = {
         "SubAgentMiddleware",
         "SummarizationMiddleware",
     ),
+    "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
+    "stepwell.middleware.budget": ("BudgetMiddleware",),
+    "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
@@ -81,6 +87,7 @@ __all__ = [
     "AsyncBackend",
     "BackendFactory",
     "BackendProtocol",
+    "BudgetMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
     "ConfigurationError",
@@ -91,8 +98,11 @@ __all__ = [
     "FilesystemBackend",
     "FilesystemMiddleware",
     "GrepMatch",
+    "ModelCallError",
+    "ModelRoutes",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
+    "RobustCallsMiddleware",
     "ShellMiddleware",
     "StateBackend",
     "SteppedBackend",

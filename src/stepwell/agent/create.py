@@ -142,6 +142,12 @@ class _Recipe:
             cache=self.cache,
         )
 
+    def _middleware_of(self, spec: SubAgent) -> tuple[Middleware, ...]:
+        """The subagent's own, and those of the main agent's that must hold everywhere (ceilings, say) unless it has its own."""
+        own = tuple(spec.get("middleware", ()))
+        everywhere = [entry for entry in self.middleware if getattr(entry, "reaches_subagents", False)]
+        return (*(entry for entry in everywhere if not any(type(entry) is type(other) for other in own)), *own)
+
     def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The subagent's own choices over this agent's. It gets no checkpointer: nested graphs use their parent's."""
         settings = spec.get("model_settings")
@@ -150,7 +156,7 @@ class _Recipe:
             self,
             model=resolve_model(model, model_settings=settings),
             tools=convert_tools(spec["tools"]) if "tools" in spec else self.tools,
-            middleware=tuple(spec.get("middleware", ())),
+            middleware=self._middleware_of(spec),
             interrupt_on=spec.get("interrupt_on", self.interrupt_on),
             response_format=spec.get("response_format"),
             name=spec["name"],

@@ -54,13 +54,18 @@ def default_stack(
 
 
 def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:
-    """Defaults with the caller's own in their place, then the caller's others, then approvals."""
+    """Defaults with the caller's own in their place, then the caller's others, then approvals.
+
+    A middleware that says `stands_outermost` (a budget, which must see every model call) comes before all.
+    """
     stack = [_replacement(entry, callers) or entry for entry in defaults]
     if approvals is not None:
         approvals = _replacement(approvals, callers) or approvals
     placed = {id(entry) for entry in [*stack, approvals]}
-    stack += [entry for entry in callers if id(entry) not in placed]
-    return stack if approvals is None else [*stack, approvals]
+    others = [entry for entry in callers if id(entry) not in placed]
+    outermost = [entry for entry in others if getattr(entry, "stands_outermost", False)]
+    inner = [entry for entry in others if entry not in outermost]
+    return [*outermost, *stack, *inner, *([approvals] if approvals else [])]
 
 
 def _replacement(default: Middleware, callers: Sequence[Middleware]) -> Middleware | None:

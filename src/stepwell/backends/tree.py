@@ -17,6 +17,7 @@ what matched.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from stepwell.backends import messages
 from stepwell.backends.paths import ROOT, parents, relative
@@ -185,7 +186,7 @@ def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -
     return below if passes is None else [item for item in below if passes(relative(item[0], path))]
 
 
-def _holding(candidates: Iterable[tuple[str, FileData]], wanted: TextPattern) -> list[str]:
+def _holding(candidates: Iterable[tuple[str, Any]], wanted: TextPattern) -> list[str]:
     """The files whose text can hold a match at all. One look at a whole text is far cheaper than one at each line."""
     if wanted.literal is None:
         return [name for name, data in candidates if wanted.may_occur_in(join_lines(data["content"]))]

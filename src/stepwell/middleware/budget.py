@@ -60,6 +60,8 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     """
 
     state_schema = BudgetState
+    stands_outermost = True
+    reaches_subagents = True
 
     def __init__(
         self,

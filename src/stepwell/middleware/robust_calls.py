@@ -72,6 +72,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
     """
 
     state_schema = RobustCallsState
+    reaches_subagents = True
 
     def __init__(
         self,

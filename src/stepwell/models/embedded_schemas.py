@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_TIERS = ((12, 8000), (12, 4000), (12, 2000), (12, 1000), (8, 500), (6, 250), (5, 150), (5, 100), (4, 60), (3, 40), (2, 40))
+_TIERS = (
+    *((12, 8000), (12, 4000), (12, 2000), (12, 1000), (8, 500), (6, 250), (5, 150), (5, 100), (4, 60), (3, 40)),
+    *((3, 30), (2, 30), (2, 20), (1, 20), (1, 10)),
+)
 """The most items of a list and characters of a string, from generous to tight."""
-_CHARACTERS_PER_TOKEN = 2.5
-"""Of JSON, cautiously."""
+_CHARACTERS_PER_TOKEN = 2
+"""Of JSON, cautiously. Digits take a token each; an answer full of them is caught by the next, tighter attempt."""
 _TIGHTER = 3
 """Tiers down for each attempt: an answer that was cut is asked for again, shorter."""
 
@@ -43,6 +46,8 @@ def _limit(value: Any, items: int, characters: int) -> Any:
     }
     if value.get("type") == "array" and "maxItems" not in value:
         copy["maxItems"] = max(items, value.get("minItems", 0))
+    if value.get("properties"):
+        copy.setdefault("additionalProperties", False)  # what nobody asked for only makes an answer longer
     if value.get("type") == "string" and not value.keys() & {"maxLength", "enum", "const", "pattern", "format"}:
         copy["maxLength"] = max(characters, value.get("minLength", 0))
     return copy

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PRICES_AS_OF = "2026-11"
-"""From the providers' public price pages (platform.claude.com, developers.openai.com), standard tier, 5-minute cache."""
+"""Anthropic's from its price page, OpenAI's from public price tables; standard tier, 5-minute cache. Check before you rely on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,3 +127,21 @@ def test_assembled_prompt_and_tools_are_as_pinned():
     tools = "\n".join(f"- {schema['function']['name']}: {schema['function']['description']}" for schema in asked.tool_schemas)
     assembled = f"{asked.system}\n\n# Tools\n{tools}\n"
     assert assembled == (SNAPSHOTS / "default_prompt.md").read_text(encoding="utf-8")
+
+
+def test_a_budget_stands_outermost_and_reaches_custom_subagents():
+    """Ceilings hold for the whole run: summaries and subagents count."""
+    from stepwell import BudgetMiddleware
+
+    assert type(stack_of(middleware=[Extra(), BudgetMiddleware(max_model_calls=2)])[0]) is BudgetMiddleware
+    model = ScriptedModel.by_agent(
+        {"main": [call("task", description="x", subagent_type="worker")], "worker": [call("ls")] * 5}
+    )
+    agent = create_deep_agent(
+        model,
+        subagents=[{"name": "worker", "description": "works", "system_prompt": "Work."}],
+        middleware=[BudgetMiddleware(max_model_calls=3)],
+    )
+    final = agent.invoke(ASK)
+    assert len(model.asked) == 3
+    assert "model calls" in final["messages"][-1].text
