@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def stepwell(*arguments: str, cwd: Path, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in an empty folder, with an environment that configures no model."""
@@ -58,7 +60,55 @@ def test_an_unknown_provider_is_refused_by_name(tmp_path: Path):
     assert "Traceback" not in result.stderr
 
 
-def test_once_without_a_model_fails_plainly(tmp_path: Path):
-    result = stepwell("chat", "--once", "hi", cwd=tmp_path)
+@pytest.fixture
+def data_dir(tmp_path: Path, model_folder: Path) -> str:
+    """A data folder of the test's own, with the embedded model in it."""
+    models = tmp_path / "data" / "models"
+    models.mkdir(parents=True)
+    for file in model_folder.glob("*.gguf"):
+        os.link(file, models / file.name)
+    return str(models.parent)
+
+
+def test_once_without_a_model_answers_with_the_embedded_one_and_says_so(tmp_path: Path, data_dir: str):
+    """R10, R11: no key, still an answer; what the model cannot do is said where the user meets it."""
+    result = stepwell("chat", "--once", "Say hello", cwd=tmp_path, STEPWELL_DATA_DIR=data_dir)
+    assert result.returncode == 0, result.stderr
+    about, plain, *answer = result.stdout.splitlines()
+    assert "far too small" in about
+    assert "cannot use tools" in plain
+    assert "".join(answer).strip()
+    assert "Loading smollm2-135m" in result.stderr
+
+
+def test_models_are_listed_loaded_and_removed(tmp_path: Path, data_dir: str):
+    """Build 3 of the models: list, pull, load, remove, with progress."""
+    here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": data_dir}
+    listing = stepwell("models", "list", **here).stdout
+    assert "SmolLM2 135M Instruct (Apache-2.0), on this machine" in listing
+    loaded = stepwell("models", "load", **here)
+    assert (loaded.returncode, "ready after" in loaded.stdout) == (0, True), loaded.stderr
+    removed = stepwell("models", "remove", "smollm2-135m", **here)
+    assert removed.stdout == "smollm2-135m was removed.\n"
+    assert "98 MB to download" in stepwell("models", "list", **here).stdout
+
+
+def test_an_unknown_local_model_is_named_with_the_known(tmp_path: Path):
+    result = stepwell("models", "pull", "smolm", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path))
     assert result.returncode == 2
+    assert "Unknown local model 'smolm'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_doctor_says_which_model_and_why_and_what_is_missing(tmp_path: Path):
+    """Build 1 of the models: the choice, its reason, and the way out for the others; no secret shows."""
+    plain = stepwell("doctor", cwd=tmp_path)
+    assert plain.returncode == 0
+    assert "Model: local:smollm2-135m (nothing else is configured)" in plain.stdout
+    assert "ANTHROPIC_API_KEY is not set" in plain.stdout
+    keyed = stepwell("doctor", cwd=tmp_path, ANTHROPIC_API_KEY="sk-very-secret").stdout
+    assert "Model: anthropic:claude-sonnet-4-5-20250929 (ANTHROPIC_API_KEY is set)" in keyed
+    assert "sk-very-secret" not in keyed
+    wrong = stepwell("doctor", cwd=tmp_path, STEPWELL_MODEL="nowhere:big")
+    assert wrong.returncode == 1
+    assert "nowhere" in wrong.stdout

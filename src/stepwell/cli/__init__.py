@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,6 +18,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
+    return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    match arguments.command:
+        case "models":
+            from stepwell.cli import models
+
+            return models.run(arguments.action, arguments.name)
+        case "doctor":
+            from stepwell.cli import doctor
+
+            return doctor.run()
     from stepwell.cli import chat
 
     return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
@@ -37,7 +51,30 @@ def _parser() -> argparse.ArgumentParser:
         "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
     )
     chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
+    _add_models(commands)
+    commands.add_parser(
+        "doctor",
+        help="show which model is used and why, and what is missing",
+        description="Show which model would be used and why, what is missing for the others, and what this machine has.",
+    )
     return parser
+
+
+def _add_models(commands: Any) -> None:
+    models = commands.add_parser(
+        "models", help="models that run on this machine", description="Models that run on this machine."
+    )
+    actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions.add_parser("list", help="what there is, and what is on this machine").set_defaults(name=None)
+    for action, text in {
+        "pull": "download a model",
+        "load": "load a model, downloading it if need be, and say how long it took",
+        "remove": "delete a downloaded model",
+    }.items():
+        parser = actions.add_parser(action, help=text, description=text.capitalize() + ".")
+        parser.add_argument(
+            "name", metavar="ID", nargs=None if action == "remove" else "?", help="an id of `stepwell models list`"
+        )
 
 
 class _Version(argparse.Action):

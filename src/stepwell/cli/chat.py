@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from stepwell.cli.approvals import Ask, answer_all
@@ -19,6 +20,8 @@ from stepwell.cli.session import ChatSession
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
 
+SMALL_MODEL = "This model cannot use tools, so this is a plain conversation: no plan, no files, no subagents."
+SMALL_PROMPT = "You are a helpful assistant. Answer briefly."
 NO_MODEL = (
     "No model is configured, so this is a scripted demonstration: real agent, real tools, every reply written beforehand.\n"
     "For a real one set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME."
@@ -39,24 +42,69 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         terminal.line(SCRIPTED)
         return _demonstrate(terminal)
     try:
-        agent = _build(model, ask_before)
+        chosen = _choose(model)
+        if chosen is None and once is None and not terminal.interactive:
+            terminal.line(NO_MODEL)
+            return _demonstrate(terminal)
+        agent = _build(chosen or _embedded(terminal), ask_before, terminal)
     except ConfigurationError as error:
         if model is None and once is None and isinstance(error, ModelUnavailableError | MissingExtraError):
             terminal.line(NO_MODEL)
             return _demonstrate(terminal)
         print(error, file=sys.stderr)
         return 2
-    with asyncio.Runner() as runner:
+    with _showing_local_models(), asyncio.Runner() as runner:
         chat = Chat(runner, terminal, ChatSession(agent))
         return chat.once(once) if once is not None else chat.converse()
 
 
-def _build(model: str | None, ask_before: tuple[str, ...]) -> Any:
+def _choose(model: str | None) -> Any:
+    """The model that was asked for or configured; None if nothing is."""
+    from stepwell.models import model_from_environment, resolve_model
+    from stepwell.settings import Settings
+
+    settings = Settings.load()
+    if model is None and model_from_environment(settings) is None:
+        return None
+    return resolve_model(model, settings=settings)
+
+
+def _embedded(terminal: Terminal) -> Any:
+    """The last resort, with a plain word on what to expect of it."""
+    from stepwell.models import find_local_model, resolve_model
+
+    model = resolve_model(None, embedded_fallback=True)
+    known = find_local_model(str(getattr(model, "model", "")))
+    about = f"{known.title}. {known.cannot}" if known else "a file of your own."
+    terminal.line(f"No model is configured, so this is the embedded one: {about}")
+    return model
+
+
+def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from stepwell.agent import create_deep_agent
+    from stepwell.agent import compile_agent, create_deep_agent
+    from stepwell.middleware import SummarizationMiddleware
+    from stepwell.middleware.robust_calls import RobustCallsMiddleware
+    from stepwell.models import capabilities_of
 
-    return create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on=dict.fromkeys(ask_before, True) or None)
+    if capabilities_of(model).tools:
+        approvals = dict.fromkeys(ask_before, True) or None
+        return create_deep_agent(
+            model, middleware=[RobustCallsMiddleware()], checkpointer=InMemorySaver(), interrupt_on=approvals
+        )
+    terminal.line(SMALL_MODEL)
+    stack = [SummarizationMiddleware(model)]
+    return compile_agent(stack, model=model, system_prompt=SMALL_PROMPT, checkpointer=InMemorySaver())
+
+
+def _showing_local_models() -> AbstractContextManager[None]:
+    """Downloading and loading a local model take a while; the progress goes beside the conversation."""
+    from stepwell.cli.progress import showing
+    from stepwell.models import process_local_models
+    from stepwell.settings import Settings
+
+    return showing(process_local_models(Settings.load()).board, sys.stderr)
 
 
 def _demonstrate(terminal: Terminal) -> int:

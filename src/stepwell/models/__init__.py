@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stepwell.models.capabilities import CAPABLE, Capabilities
 from stepwell.models.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL, LocalModel, find_local_model
 from stepwell.models.choice import ModelChoice, choose_model, model_from_environment
-from stepwell.models.facts import ModelFacts, describe
+from stepwell.models.facts import ModelFacts, capabilities_of, describe
 from stepwell.models.resolve import resolve_model
 from stepwell.models.status import ModelEvent, StatusBoard
 
@@ -45,6 +45,7 @@ __all__ = [
     "ModelEvent",
     "ModelFacts",
     "StatusBoard",
+    "capabilities_of",
     "choose_model",
     "describe",
     "find_local_model",

@@ -46,7 +46,7 @@ def _limit(value: Any, items: int, characters: int) -> Any:
     }
     if value.get("type") == "array" and "maxItems" not in value:
         copy["maxItems"] = max(items, value.get("minItems", 0))
-    if value.get("properties"):
+    if value.get("type") == "object" and value.get("properties"):
         copy.setdefault("additionalProperties", False)  # what nobody asked for only makes an answer longer
     if value.get("type") == "string" and not value.keys() & {"maxLength", "enum", "const", "pattern", "format"}:
         copy["maxLength"] = max(characters, value.get("minLength", 0))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from stepwell.models.capabilities import CAPABLE, Capabilities
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -18,6 +20,15 @@ class ModelFacts:
     name: str | None = None
     context_window: int | None = None
     """The most tokens the model takes in one call."""
+
+
+def capabilities_of(model: object) -> Capabilities:
+    """What a model can be trusted with: what it says of itself, else what is assumed of a provider's current models."""
+    own = getattr(model, "capabilities", None)
+    if isinstance(own, Capabilities):
+        return own
+    window = _context_window(model)
+    return replace(CAPABLE, context=window) if window else CAPABLE
 
 
 def describe(model: BaseChatModel) -> ModelFacts:
@@ -37,7 +48,7 @@ def _name(model: BaseChatModel) -> str | None:
     return next((name for name in names if isinstance(name, str) and name), None)
 
 
-def _context_window(model: BaseChatModel) -> int | None:
+def _context_window(model: object) -> int | None:
     profile = getattr(model, "profile", None)
     window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     if window is None:

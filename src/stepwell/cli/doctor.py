@@ -1,0 +1,106 @@
+"""`stepwell doctor`: which model would be used and why, what is missing for the others, and what else this machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from stepwell.errors import StepwellError
+from stepwell.models import CATALOGUE, LocalModels, choose_model
+from stepwell.models.choice import ModelChoice
+from stepwell.models.providers import LOCAL, PROVIDERS, chat_model_class
+from stepwell.settings import PROVIDER_VARIABLES, Settings
+
+
+def run() -> int:
+    """The command; 0 if a model can be used, 1 if not."""
+    settings = Settings.load()
+    print(f"stepwell {version('stepwell')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    usable = _print_choice(settings)
+    print("\nProviders")
+    for line in _providers(settings):
+        print(f"  {line}")
+    print("\nThis machine")
+    for line in _machine(settings):
+        print(f"  {line}")
+    return 0 if usable else 1
+
+
+def _print_choice(settings: Settings) -> bool:
+    """Say which model is used, and prove that it can be built."""
+    try:
+        choice = choose_model(None, settings, embedded_fallback=True)
+        chat_model_class(choice.provider)
+    except StepwellError as error:
+        print(f"Model: none. {error}")
+        return False
+    print(f"Model: {choice} ({choice.reason})")
+    if warning := _warning(choice):
+        print(f"       {warning}")
+    return True
+
+
+def _warning(choice: ModelChoice) -> str | None:
+    model = CATALOGUE.get(choice.name) if choice.provider == LOCAL else None
+    return model.cannot if model else None
+
+
+def _providers(settings: Settings) -> Iterator[str]:
+    for name, (variables, _) in PROVIDER_VARIABLES.items():
+        access = settings.access.get(name)
+        key = f"{access.variable} is set" if access else f"{variables[0]} is not set"
+        yield f"{name:14} {key}; {_package(name)}"
+    ollama = settings.ollama_model_name
+    yield f"{'ollama':14} {f'model {ollama}' if ollama else 'OLLAMA_MODEL_NAME is not set'}; {_package('ollama')}"
+    studio = settings.lm_studio_model_name
+    yield f"{'lm-studio':14} {f'model {studio}' if studio else 'LM_STUDIO_MODEL_NAME is not set'}; {_package('lm-studio')}"
+
+
+def _package(provider: str) -> str:
+    known = PROVIDERS[provider]
+    if importlib.util.find_spec(known.package):
+        return f"{known.package} is installed"
+    package = f"'stepwell[{known.extra}]'" if known.extra else known.package.replace("_", "-")
+    return f"missing: pip install {package}"
+
+
+def _machine(settings: Settings) -> Iterator[str]:
+    yield _local_runtime()
+    models = LocalModels.from_settings(settings)
+    here = [model.id for model in CATALOGUE.values() if models.is_downloaded(model.id)]
+    yield f"local models   {', '.join(here) or 'none downloaded (stepwell models list)'}"
+    free = shutil.disk_usage(_existing(settings.data_folder)).free
+    yield f"data folder    {settings.data_folder}, {free / 1e9:,.0f} GB free"
+    yield _embeddings(settings)
+    yield _shell()
+
+
+def _local_runtime() -> str:
+    if importlib.util.find_spec("xllamacpp"):
+        return f"llama.cpp      xllamacpp {version('xllamacpp')}"
+    return "llama.cpp      missing: pip install 'stepwell[local]'"
+
+
+def _existing(folder: object) -> str:
+    from pathlib import Path
+
+    place = Path(str(folder))
+    return str(next(parent for parent in (place, *place.parents) if parent.exists()))
+
+
+def _embeddings(settings: Settings) -> str:
+    from stepwell.models.embeddings import choose_embedder
+
+    return f"embeddings     {choose_embedder(settings).describe()}"
+
+
+def _shell() -> str:
+    if sys.platform != "linux":
+        return "execute        the sandboxed shell needs Linux"
+    if shutil.which("bwrap"):
+        return "execute        bubblewrap is here; the sandbox is tested when it is first used"
+    return "execute        missing: bubblewrap (Debian: apt-get install bubblewrap)"

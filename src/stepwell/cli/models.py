@@ -1,0 +1,62 @@
+"""`stepwell models`: the local models, on this machine and to be had."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from stepwell.cli.progress import showing
+from stepwell.errors import StepwellError
+from stepwell.models import CATALOGUE, DEFAULT_LOCAL_MODEL, process_local_models
+from stepwell.models.catalogue import LocalModel
+from stepwell.models.local_models import LocalModels
+from stepwell.settings import Settings
+
+
+def run(action: str, name: str | None) -> int:
+    """The command; gives the exit code."""
+    models = process_local_models(Settings.load())
+    if action == "list":
+        return _list(models)
+    stop = threading.Event()
+    try:
+        with showing(models.board, sys.stderr):
+            return _act(models, action, name or DEFAULT_LOCAL_MODEL, stop)
+    except KeyboardInterrupt:
+        stop.set()
+        print("\nStopped. What was downloaded is kept, and the next pull goes on from there.", file=sys.stderr)
+        return 130
+    except StepwellError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _list(models: LocalModels) -> int:
+    for model in CATALOGUE.values():
+        here = "on this machine" if models.is_downloaded(model.id) else f"{model.size_bytes / 1e6:,.0f} MB to download"
+        print(f"{model.id:14} {model.title} ({model.licence}), {here}, from {model.source}")
+        print(f"{'':14} {_abilities(model)} {model.cannot}")
+    print("Use one with --model local:ID, or any GGUF file with --model local:/path/to/file.gguf")
+    return 0
+
+
+def _abilities(model: LocalModel) -> str:
+    abilities = [word for word, has in (("tools", model.capabilities.tools), ("writing", model.capabilities.writes)) if has]
+    return f"Fit for {' and '.join(abilities)}." if abilities else "Fit for trying things out only."
+
+
+def _act(models: LocalModels, action: str, name: str, stop: threading.Event) -> int:
+    if action == "pull":
+        models.pull(name, stop)
+        print(f"{name} is on this machine.")
+    elif action == "load":
+        started = time.monotonic()
+        models.load(name)
+        print(f"{name} is loaded and ready after {time.monotonic() - started:.1f} s.")
+        models.unload(name)
+    elif models.remove(name):
+        print(f"{name} was removed.")
+    else:
+        print(f"{name} was not on this machine.")
+    return 0
