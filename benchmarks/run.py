@@ -20,7 +20,18 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from benchmarks import environments, report  # noqa: E402 -- importable only after the line above
 from benchmarks.bench import Bench, Row, log  # noqa: E402
 
-CLAIMS = ("step", "checkpointed", "create", "concurrent_runs", "storage", "search", "context", "tasks", "imports")
+CLAIMS = (
+    "step",
+    "checkpointed",
+    "create",
+    "concurrent_runs",
+    "storage",
+    "search",
+    "context",
+    "tasks",
+    "imports",
+    "local_model",
+)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The floor: plain `create_agent`, and the shortest Python (or the system's own tools) for searches.
+"""The floor: plain `create_agent`, the shortest Python (or the system's own tools) for searches, the runtime of a local model.
 
 The scans are the shortest that find the same rows: no index, no cache, no pattern language, one pass over a dictionary of path
 and text. They are the floor of the store's rows too, where merely fetching the files costs more.
@@ -7,7 +7,8 @@ and text. They are the floor of the store's rows too, where merely fetching the 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool
 
-from benchmarks.contestants.verbs import Verbs
+from benchmarks.contestants.verbs import Decode, Verbs
 
 MODULE = "langchain.agents"
 _STAMP = "2026-01-01T00:00:00+00:00"
+_SAMPLING = {"temperature": 0, "seed": 1, "top_p": 0.9, "dry_multiplier": 0.8, "dry_allowed_length": 3}
+"""What the embedded model asks for, so that both write the same text."""
 
 
 def agent(model: Any, tools: list[Any], *, checkpointer: Any = None, subagents: int = 0, subagent_model: Any = None) -> Any:
@@ -68,6 +71,34 @@ def disk_files(root: Path) -> Iterator[Verbs]:
         glob=lambda pattern: count("find", ".", "-type", "f", "-name", pattern.removeprefix("**/")),
         ls=lambda folder: count("ls", "-l", "--time-style=full-iso", f".{folder}") - 1,
     )
+
+
+def local_model(file: Path, *, context: int, threads: int) -> Decode:
+    """The runtime itself, loaded, with no more settings than a fair comparison needs."""
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(file)
+    parameters.n_ctx = context
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.warmup = False
+    parameters.verbosity = -1
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        parameters.hostnames = [f"{folder}/llama.sock"]  # it always opens an endpoint; a port might be taken
+        server = xllamacpp.Server(parameters)
+
+    def decode(question: str, tokens: int, take: Callable[[str], None]) -> None:
+        def chunk(piece: dict[str, Any]) -> bool:
+            for choice in piece.get("choices", ()):
+                if text := (choice.get("delta") or {}).get("content"):
+                    take(text)
+            return False
+
+        body = {"messages": [{"role": "user", "content": question}], "max_tokens": tokens, "stream": True, **_SAMPLING}
+        server.handle_chat_completions(body, chunk)
+
+    return decode
 
 
 def _grep(files: dict[str, Any], text: str) -> int:

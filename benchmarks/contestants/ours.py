@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.contestants.inside import inside_graph
-from benchmarks.contestants.verbs import Verbs
+from benchmarks.contestants.verbs import Decode, Verbs
 from stepwell import FilesystemBackend, StateBackend, StoreBackend, create_deep_agent
 
 MODULE = "stepwell"
@@ -47,6 +47,27 @@ def store_files(files: dict[str, str]) -> Iterator[Verbs]:
 @contextmanager
 def disk_files(root: Path) -> Iterator[Verbs]:
     yield _verbs(FilesystemBackend(root_dir=root, virtual_mode=True))
+
+
+def local_model(file: Path, *, context: int, threads: int) -> Decode:
+    """The embedded model, loaded. Its context is the catalogue's own, which must be the one asked for."""
+    from stepwell.errors import AnswerCutError
+    from stepwell.models import DEFAULT_LOCAL_MODEL, EmbeddedChatModel, LocalModels, find_local_model
+
+    known = find_local_model(DEFAULT_LOCAL_MODEL)
+    if known is None or known.capabilities.context != context:
+        raise RuntimeError(f"The default model has another context than {context} tokens.")
+    models = LocalModels(file.parent, threads=threads)
+    models.load(DEFAULT_LOCAL_MODEL)
+    model = EmbeddedChatModel(local_models=models, temperature=0, seed=1)
+
+    def decode(question: str, tokens: int, take: Callable[[str], None]) -> None:
+        with suppress(AnswerCutError):  # the ceiling is the point here
+            for chunk in model.stream(question, max_tokens=tokens):
+                if chunk.content:
+                    take(str(chunk.content))
+
+    return decode
 
 
 def _verbs(backend: Any) -> Verbs:

@@ -1,4 +1,4 @@
-"""The three search verbs as every contestant offers them to a scenario; each tells how many rows it found."""
+"""What contestants offer to a scenario beside agents: the three search verbs, each of which tells how many rows it found, and decoding."""
 
 from __future__ import annotations
 
@@ -13,3 +13,7 @@ class Verbs:
     grep: Callable[[str], int]
     glob: Callable[[str], int]
     ls: Callable[[str], int]
+
+
+Decode = Callable[[str, int, Callable[[str], None]], None]
+"""A loaded local model: a question, the number of tokens, and who takes each piece of the answer as it comes."""

@@ -7,6 +7,8 @@ rich cost half a second of CPU for `--help` alone, more than our whole budget.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +20,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
-    return _run(arguments)
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nobody to tell. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _run(arguments: argparse.Namespace) -> int:

