@@ -8,7 +8,7 @@ ARGS      ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help run test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench build lock clean
+.PHONY: help run test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench eval build lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ lint_package: $(READY)
 	.venv/bin/mypy
 
 lint_tests: $(READY)
-	.venv/bin/ruff check $(wildcard tests benchmarks examples)
+	.venv/bin/ruff check $(wildcard tests benchmarks evals examples)
 
 fmt: $(READY) ## put all code in the project's form, and mend what ruff can mend
 	.venv/bin/ruff check --fix --exit-zero --quiet .
@@ -55,6 +55,9 @@ format: fmt
 
 bench: $(READY) ## measure speed and size beside the floor and the peer (JSON and a table)
 	$(PY) benchmarks/run.py $(ARGS)
+
+eval: $(READY) ## try real tasks with the model you have, and write docs/evaluation.md (ARGS="--times 5")
+	@$(PY) evals/run.py $(ARGS)
 
 build: $(READY) ## wheel and source archive into dist/
 	rm -rf dist

@@ -48,7 +48,9 @@ class Outcome:
         results = {message.tool_call_id: message for message in self.messages if isinstance(message, ToolMessage)}
         turns = [message for message in self.messages if isinstance(message, AIMessage)]
         return [
-            _call(request, turn, results.get(request["id"] or "")) for turn, said in enumerate(turns) for request in said.tool_calls
+            _call(request, turn, results.get(request["id"] or ""))
+            for turn, said in enumerate(turns)
+            for request in said.tool_calls
         ]
 
     def named(self, *names: str) -> list[Call]:

@@ -16,7 +16,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
 
 from evals.outcome import Outcome
 from evals.task import Task
@@ -27,6 +26,8 @@ from stepwell.middleware.robust_calls import RobustCallsMiddleware
 
 GRACE_S = 120.0
 """A budget does not cut a call that is under way; this long after its seconds a trial is ended from outside."""
+_NEVER_REACHED = 10_000
+"""LangGraph's own limit of steps, out of the way: the budget ends a trial."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,18 @@ class Trial:
         return not self.faults
 
 
-async def run_trial(task: Task, model: BaseChatModel, monotonic: Callable[[], float] = time.monotonic) -> Trial:
+async def run_trial(
+    task: Task, model: BaseChatModel, *, monotonic: Callable[[], float] = time.monotonic, grace_s: float = GRACE_S
+) -> Trial:
     """Let an agent with default settings do the task once."""
     limits = task.ceiling
     budget = BudgetMiddleware(max_tokens=limits.tokens, max_model_calls=limits.model_calls, max_seconds=limits.seconds)
     agent = create_deep_agent(
         model, list(task.tools), middleware=[budget, RobustCallsMiddleware()], checkpointer=InMemorySaver()
     )
-    config: RunnableConfig = {"configurable": {"thread_id": "trial"}, "recursion_limit": 20 * limits.model_calls}
+    config: RunnableConfig = {"configurable": {"thread_id": "trial"}, "recursion_limit": _NEVER_REACHED}
     started = monotonic()
-    ended = await _drive(agent, task, config)
+    ended = await _drive(agent, task, config, grace_s)
     seconds = monotonic() - started
     values = (await agent.aget_state(config)).values
     spent = values.get("spending") or {}
@@ -60,16 +63,14 @@ async def run_trial(task: Task, model: BaseChatModel, monotonic: Callable[[], fl
     return Trial(faults, spent.get("calls", 0), spent.get("tokens", 0), seconds)
 
 
-async def _drive(agent: Any, task: Task, config: RunnableConfig) -> str | None:
+async def _drive(agent: Any, task: Task, config: RunnableConfig, grace_s: float) -> str | None:
     """Run to the end; the fault if the model did not get there."""
     given = {"messages": [("user", task.request)], "files": dict(task.files)}
     try:
-        async with asyncio.timeout(task.ceiling.seconds + GRACE_S):
+        async with asyncio.timeout(task.ceiling.seconds + grace_s):
             await agent.ainvoke(given, config)
     except TimeoutError:
         return "took far longer than its budget of time"
-    except GraphRecursionError:
-        return "went on without end"
     except ModelAnswerError as error:
         return f"gave no usable answer ({type(error).__name__})"
     return None

@@ -38,7 +38,7 @@ def check_do_not_ask(outcome: Outcome) -> Iterator[str]:
 
 
 ASK = Task(
-    "asks when it must",
+    "asks-when-needed",
     "asks which of two files is meant before it changes one",
     "Set the HTTP timeout to 60 seconds in the configuration file. One of our two environments has to stay at 30.",
     check_ask,
@@ -46,7 +46,7 @@ ASK = Task(
     (ask_user,),
 )
 DO_NOT_ASK = Task(
-    "does not ask without need",
+    "does-not-ask",
     "does a clear request without a question",
     f"Set the HTTP timeout to 60 seconds in {_STAGING}. Production stays at 30.",
     check_do_not_ask,

@@ -56,14 +56,14 @@ def check_find(outcome: Outcome) -> Iterator[str]:
 
 
 EDIT = Task(
-    "exact edit",
+    "exact-edit",
     "changes one of two equal lines in a file, to the letter, and nothing else",
     f"In {_SETTINGS}, the metrics must be served on port 9090 from now on. Change that, and nothing else.",
     check_edit,
     {_SETTINGS: _BEFORE, "/service/README.md": "Settings are in settings.ini.\n"},
 )
 FIND = Task(
-    "find among 50 files",
+    "find-among-fifty",
     "finds the place by grep without reading everything, edits it, touches no other file",
     "Somewhere under /src/ the constant RETRY_LIMIT is set. Set it to 5 there. Leave everything else as it is.",
     check_find,

@@ -27,13 +27,15 @@ def check(outcome: Outcome) -> Iterator[str]:
     exports = len(outcome.named("export_jobs"))
     if exports != 1:
         yield f"exported the jobs {exports} times"
-    looked = (call for call in outcome.named("grep", "read_file") if LARGE_RESULTS in f"{list(call.args.values())}{call.result}")
+    looked = (
+        call for call in outcome.named("grep", "read_file") if LARGE_RESULTS in f"{list(call.args.values())}{call.result}"
+    )
     if not any(looked):
         yield "did not look into the file that holds the long result"
 
 
 POINTER = Task(
-    "large result",
+    "large-result",
     "reads on in the file behind a long result, without calling the tool again",
     "Export the jobs of the last month. Exactly one of them failed: what is its id?",
     check,

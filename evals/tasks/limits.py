@@ -44,7 +44,7 @@ def _sentences(text: str) -> list[str]:
 
 
 NOT_FOUND = Task(
-    "says what it could not find",
+    "says-what-is-missing",
     "gives what is in the files, says what is not, invents nothing",
     _REQUEST,
     check,

@@ -86,7 +86,7 @@ def test_no_usable_model_is_a_configuration_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "STEPWELL_MODEL", "DEEPAGENTS_MODEL_PROVIDER"):
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(ConfigurationError, match="(?i)model"):
+    with pytest.raises(ConfigurationError, match=r"(?i)model"):
         create_deep_agent()
 
 
@@ -103,7 +103,7 @@ def test_two_tools_of_one_name_are_refused_with_both_owners():
         """Mine."""
         return path
 
-    with pytest.raises(ToolNameConflictError, match="FilesystemMiddleware.*the tools argument") as caught:
+    with pytest.raises(ToolNameConflictError, match=r"FilesystemMiddleware.*the tools argument") as caught:
         create_deep_agent(ScriptedModel(), [read_file])
     assert caught.value.name == "read_file"
     with pytest.raises(ToolNameConflictError):
@@ -119,7 +119,7 @@ def test_a_function_without_a_docstring_is_refused_with_the_way_out():
     def silent(x: int) -> int:
         return x
 
-    with pytest.raises(ConfigurationError, match="silent.*docstring"):
+    with pytest.raises(ConfigurationError, match=r"silent.*docstring"):
         create_deep_agent(ScriptedModel(), [silent])
 
 
