@@ -112,3 +112,39 @@ def test_doctor_says_which_model_and_why_and_what_is_missing(tmp_path: Path):
     wrong = stepwell("doctor", cwd=tmp_path, STEPWELL_MODEL="nowhere:big")
     assert wrong.returncode == 1
     assert "nowhere" in wrong.stdout
+
+
+@pytest.mark.parametrize("variables", [{"STEPWELL_MODEL": "garbage"}, {"STEPWELL_LOCAL_MODEL": "garbage"}], ids=str)
+def test_a_configured_model_that_cannot_be_had_is_said_instead_of_a_demonstration(tmp_path: Path, variables: dict[str, str]):
+    result = stepwell("chat", cwd=tmp_path, **variables)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "'garbage'" in result.stderr
+    assert stepwell("doctor", cwd=tmp_path, **variables).returncode == 1
+
+
+@pytest.mark.parametrize("arguments", [["chat"], ["doctor"], ["models", "list"]], ids=" ".join)
+def test_an_unreadable_env_file_is_one_sentence(tmp_path: Path, arguments: list[str]):
+    (tmp_path / ".env").write_bytes(b"\xff\xfe")
+    result = stepwell(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("The file '.env' cannot be read")
+    assert "Traceback" not in result.stderr
+
+
+def test_an_error_of_a_local_model_is_said_once(tmp_path: Path):
+    (tmp_path / "bad.gguf").write_text("no model")
+    result = stepwell("models", "load", str(tmp_path / "bad.gguf"), cwd=tmp_path)
+    assert result.returncode == 2
+    assert (result.stdout + result.stderr).count("is not a GGUF file") == 1
+
+
+def test_a_data_folder_that_cannot_be_one_is_found_by_the_doctor(tmp_path: Path):
+    (tmp_path / "file").touch()
+    result = stepwell("doctor", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "file"))
+    assert "cannot be written: choose another with STEPWELL_DATA_DIR" in result.stdout
+
+
+def test_the_demonstration_refuses_options_it_would_ignore(tmp_path: Path):
+    result = stepwell("chat", "--demo", "--once", "hi", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--demo plays its own script" in result.stderr

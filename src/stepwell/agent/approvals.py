@@ -1,9 +1,11 @@
-"""Checks of `interrupt_on`: a misspelt tool name would let the real tool run without approval."""
+"""Checks of `interrupt_on`: a misspelt tool would run without approval, and a misspelt decision could never be made."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
+
+from langchain.agents.middleware.human_in_the_loop import DecisionType
 
 from stepwell.agent.compile import Middleware, ToolLike, convert_tools, tool_name
 from stepwell.errors import ConfigurationError
@@ -13,6 +15,7 @@ from stepwell.middleware.todos import TOOL_NAME as WRITE_TODOS
 from stepwell.tools.files import FILE_TOOL_NAMES
 
 BUILT_IN = FILE_TOOL_NAMES | {TASK, WRITE_TODOS}
+DECISIONS: tuple[str, ...] = get_args(DecisionType)
 
 
 def check_approvals(
@@ -43,4 +46,19 @@ def _refuse_unknown(interrupt_on: object, known: frozenset[str], owner: str) -> 
     if unknown := sorted(str(name) for name in interrupt_on.keys() - known):
         raise ConfigurationError(
             f"interrupt_on of {owner} names tools that nobody has: {', '.join(unknown)}. Known are: {', '.join(sorted(known))}."
+        )
+    for name, choice in interrupt_on.items():
+        if not isinstance(choice, bool):
+            _refuse_unclear(name, choice, owner)
+
+
+def _refuse_unclear(name: str, choice: object, owner: str) -> None:
+    decisions = choice.get("allowed_decisions") if isinstance(choice, Mapping) else None
+    if not isinstance(decisions, Sequence) or isinstance(decisions, str) or not decisions:
+        example = '{"allowed_decisions": ["approve", "reject"]}'
+        raise ConfigurationError(f"interrupt_on of {owner} says {choice!r} for '{name}'. Write True, False or {example}.")
+    if unknown := [str(decision) for decision in decisions if decision not in DECISIONS]:
+        raise ConfigurationError(
+            f"interrupt_on of {owner} allows unknown decisions for '{name}': {', '.join(unknown)}. "
+            f"Known are: {', '.join(DECISIONS)}."
         )

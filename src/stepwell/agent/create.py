@@ -8,6 +8,7 @@ Subagents are described now and compiled when they are first called.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,16 +22,20 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from stepwell.agent.approvals import check_approvals
+from stepwell.agent.arguments import check_arguments, check_subagent_models
 from stepwell.agent.compile import Middleware, Tool, ToolLike, compile_agent, convert_tools
 from stepwell.agent.stack import default_stack
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
 from stepwell.middleware.subagent_specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
 from stepwell.middleware.subagents import SubAgentMiddleware
-from stepwell.models import resolve_model
+from stepwell.models import capabilities_of, describe, resolve_model
+
+_log = logging.getLogger(__name__)
 
 GENERAL_PURPOSE_DESCRIPTION = "for anything; has your tools and files."
 
@@ -79,10 +84,15 @@ def create_deep_agent(
     Raises:
         ConfigurationError: If it cannot be built as asked; the message says what to change.
     """
+    given_prompt = _one_of("system_prompt", system_prompt, "instructions", instructions)
+    check_arguments(tools, middleware, backend, given_prompt)
+    chosen = resolve_model(model)
+    if not capabilities_of(chosen).tools:
+        _log.warning("The model %s cannot be trusted with tools; a deep agent on it will mostly go astray.", describe(chosen).name)
     recipe = _Recipe(
-        model=resolve_model(model),
+        model=chosen,
         tools=convert_tools(tools or ()),
-        backend=StateBackend() if backend is None else backend,
+        backend=_backend(backend, middleware),
         middleware=tuple(middleware),
         interrupt_on=interrupt_on,
         response_format=response_format,
@@ -93,8 +103,9 @@ def create_deep_agent(
         debug=debug,
         name=name,
     )
-    prompt = _main_prompt(_one_of("system_prompt", system_prompt, "instructions", instructions))
+    prompt = _main_prompt(given_prompt)
     specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
+    check_subagent_models(specs)
     check_approvals(interrupt_on, recipe.tools, recipe.middleware, specs)
     delegation = SubAgentMiddleware(subagents=specs, build=recipe.build_subagent)
     return recipe.compile(prompt, delegation, checkpointer)
@@ -176,6 +187,14 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
         "middleware": [entry for entry in recipe.middleware if not isinstance(entry, SubAgentMiddleware)],
     }
     return [general, *specs]
+
+
+def _backend(
+    given: BackendProtocol | BackendFactory | None, middleware: Sequence[Middleware]
+) -> BackendProtocol | BackendFactory:
+    """Where files live. A caller's own file tools decide for subagents too: otherwise those would write where nobody looks."""
+    chosen = [given, *(entry.backend for entry in middleware if isinstance(entry, FilesystemMiddleware))]
+    return next((backend for backend in chosen if backend is not None), StateBackend())
 
 
 def _main_prompt(prompt: str | SystemMessage | None) -> SystemMessage:

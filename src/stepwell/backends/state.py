@@ -27,7 +27,7 @@ from stepwell.backends.protocol import (
     Listing,
     WriteResult,
 )
-from stepwell.backends.turn import earlier_changes
+from stepwell.backends.turn import PlannedChange, earlier_changes, earlier_writes
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import BackendError
 
@@ -104,14 +104,14 @@ class StateBackend(SyncBackend):
         if problem := text.content_complaint(path, content):
             return WriteResult(error=problem)
         files = self._files()
-        current = self._current_text(files, path)
-        if current is None and (problem := tree.placement_problem(files, path)):
+        current, changed = self._current_text(files, path)
+        if current is None and (problem := tree.placement_problem(self._with_earlier_writes(files), path)):
             return WriteResult(error=problem)
         if current is not None and not overwrite:
             return WriteResult(error=messages.exists(path))
         if expected_version is not None and (current is None or text.version_of(current) != expected_version):
             return WriteResult(error=messages.conflict(path))
-        change = changes.put(content, base=self._stored_version(path, current), at=timestamp(self._clock))
+        change = changes.put(content, base=self._stored_version(path, current, changed), at=timestamp(self._clock))
         return WriteResult(path=path, files_update={self._prefix + path: change}, version=text.version_of(content))
 
     def edit(
@@ -129,7 +129,7 @@ class StateBackend(SyncBackend):
         if problem := text.content_complaint(path, old_string) or text.content_complaint(path, new_string):
             return EditResult(error=problem)
         files = self._files()
-        current = self._current_text(files, path)
+        current, changed = self._current_text(files, path)
         if current is None:
             return EditResult(error=tree.placement_problem(files, path) or messages.no_file(path))
         if expected_version is not None and text.version_of(current) != expected_version:
@@ -138,7 +138,7 @@ class StateBackend(SyncBackend):
         if isinstance(outcome, ErrorText):
             return EditResult(error=outcome)
         edited, count = outcome
-        base = self._stored_version(path, current)
+        base = self._stored_version(path, current, changed)
         at = timestamp(self._clock)
         if base is None:  # the file is inherited: this agent's own state gets a whole copy
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
@@ -148,24 +148,32 @@ class StateBackend(SyncBackend):
             path=path, files_update={self._prefix + path: change}, occurrences=count, version=text.version_of(edited)
         )
 
-    def _stored_version(self, path: str, current: str | None) -> str | None:
+    def _stored_version(self, path: str, current: str | None, changed: bool) -> str | None:
         """The version that the channel will hold when this call's change arrives; None if the file is not in it."""
-        stored = self._prefix + path
-        if current is None or (stored not in (self._own_files() or {}) and not earlier_changes(stored)):
+        if current is None or not (changed or self._prefix + path in (self._own_files() or {})):
             return None
         return text.version_of(current)
 
-    def _current_text(self, files: Mapping[str, StoredFile], path: str) -> str | None:
-        """The file's text once the earlier calls of this turn are done; None if there is no such file."""
+    def _current_text(self, files: Mapping[str, StoredFile], path: str) -> tuple[str | None, bool]:
+        """The file's text once the earlier calls of this turn are done (None: no such file), and whether one of them changed it.
+
+        A call that was refused changed nothing, so an inherited file is still not in this agent's own state after it.
+        """
         file = files.get(path)
         current = None if file is None else changes.text_of(file)
+        changed = False
         for change in earlier_changes(self._prefix + path):
-            if change.old is None:
-                current = change.new if current is None or change.overwrite else current
-            elif current is not None:
-                outcome = text.replace_exact(path, current, change.old, change.new, change.replace_all)
-                current = current if isinstance(outcome, ErrorText) else outcome[0]
-        return current
+            after = _applied(change, path, current)
+            if after is not None:
+                current, changed = after, True
+        return current, changed
+
+    def _with_earlier_writes(self, files: Mapping[str, StoredFile]) -> Mapping[str, StoredFile]:
+        """The files and those that earlier calls of this turn create, to see what is a folder; only the paths are meant."""
+        start = self._prefix + "/"
+        added = [path[len(self._prefix) :] for path in earlier_writes() if path.startswith(start)]
+        blank: StoredFile = {"content": [], "created_at": "", "modified_at": ""}
+        return {**dict.fromkeys(added, blank), **files} if added else files
 
     def _files(self) -> Mapping[str, StoredFile]:
         """The files that this backend shows, by the paths it shows them under."""
@@ -199,3 +207,13 @@ class StateBackend(SyncBackend):
         if isinstance(path, ErrorText):
             return path
         return paths.check_prefixes(path, self._allowed) or path
+
+
+def _applied(change: PlannedChange, path: str, current: str | None) -> str | None:
+    """The text after a change of an earlier call; None if that call was refused."""
+    if change.old is None:
+        return change.new if current is None or change.overwrite else None
+    if current is None:
+        return None
+    outcome = text.replace_exact(path, current, change.old, change.new, change.replace_all)
+    return None if isinstance(outcome, ErrorText) else outcome[0]

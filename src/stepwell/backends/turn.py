@@ -33,6 +33,11 @@ def earlier_changes(path: str) -> list[PlannedChange]:
     return [change for change in _EARLIER.get() if change.path == path]
 
 
+def earlier_writes() -> list[str]:
+    """The paths that earlier calls of this turn wrote whole files to."""
+    return [change.path for change in _EARLIER.get() if change.old is None]
+
+
 @contextmanager
 def after(changes: Sequence[PlannedChange]) -> Iterator[None]:
     """Run the body as the call that follows these changes."""

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from stepwell.errors import StepwellError
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
@@ -21,14 +23,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return _run(arguments)
+        return _run(parser, arguments)
     except BrokenPipeError:
         # The reader has gone (`| head`): nobody to tell. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except StepwellError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     match arguments.command:
         case "models":
             from stepwell.cli import models
@@ -40,6 +45,10 @@ def _run(arguments: argparse.Namespace) -> int:
             return doctor.run()
     from stepwell.cli import chat
 
+    if arguments.demo and (arguments.model or arguments.once is not None or arguments.ask_before):
+        parser.error(
+            "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
+        )
     return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
 
 

@@ -42,17 +42,14 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         terminal.line(SCRIPTED)
         return _demonstrate(terminal)
     try:
-        chosen = _choose(model)
-        if chosen is None and once is None and not terminal.interactive:
-            terminal.line(NO_MODEL)
-            return _demonstrate(terminal)
-        agent = _build(chosen or _embedded(terminal), ask_before, terminal)
-    except ConfigurationError as error:
-        if model is None and once is None and isinstance(error, ModelUnavailableError | MissingExtraError):
-            terminal.line(NO_MODEL)
-            return _demonstrate(terminal)
+        chosen = _choose(model) or _last_resort(terminal, once)
+        agent = _build(chosen, ask_before, terminal) if chosen else None
+    except ConfigurationError as error:  # what is configured cannot be used: said, and never hidden behind a demonstration
         print(error, file=sys.stderr)
         return 2
+    if agent is None:
+        terminal.line(NO_MODEL)
+        return _demonstrate(terminal)
     with _showing_local_models(), asyncio.Runner() as runner:
         chat = Chat(runner, terminal, ChatSession(agent))
         return chat.once(once) if once is not None else chat.converse()
@@ -67,6 +64,18 @@ def _choose(model: str | None) -> Any:
     if model is None and model_from_environment(settings) is None:
         return None
     return resolve_model(model, settings=settings)
+
+
+def _last_resort(terminal: Terminal, once: str | None) -> Any:
+    """The embedded model where somebody waits for an answer; None where a demonstration is the better answer."""
+    if once is None and not terminal.interactive:
+        return None
+    try:
+        return _embedded(terminal)
+    except ModelUnavailableError:
+        if once is not None:
+            raise
+        return None
 
 
 def _embedded(terminal: Terminal) -> Any:
@@ -100,6 +109,8 @@ def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
             model, middleware=[RobustCallsMiddleware()], checkpointer=InMemorySaver(), interrupt_on=approvals
         )
     terminal.line(SMALL_MODEL)
+    if ask_before:
+        terminal.line("So --ask-before has nothing to ask about.")
     stack = [SummarizationMiddleware(model)]
     return compile_agent(stack, model=model, system_prompt=SMALL_PROMPT, checkpointer=InMemorySaver())
 

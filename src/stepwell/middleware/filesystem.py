@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from stepwell.backends import paths
+from stepwell.backends import paths, text
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
 from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
@@ -91,11 +91,15 @@ class FilesystemMiddleware(RequestMiddleware):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         result = handler(request)
-        large = self._large(request, result)
-        if large is None:
+        choices = self._large(request, result)
+        if not choices:
             return result
-        backend = self._place_for_results(request)
-        written = backend.write(large.path, large.text, overwrite=True) if backend else WriteResult(error="remote")
+        large, written = choices[0], WriteResult(error="remote")
+        if backend := self._place_for_results(request):
+            for large in choices:
+                written = backend.write(large.path, large.text, overwrite=large is choices[-1])
+                if not written.error:
+                    break
         return _replaced(result, large, written)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
@@ -105,25 +109,33 @@ class FilesystemMiddleware(RequestMiddleware):
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         result = await handler(request)
-        large = self._large(request, result)
-        if large is None:
+        choices = self._large(request, result)
+        if not choices:
             return result
-        backend = self._place_for_results(request)
-        written = (
-            await acall(backend, "write", large.path, large.text, overwrite=True) if backend else WriteResult(error="remote")
-        )
+        large, written = choices[0], WriteResult(error="remote")
+        if backend := self._place_for_results(request):
+            for large in choices:
+                written = await acall(backend, "write", large.path, large.text, overwrite=large is choices[-1])
+                if not written.error:
+                    break
         return _replaced(result, large, written)
 
-    def _large(self, request: ToolCallRequest, result: ToolResult) -> _LargeResult | None:
-        """The message to move to a file, if there is one."""
+    def _large(self, request: ToolCallRequest, result: ToolResult) -> list[_LargeResult]:
+        """The message to move to a file, if there is one, with each place for it in order of preference.
+
+        Some models use their call ids again, in a later turn or in a subagent: the last place is the text's own.
+        """
         call = request.tool_call
         if self._max_chars is None or call["name"] in FILE_TOOL_NAMES:
-            return None
+            return []
         for message in _messages(result):
-            text = _text(message)
-            if len(text) > self._max_chars:
-                return _LargeResult(message, text, f"{LARGE_RESULTS}/{paths.safe_name(call['id'] or call['name'])}")
-        return None
+            body = _text(message)
+            if len(body) > self._max_chars:
+                path = f"{LARGE_RESULTS}/{paths.safe_name(call['id'] or call['name'])}"
+                own = f"{LARGE_RESULTS}/{text.version_of(body)}"
+                places = [own] if path in _files_in(result) else [path, own]
+                return [_LargeResult(message, body, place) for place in places]
+        return []
 
     def _place_for_results(self, request: ToolCallRequest) -> BackendProtocol | None:
         backend = backend_for(self.backend, request.runtime)
@@ -145,12 +157,22 @@ def _is_told(aside: str, messages: list[AnyMessage]) -> bool:
     return any(message.type == "tool" and f"is in {aside}." in str(message.content) for message in messages)
 
 
-def _messages(result: ToolResult) -> list[ToolMessage]:
+def _messages(result: ToolResult | list[ToolResult]) -> list[ToolMessage]:
+    if isinstance(result, list):  # LangGraph lets a tool return several
+        return [message for item in result for message in _messages(item)]
     if isinstance(result, ToolMessage):
         return [result]
     update = getattr(result, "update", None)
     found = update.get("messages", []) if isinstance(update, Mapping) else []
     return [message for message in found if isinstance(message, ToolMessage)]
+
+
+def _files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
+    """The files that a result brings along."""
+    if isinstance(result, list):
+        return {path: file for item in result for path, file in _files_in(item).items()}
+    update = getattr(result, "update", None)
+    return (update.get("files") or {}) if isinstance(update, Mapping) else {}
 
 
 def _text(message: ToolMessage) -> str:
@@ -163,6 +185,9 @@ def _text(message: ToolMessage) -> str:
 
 def _replaced(result: ToolResult, large: _LargeResult, written: WriteResult) -> ToolResult:
     """The result with the pointer in place of the message, and the file in the state if it lives there."""
+    if isinstance(result, list):
+        # LangGraph takes a list here, though its types do not say so.
+        return cast("ToolResult", [_replaced(item, large, written) if _holds(item, large.message) else item for item in result])
     pointer = large.pointer(written)
     if isinstance(result, ToolMessage):
         if not written.files_update:
@@ -173,6 +198,10 @@ def _replaced(result: ToolResult, large: _LargeResult, written: WriteResult) -> 
     if written.files_update:
         update["files"] = {**(update.get("files") or {}), **written.files_update}
     return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
+
+
+def _holds(result: ToolResult, wanted: ToolMessage) -> bool:
+    return any(message is wanted for message in _messages(result))
 
 
 def _with_note(message: ToolMessage, kept: Mapping[str, str]) -> ToolMessage:

@@ -38,9 +38,10 @@ class PatchToolCallsMiddleware(RequestMiddleware):
 
     def prepare(self, call: ModelCall) -> None:
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
-        self._whole.remember(closed, True)
+        if closed is call.messages or results:  # a result that was only moved stays in the wrong place in the thread
+            self._whole.remember(closed, True)
+        call.messages = closed
         if results:
-            call.messages = closed
             # The reducer puts each result behind its call, so the thread itself is mended, not only this request.
             call.update["messages"] = [*call.update.get("messages", []), *results]
 
@@ -91,35 +92,52 @@ class PatchToolCallsMiddleware(RequestMiddleware):
 
 
 def close_dangling(messages: list[AnyMessage], checked: int = 0) -> tuple[list[AnyMessage], list[ToolMessage]]:
-    """The messages with a result behind every call, and the results that had to be added; the same list if none had.
+    """The messages with a result behind every call, and the results that had to be added; the same list if all are in place.
 
-    The first `checked` messages are taken to be in order already.
+    The first `checked` messages are taken to be in order already. A result that stands further down (LangChain's own channel puts
+    what is closed late to the end) is moved.
     """
-    answered: set[str] = set()
+    near: dict[str, int] = {}
+    far: dict[str, int] = {}
+    late: dict[int, list[int]] = {}
     open_calls: dict[int, list[ToolCall]] = {}
     # Backwards, so that a result answers the nearest call before it even if a model uses an id again.
     for position in range(len(messages) - 1, checked - 1, -1):
         message = messages[position]
         if message.type == "tool":
-            answered.add(message.tool_call_id)
-        elif message.type == "ai" and (calls := message.tool_calls):
-            if unanswered := [call for call in calls if call["id"] not in answered]:
-                open_calls[position] = unanswered
-            answered.difference_update(call["id"] or "" for call in calls)
-    if not open_calls:
+            near[message.tool_call_id] = position
+            continue
+        for call in message.tool_calls if message.type == "ai" else ():
+            if near.pop(call["id"] or "", None) is not None:
+                continue
+            if (place := far.pop(call["id"] or "", None)) is not None:
+                late.setdefault(position, []).append(place)
+            else:
+                open_calls.setdefault(position, []).append(call)
+        far.update(near)
+        near.clear()
+    if not open_calls and not late:
         return messages, []
-    return _with_results(messages, open_calls)
+    return _with_results(messages, open_calls, late)
 
 
 def _with_results(
-    messages: Sequence[AnyMessage], open_calls: Mapping[int, Sequence[ToolCall]]
+    messages: Sequence[AnyMessage], open_calls: Mapping[int, Sequence[ToolCall]], late: Mapping[int, Sequence[int]]
 ) -> tuple[list[AnyMessage], list[ToolMessage]]:
     closed: list[AnyMessage] = []
     added: list[ToolMessage] = []
+    moved = {place for places in late.values() for place in places}
     for position, message in enumerate(messages):
+        if position in moved:
+            continue
         closed.append(message)
+        closed.extend(messages[place] for place in late.get(position, ()))
         results = [
-            _error(call, f"Error: {call['name']} was interrupted before it gave a result.")
+            # It may even have finished: LangGraph drops the results of a step that was broken off and never taken up again.
+            _error(
+                call,
+                f"Error: the run stopped before {call['name']} gave a result. It may have run: check before you repeat it.",
+            )
             for call in open_calls.get(position, ())
         ]
         closed.extend(results)
@@ -146,6 +164,9 @@ def _failed(call: ToolCall, error: Exception) -> ToolMessage:
         raise error
     if isinstance(error, StepwellError):
         return _error(call, str(error) if str(error).startswith("Error") else f"Error: {error}")
+    if isinstance(error, NotImplementedError) and "sync invocation" in str(error):  # LangChain's words for an async-only tool
+        _log.warning("Tool %s is async, and this run is not: call the agent with ainvoke or astream", call["name"])
+        return _error(call, f"Error: {call['name']} cannot run here: it is async. The program must use ainvoke or astream.")
     _log.warning("Tool %s failed", call["name"], exc_info=error)
     return _error(call, f"Error: {call['name']} failed: {type(error).__name__}: {error}"[:4000])
 

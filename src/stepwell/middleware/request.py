@@ -144,12 +144,12 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _system_message(self, given: SystemMessage | None) -> SystemMessage | None:
         """The system prompt with this capability's section; built once per prompt, since it is the same on every step."""
-        known: tuple[SystemMessage | None, SystemMessage | None] | None = self.__dict__.get("_built")
+        known: tuple[SystemMessage | None, SystemMessage | None] | None = self.__dict__.get("_built_prompt")
         if known is not None and known[0] is given:
             return known[1]
         sections = [member.prompt for member in self.members if member.prompt]
         built = with_sections(given, sections) if sections else given
-        self.__dict__["_built"] = (given, built)
+        self.__dict__["_built_prompt"] = (given, built)
         return built
 
 
@@ -211,7 +211,10 @@ class FoldedToolMiddleware(FoldedMiddleware):
 
 def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
     """Whether a middleware stands around tool calls."""
-    return type(middleware).wrap_tool_call is not AgentMiddleware.wrap_tool_call
+    cls = type(middleware)
+    return (
+        cls.wrap_tool_call is not AgentMiddleware.wrap_tool_call or cls.awrap_tool_call is not AgentMiddleware.awrap_tool_call
+    )
 
 
 def sections(folded: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[str]:
@@ -242,6 +245,7 @@ def _is_foldable(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
     return (
         isinstance(middleware, RequestMiddleware)
         and cls.wrap_model_call is RequestMiddleware.wrap_model_call
+        and cls.awrap_model_call is RequestMiddleware.awrap_model_call
         and all(getattr(cls, hook) is getattr(AgentMiddleware, hook) for hook in _NODE_HOOKS)
     )
 

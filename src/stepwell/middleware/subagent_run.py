@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel import Pregel
 
@@ -113,7 +113,10 @@ def final_text(name: str, final: Mapping[str, Any]) -> str:
     structured = final.get("structured_response")
     if structured is not None:
         return structured.model_dump_json() if hasattr(structured, "model_dump_json") else json.dumps(structured, default=str)
-    for message in reversed(final.get("messages") or []):
+    messages = final.get("messages") or []
+    if messages and isinstance(messages[-1], ToolMessage) and messages[-1].text.strip():
+        return messages[-1].text  # a tool whose result is the answer (`return_direct`)
+    for message in reversed(messages):
         if isinstance(message, AIMessage) and message.text.strip():
             return message.text
     return f"The subagent {name} finished without an answer. Look at the files it changed, or ask again."

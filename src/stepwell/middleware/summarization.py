@@ -88,7 +88,7 @@ class SummarizationMiddleware(RequestMiddleware):
         return {"summary": shorter.summary} if shorter else None
 
     def _is_too_long(self, view: ConversationView) -> bool:
-        return self._counter.total(view.messages) >= self.trigger_tokens
+        return self._counter.total(view.messages, reports_from=view.answered_from) >= self.trigger_tokens
 
     def _shorter(self, view: ConversationView) -> ConversationView | None:
         cut = view.next_cut(self.keep_messages)
@@ -120,6 +120,8 @@ class ConversationView:
         self.messages: list[AnyMessage] = (
             [_spoken(self.summary), *thread[self._covered :]] if self.summary else cast("list[AnyMessage]", thread)
         )
+        self.answered_from = _position_behind(self.messages, self.summary.get("made_at")) if self.summary else 0
+        """Where the messages begin that came after this view; a report of usage before it is about a longer one."""
 
     def show_in(self, call: ModelCall) -> None:
         """Let the model see this view, and the thread keep its summary."""
@@ -140,9 +142,11 @@ class ConversationView:
         """What a new summary has to cover: the old one and what came after it."""
         return [*([_spoken(self.summary)] if self.summary else []), *self._thread[self._covered : cut]]
 
-    def summarised(self, cut: int, text: str) -> ConversationView:
-        """The view with a new summary up to `cut`."""
-        return ConversationView(self._thread, {"text": text, "until": self._thread[cut - 1].id or ""})
+    def summarised(self, cut: int, text: str) -> ConversationView | None:
+        """The view with a new summary up to `cut`; None without a text, which would leave the model with nothing."""
+        if not text.strip():
+            return None
+        return ConversationView(self._thread, _summary(text, self._thread, cut))
 
 
 def default_trigger(model: BaseChatModel) -> int:
@@ -156,13 +160,19 @@ def _view(call: ModelCall, *, whole: bool = False) -> ConversationView:
     return ConversationView(call.request.messages if whole else call.messages, call.stored("summary"))
 
 
+def _summary(text: str, thread: Sequence[AnyMessage], cut: int) -> Summary:
+    return {"text": text, "until": thread[cut - 1].id or "", "made_at": thread[-1].id or ""}
+
+
 def _spoken(summary: Summary) -> HumanMessage:
     # The id is that of the covered part, so that token sums of this view are remembered from step to step.
     return HumanMessage(f"Summary of our conversation so far:\n\n{summary['text']}", id=f"summary-{summary['until']}")
 
 
-def _position_behind(thread: Sequence[AnyMessage], message_id: str) -> int:
+def _position_behind(thread: Sequence[AnyMessage], message_id: str | None) -> int:
     """The position after a message; 0 if it is not there any more, so that a stale summary is dropped."""
+    if not message_id:
+        return 0
     for position, message in enumerate(thread):
         if message.id == message_id:
             return position + 1

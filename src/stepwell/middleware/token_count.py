@@ -41,20 +41,21 @@ class IncrementalCounter:
         self._count = count
         self._sums: PrefixMemory[int] = PrefixMemory()
 
-    def total(self, messages: Sequence[AnyMessage]) -> int:
-        """Tokens of all messages."""
-        known, position = self._last_known(messages)
+    def total(self, messages: Sequence[AnyMessage], *, reports_from: int = 0) -> int:
+        """Tokens of all messages. Reports of usage count from a position on: earlier ones are about another list."""
+        known, position = self._last_known(messages, reports_from)
         if position < len(messages):
             known += sum(self._count([message]) for message in messages[position:])
             self._sums.remember(messages, known)
         return known
 
-    def _last_known(self, messages: Sequence[AnyMessage]) -> tuple[int, int]:
+    def _last_known(self, messages: Sequence[AnyMessage], reports_from: int) -> tuple[int, int]:
         """A sum, and how many messages it covers."""
         for length in range(len(messages), 0, -1):
             message = messages[length - 1]
-            if message.type == "ai" and (usage := message.usage_metadata) and usage["total_tokens"]:
-                return usage["total_tokens"], length
+            reported = message.usage_metadata if message.type == "ai" and length > reports_from else None
+            if reported and reported["total_tokens"]:
+                return reported["total_tokens"], length
             if (known := self._sums.at(messages, length)) is not None:
                 return known, length
         return 0, 0

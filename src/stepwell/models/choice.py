@@ -33,8 +33,8 @@ _NOT_OF_THE_FAMILY = ("gpt-oss",)
 _NO_MODEL = (
     "No model is configured. Three ways out: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
     "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
-    "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, the embedded model can be "
-    "asked for by name: model='local:smollm2-135m'."
+    "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, an embedded model can be "
+    "asked for by name: model='local:qwen3-4b'; the smallest, 'local:smollm2-135m', talks but cannot use tools."
 )
 
 

@@ -20,6 +20,8 @@ class Summary(TypedDict):
     text: str
     until: str
     """The id of the last message that the text covers."""
+    made_at: NotRequired[str]
+    """The id of the thread's last message when the text was written; what is later was answered with the summary in sight."""
 
 
 class DeepAgentState(AgentState[Any]):

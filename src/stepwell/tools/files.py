@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, cast
 
 from langchain.tools import ToolRuntime
@@ -20,7 +19,8 @@ from pydantic import BaseModel, Field
 from stepwell.backends.protocol import DEFAULT_READ_LIMIT, BackendFactory, BackendProtocol, EditResult, WriteResult
 from stepwell.backends.turn import after
 from stepwell.tools import file_results
-from stepwell.tools.turn_order import changes_before
+from stepwell.tools.change_gate import ChangeGate
+from stepwell.tools.turn_order import file_turn
 
 
 class LsArgs(BaseModel):
@@ -128,7 +128,13 @@ def build_file_tools(
 ) -> list[BaseTool]:
     """The six tools over a backend, or over one made for each call by a factory."""
     chosen = descriptions or {}
-    return [_build(spec, backend, chosen.get(spec.name, spec.description)) for spec in FILE_TOOLS]
+    gate = ChangeGate()
+    return [
+        (_changing_tool if spec.verb in ("write", "edit") else _reading_tool)(
+            spec, backend, chosen.get(spec.name, spec.description), gate
+        )
+        for spec in FILE_TOOLS
+    ]
 
 
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
@@ -140,21 +146,42 @@ def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> Back
     return cast("BackendProtocol", bind(runtime) if bind else backend)
 
 
-def _build(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str) -> BaseTool:
-    changes_files = spec.verb in ("write", "edit")
+def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+    def run(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    async def arun(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    return _tool(spec, description, run, arun)
+
+
+def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+    """Like a reading tool, in its place among the changes of its turn."""
 
     def run(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        with _turn_order(changes_files, runtime):
+        turn = file_turn(runtime, args.get("file_path"))
+        with gate.passing(turn), after(turn.earlier):
             result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
         return _answer(spec, runtime, result, args)
 
     async def arun(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        with _turn_order(changes_files, runtime):
-            result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
+        turn = file_turn(runtime, args.get("file_path"))
+        async with gate.apassing(turn):
+            with after(turn.earlier):
+                result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
         return _answer(spec, runtime, result, args)
 
+    return _tool(spec, description, run, arun)
+
+
+def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Callable[..., Any]) -> BaseTool:
     # The real class, not its name: LangChain would otherwise look the name up again for every agent that is built.
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
     return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
@@ -166,10 +193,6 @@ async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) 
     if native is not None:
         return await native(*args, **kwargs)
     return await asyncio.to_thread(getattr(backend, verb), *args, **kwargs)
-
-
-def _turn_order(changes_files: bool, runtime: ToolRuntime) -> AbstractContextManager[None]:
-    return after(changes_before(runtime) if changes_files else ())
 
 
 def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:

@@ -1,8 +1,9 @@
-"""Which file changes stand before a tool call in its own model turn."""
+"""Where a call that changes a file stands among the calls of its model turn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langchain.tools import ToolRuntime
@@ -16,29 +17,63 @@ EDITED_BY_A_PERSON = "hitl_edited_tool_calls"
 """Where LangChain's approvals keep what a person made of a call; the message still shows the model's own."""
 
 
-def changes_before(runtime: ToolRuntime) -> list[PlannedChange]:
-    """The changes asked for by earlier calls of the same turn; those that already have a result (rejected ones) do not count."""
-    messages = runtime.state.get("messages", [])
+@dataclass(frozen=True, slots=True)
+class FileTurn:
+    """A changing call among the calls of its model turn."""
+
+    key: tuple[int, str]
+    """Names the turn: the message that asked, as the object that all its calls share."""
+    call_id: str
+    earlier: tuple[PlannedChange, ...] = ()
+    """The changes asked for by earlier calls, on any path."""
+    predecessors: tuple[str, ...] = ()
+    """The earlier calls on this call's own path."""
+    has_followers: bool = False
+    """Whether later calls are on the same path."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the turn changes this call's file more than once."""
+        return bool(self.predecessors) or self.has_followers
+
+
+def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
+    """Where a changing call stands in its turn. Calls that already have a result (rejected ones) do not count."""
+    own_id = runtime.tool_call_id or ""
     answered: set[str] = set()
-    for message in reversed(messages):
+    for message in reversed(runtime.state.get("messages", [])):
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
         if isinstance(message, AIMessage):
-            return _planned(message, runtime.tool_call_id, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
-    return []
+            planned = _planned(message, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
+            return _placed(planned, own_id, paths.resolve_file(raw_path), (id(message), message.id or ""))
+    return FileTurn((0, ""), own_id)
 
 
 def _planned(
-    message: AIMessage, own_id: str | None, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
-) -> list[PlannedChange]:
-    planned: list[PlannedChange] = []
+    message: AIMessage, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, PlannedChange | None]]:
+    """Every open call of the turn with the change it asks for, if it asks for one."""
+    planned: list[tuple[str, PlannedChange | None]] = []
     for call in message.tool_calls:
-        if call["id"] == own_id:
-            return planned
-        runs: Mapping[str, Any] = edited.get(call["id"] or "", call)
-        if call["id"] not in answered and (change := _change_of(runs["name"], runs["args"])):
-            planned.append(change)
+        call_id = call["id"] or ""
+        if call_id not in answered:
+            runs: Mapping[str, Any] = edited.get(call_id, call)
+            planned.append((call_id, _change_of(runs["name"], runs["args"])))
     return planned
+
+
+def _placed(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, path: str, key: tuple[int, str]) -> FileTurn:
+    ids = [call_id for call_id, _ in planned]
+    place = ids.index(own_id) if own_id in ids else 0
+    earlier = [(call_id, change) for call_id, change in planned[:place] if change]
+    return FileTurn(
+        key,
+        own_id,
+        earlier=tuple(change for _, change in earlier),
+        predecessors=tuple(call_id for call_id, change in earlier if change.path == path),
+        has_followers=any(change is not None and change.path == path for _, change in planned[place + 1 :]),
+    )
 
 
 def _change_of(name: str, args: Mapping[str, Any]) -> PlannedChange | None:

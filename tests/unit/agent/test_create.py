@@ -219,3 +219,37 @@ def test_thread_keeps_files_and_todos_between_runs():
     final = agent.invoke({"messages": [HumanMessage("again")]}, thread)
     assert final["todos"] == todos
     assert final["messages"][-2].content == "/a.md (1 bytes)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"tools": add}, "tools is a function; it must be a list"),
+        ({"middleware": FilesystemMiddleware()}, "middleware is a FilesystemMiddleware; it must be a list"),
+        ({"middleware": [FilesystemMiddleware]}, r"Pass an instance: FilesystemMiddleware\(\.\.\.\)"),
+        ({"middleware": [3]}, "A int is not middleware"),
+        ({"backend": "/data"}, r"backend is a str\. Pass a backend, such as FilesystemBackend"),
+        ({"system_prompt": 3}, "system_prompt is a int"),
+        ({"interrupt_on": {"ls": "yes"}}, "interrupt_on of the agent says 'yes' for 'ls'. Write True"),
+        ({"interrupt_on": {"ls": {"allowed_decisions": ["aprove"]}}}, "unknown decisions for 'ls': aprove. Known are: approve"),
+        ({"interrupt_on": {"ls": {"allowed": ["approve"]}}}, "Write True, False or"),
+    ],
+)
+def test_a_slip_in_an_argument_is_named_while_building(arguments: dict[str, Any], words: str):
+    with pytest.raises(ConfigurationError, match=words):
+        create_deep_agent(ScriptedModel(), **arguments)
+
+
+def test_a_subagent_s_misspelt_model_is_refused_while_building():
+    critic = {"name": "critic", "description": "Finds faults.", "system_prompt": "Find faults.", "model": "antropic:claude"}
+    with pytest.raises(ConfigurationError, match=r"Subagent 'critic' cannot have its model.*Did you mean 'anthropic'"):
+        create_deep_agent(ScriptedModel(), subagents=[critic])
+
+
+def test_an_async_tool_in_a_sync_run_names_the_way_out():
+    async def fetch() -> str:
+        """Fetch it."""
+        return "it"
+
+    agent = create_deep_agent(ScriptedModel([call("fetch"), say("done")]), tools=[fetch])
+    assert agent.invoke(ASK)["messages"][-2].text.endswith("The program must use ainvoke or astream.")

@@ -18,7 +18,7 @@ from stepwell import (
     create_deep_agent,
     default_stack,
 )
-from stepwell.middleware.request import fold
+from stepwell.middleware.request import RequestMiddleware, fold
 from stepwell.testing import ScriptedModel, call, say
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
@@ -145,3 +145,22 @@ def test_a_budget_stands_outermost_and_reaches_custom_subagents():
     final = agent.invoke(ASK)
     assert len(model.asked) == 3
     assert "model calls" in final["messages"][-1].text
+
+
+async def test_async_only_hooks_of_a_request_capability_are_not_lost_in_a_fold():
+    heard = []
+
+    class AroundTools(RequestMiddleware):
+        async def awrap_tool_call(self, request, handler):
+            heard.append("tool")
+            return await handler(request)
+
+    class AroundModel(RequestMiddleware):
+        async def awrap_model_call(self, request, handler):
+            heard.append("model")
+            return await handler(request)
+
+    model = ScriptedModel([call("ls"), say("ok")])
+    stack = default_stack(model, backend=StateBackend(), middleware=[AroundTools(), AroundModel()])
+    await compile_agent(stack, model=model).ainvoke(ASK)
+    assert heard == ["model", "tool", "model"]

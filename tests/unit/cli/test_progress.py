@@ -42,10 +42,13 @@ def test_a_log_gets_a_line_for_every_tenth():
     assert lines[-1].startswith("[##############################] 100%")
 
 
-def test_an_error_is_shown_in_its_own_words():
-    screen = Screen(live=False)
-    ProgressBar(screen).show(ModelEvent("tiny", "error", message="The disk is full. Free 98 MB."))
-    assert screen.getvalue() == "The disk is full. Free 98 MB.\n"
+def test_an_error_ends_the_line_and_leaves_its_words_to_whoever_asked():
+    screen = Screen(live=True)
+    bar = ProgressBar(screen, lambda: 0.0)
+    bar.show(download(500_000))
+    bar.show(ModelEvent("tiny", "error", message="The disk is full. Free 98 MB."))
+    assert screen.getvalue().endswith("tiny.gguf\n")
+    assert "disk" not in screen.getvalue()
 
 
 def test_everything_published_in_the_block_is_shown():

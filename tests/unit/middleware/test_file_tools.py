@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell import create_deep_agent
+from stepwell import FilesystemBackend, create_deep_agent
 from stepwell.testing import ScriptedModel, call, calls, say
 
 
@@ -127,3 +127,32 @@ async def test_tools_answer_alike_in_async_runs():
     model = ScriptedModel([call("write_file", file_path="/a.md", content="x"), call("ls"), say("done")])
     final = await create_deep_agent(model).ainvoke({"messages": [("user", "go")]})
     assert final["messages"][-2].content == "/a.md (1 bytes)"
+
+
+def test_a_file_and_a_folder_of_one_name_are_refused_within_a_turn_too():
+    """Semantics settled: a call works as if the earlier ones of its turn had happened."""
+    turn = calls(
+        call("write_file", file_path="/a/b.md", content="x"),
+        call("write_file", file_path="/a", content="x"),
+        call("write_file", file_path="/a/b.md/c.md", content="x"),
+    )
+    answers, files = results(turn)
+    assert [answer.status for answer in answers] == ["success", "error", "error"]
+    assert list(files) == ["/a/b.md"]
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_changes_of_one_turn_happen_in_call_order_on_disk_too(tmp_path, colour):
+    """Side by side, the second edit would look for text that the first has not written yet."""
+    for number in range(10):
+        name = f"/{number}.md"
+        turn = calls(
+            call("write_file", file_path=name, content="one"),
+            call("edit_file", file_path=name, old_string="one", new_string="two"),
+            call("edit_file", file_path=name, old_string="two", new_string="three"),
+        )
+        agent = create_deep_agent(ScriptedModel([turn, say("done")]), backend=FilesystemBackend(root_dir=tmp_path))
+        ask = {"messages": [("user", "go")]}
+        final = agent.invoke(ask) if colour == "sync" else await agent.ainvoke(ask)
+        assert [message.status for message in final["messages"] if message.type == "tool"] == ["success"] * 3
+        assert (tmp_path / f"{number}.md").read_text() == "three"

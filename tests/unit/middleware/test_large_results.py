@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
@@ -110,3 +111,40 @@ def test_the_limit_is_the_caller_s(limit, moved):
 async def test_async_runs_do_the_same():
     final = await create_deep_agent(ScriptedModel([call("dump"), say("ok")]), [dump]).ainvoke({"messages": [("user", "go")]})
     assert list(final["files"]) == ["/large_tool_results/call_1"]
+
+
+def test_a_call_id_used_again_leaves_the_earlier_result_alone():
+    """D5: some models count their calls from zero in every turn."""
+    letters = iter("ab")
+
+    @tool
+    def much() -> str:
+        """Much of one letter."""
+        return next(letters) * 100_000
+
+    final = run(ScriptedModel([call("much").with_id("call_0"), call("much").with_id("call_0"), say("ok")]), [much])
+    pointers = [message.content for message in final["messages"] if message.type == "tool"]
+    for letter, pointer in zip("ab", pointers, strict=True):
+        (path,) = (path for path in final["files"] if f"is in {path}:" in pointer)
+        assert final["files"][path]["content"] == [letter * 100_000]
+
+
+def test_a_subagent_s_large_result_and_its_large_answer_are_both_kept():
+    """D5, D6: parent and subagent may use the same call id."""
+    helper = ScriptedModel([call("dump").with_id("call_0"), say("y" * 100_000)])
+    spec = {"name": "helper", "description": "helps", "system_prompt": "help", "model": helper, "tools": [dump]}
+    model = ScriptedModel([call("task", description="x", subagent_type="helper").with_id("call_0"), say("ok")])
+    final = run(model, [], subagents=[spec])
+    assert sorted("\n".join(file["content"])[:1] for file in final["files"].values()) == ["r", "y"]
+
+
+def test_a_result_in_a_list_of_commands_is_moved_too():
+    @tool
+    def several(runtime: ToolRuntime) -> list[Command]:
+        """Text and a file."""
+        message = ToolMessage(TEXT, tool_call_id=runtime.tool_call_id)
+        return [Command(update={"messages": [message]}), Command(update={"files": {"/a.md": "x"}})]
+
+    final = run(ScriptedModel([call("several"), say("ok")]), [several])
+    assert len(final["messages"][-2].content) < 5_000
+    assert sorted(final["files"]) == ["/a.md", "/large_tool_results/call_1"]

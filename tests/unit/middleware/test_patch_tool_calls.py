@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -9,8 +10,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell import ToolUseError, create_deep_agent
-from stepwell.testing import ScriptedModel, call, raw, say
+from stepwell import PatchToolCallsMiddleware, ToolUseError, create_deep_agent
+from stepwell.testing import ScriptedModel, call, calls, raw, say
 
 
 def ai_call(name, call_id, **args):
@@ -111,3 +112,77 @@ async def test_unknown_tools_and_malformed_calls_are_tool_errors(colour):
     assert "nosuchtool" in unknown.content
     assert "1,000,005 characters" in large.content or "characters" in large.content
     assert not final.get("files")
+
+
+def in_tuples(text, number):
+    return ("user", text)
+
+
+def in_numbered_messages(text, number):
+    return HumanMessage(text, id=f"message-{number}")
+
+
+@pytest.mark.parametrize("said", [in_tuples, in_numbered_messages])
+def test_a_thread_that_looks_like_another_is_checked_by_itself(said):
+    """D9: a person's messages may have the same ids in two threads."""
+
+    @tool
+    def stop() -> str:
+        """Ends the run."""
+        raise KeyboardInterrupt
+
+    model = ScriptedModel([say("hello"), say("fine"), call("stop"), say("going on")])
+    agent = create_deep_agent(model, [stop], checkpointer=InMemorySaver())
+    first, second = ({"configurable": {"thread_id": name}} for name in ("first", "second"))
+    agent.invoke({"messages": [said("hi", 0)]}, first)
+    agent.invoke({"messages": [said("continue", 1)]}, first)
+    with pytest.raises(KeyboardInterrupt):
+        agent.invoke({"messages": [said("hi", 0)]}, second)
+    agent.invoke({"messages": [said("continue", 1)]}, second)
+    assert every_call_has_one_result_behind_it(model.last_asked.messages[1:])
+
+
+def test_in_a_plain_agent_the_model_sees_the_result_in_its_place_on_later_steps_too():
+    """D9: LangChain's own messages channel puts a result that comes late to the end."""
+    from langchain.agents import create_agent
+
+    model = ScriptedModel([say("one"), say("two"), say("three")])
+    agent = create_agent(model, middleware=[PatchToolCallsMiddleware()], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.invoke({"messages": [HumanMessage("a"), ai_call("ls", "1"), HumanMessage("b")]}, thread)
+    for text in ("c", "d"):
+        final = agent.invoke({"messages": [HumanMessage(text)]}, thread)
+        assert every_call_has_one_result_behind_it(model.last_asked.messages)
+    assert sum(message.type == "tool" for message in final["messages"]) == 1
+
+
+async def test_a_call_that_finished_in_a_cancelled_step_is_not_said_to_have_done_nothing():
+    """D9: its effect is there, only its result is lost."""
+    waiting, done = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def pay() -> str:
+        """Pays."""
+        done.set()
+        return "paid"
+
+    @tool
+    async def wait() -> str:
+        """Waits for ever."""
+        await done.wait()
+        waiting.set()
+        await asyncio.Event().wait()
+        return ""
+
+    model = ScriptedModel([calls(call("wait"), call("pay")), say("ok")])
+    agent = create_deep_agent(model, [pay, wait], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    run = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("a")]}, thread))
+    await waiting.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    final = await agent.ainvoke({"messages": [HumanMessage("b")]}, thread)
+    assert every_call_has_one_result_behind_it(final["messages"])
+    (of_pay,) = (message for message in final["messages"] if message.type == "tool" and message.name == "pay")
+    assert of_pay.content == "paid" or "may have run" in of_pay.content

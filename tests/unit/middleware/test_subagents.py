@@ -14,7 +14,14 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from stepwell import ConfigurationError, DeepAgentState, SubAgentMiddleware, create_deep_agent
+from stepwell import (
+    ConfigurationError,
+    DeepAgentState,
+    FilesystemBackend,
+    FilesystemMiddleware,
+    SubAgentMiddleware,
+    create_deep_agent,
+)
 from stepwell.middleware.request import RequestMiddleware
 from stepwell.testing import ScriptedModel, call, calls, fail, raw, reply, say, slow
 
@@ -374,3 +381,57 @@ def test_a_resumed_parent_does_not_repeat_finished_subagents():
     final = agent.invoke({"messages": [HumanMessage("more")]}, thread)
     assert [result.content for result in tool_results(final)] == ["A", "B"]
     model.assert_finished()
+
+
+def test_the_middleware_works_in_a_plain_agent():
+    """Capabilities are not tied to the whole harness."""
+    from langchain.agents import create_agent
+
+    helper = ScriptedModel([say("helped")])
+    spec = {"name": "helper", "description": "helps", "system_prompt": "help", "model": helper}
+    model = ScriptedModel([call("task", description="x", subagent_type="helper"), say("ok")])
+    final = create_agent(model, middleware=[SubAgentMiddleware(subagents=[spec])]).invoke({"messages": [("user", "go")]})
+    assert final["messages"][-2].content == "helped"
+
+
+def test_a_caller_s_file_tools_decide_where_subagents_write(tmp_path):
+    """D6, D11: one place for files, also when it was given as middleware."""
+    helper = ScriptedModel([call("write_file", file_path="/a.md", content="x"), say("done")])
+    spec = {"name": "helper", "description": "helps", "system_prompt": "help", "model": helper}
+    model = ScriptedModel([call("task", description="x", subagent_type="helper"), say("ok")])
+    files = FilesystemMiddleware(backend=FilesystemBackend(root_dir=tmp_path))
+    final = create_deep_agent(model, middleware=[files], subagents=[spec]).invoke({"messages": [("user", "go")]})
+    assert (tmp_path / "a.md").read_text() == "x"
+    assert not final.get("files")
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        call("edit_file", file_path="/a.md", old_string="not there", new_string="two"),
+        call("write_file", file_path="/a.md", content="two"),
+    ],
+)
+def test_a_refused_change_of_an_inherited_file_does_not_spoil_the_next_of_its_turn(refused):
+    """D6, D13: the file is not in the subagent's own state yet, so the edit must bring all of it."""
+    turn = calls(refused, call("edit_file", file_path="/a.md", old_string="one", new_string="three"))
+    helper = ScriptedModel([turn, say("done")])
+    spec = {"name": "helper", "description": "helps", "system_prompt": "help", "model": helper}
+    model = ScriptedModel([call("task", description="x", subagent_type="helper"), say("ok")])
+    final = create_deep_agent(model, subagents=[spec]).invoke({"messages": [("user", "go")], "files": {"/a.md": "one"}})
+    assert {path: file["content"] for path, file in final["files"].items()} == {"/a.md": ["three"]}
+
+
+def test_a_tool_that_answers_directly_answers_for_the_subagent():
+    """D6: its result is the last message, not what the model said before it."""
+
+    @tool(return_direct=True)
+    def look_up() -> str:
+        """The answer."""
+        return "found it"
+
+    helper = ScriptedModel([call("look_up").saying("let me look")])
+    spec = {"name": "helper", "description": "helps", "system_prompt": "help", "model": helper, "tools": [look_up]}
+    model = ScriptedModel([call("task", description="x", subagent_type="helper"), say("ok")])
+    final = create_deep_agent(model, subagents=[spec]).invoke({"messages": [("user", "go")]})
+    assert final["messages"][-2].content == "found it"

@@ -156,3 +156,36 @@ def test_tools_still_work_after_a_summary():
     model = ScriptedModel([say("SUMMARY"), call("ls"), say("done")])
     final = agent_with(model, trigger_tokens=500).invoke({"messages": talk(10)}, THREAD)
     assert final["messages"][-2].content == "(empty)"
+
+
+def test_a_report_from_before_the_summary_is_not_trusted_after_it():
+    """D7: not every answer carries a report (a fallback's may not), and a stale one would summarise on every step."""
+    summariser = ScriptedModel([say("what was")])
+    reported = call("ls").using(input_tokens=990, output_tokens=20)
+    model = ScriptedModel([*[call("ls")] * 5, reported, *[call("ls")] * 8, say("end")])
+    middleware = SummarizationMiddleware(summariser, trigger_tokens=1_000, keep_messages=6)
+    create_deep_agent(model, middleware=[middleware]).invoke({"messages": [("user", "go")]})
+    assert len(summariser.asked) == 1
+
+
+def test_an_empty_summary_is_not_put_in_the_place_of_a_conversation():
+    """D7: a summariser may answer with nothing (a refusal, or thoughts alone)."""
+    model = ScriptedModel([say("a" * 3_000), say("ok")])
+    middleware = SummarizationMiddleware(ScriptedModel([say(" ")]), trigger_tokens=300, keep_messages=1)
+    agent = create_deep_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.invoke({"messages": [("user", "one")]}, thread)
+    agent.invoke({"messages": [("user", "two")]}, thread)
+    assert [message.text[:3] for message in model.last_asked.messages[1:]] == ["one", "aaa", "two"]
+
+
+def test_a_view_as_long_as_its_thread_has_a_count_of_its_own():
+    """D7: a summary that covers one message leaves as many messages as before."""
+    summariser = ScriptedModel([say("what was")])
+    model = ScriptedModel([say("one"), say("two"), say("three")])
+    middleware = SummarizationMiddleware(summariser, trigger_tokens=300, keep_messages=2)
+    agent = create_deep_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    for text in ("a" * 1_000, "b" * 300, "c"):
+        agent.invoke({"messages": [("user", text)]}, thread)
+    assert len(summariser.asked) == 1

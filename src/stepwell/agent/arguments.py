@@ -1,0 +1,55 @@
+"""Checks of what `create_deep_agent` is given, so that a slip is named where it was made and not deep inside a run.
+
+It builds nothing and imports no SDK. Tool names, subagents' descriptions and approvals are checked by their own modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain_core.messages import SystemMessage
+
+from stepwell.errors import ConfigurationError, ModelUnavailableError, SubAgentSpecError
+from stepwell.middleware.subagent_specs import SubAgentSpec
+from stepwell.models import choose_model
+from stepwell.settings import Settings
+
+
+def check_arguments(tools: object, middleware: object, backend: object, prompt: object) -> None:
+    """Refuse what has the wrong form; the message says which argument, and what to write instead."""
+    _check_list("tools", tools)
+    _check_list("middleware", middleware)
+    for entry in middleware if isinstance(middleware, Iterable) else ():
+        _check_middleware(entry)
+    if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
+        raise ConfigurationError(
+            f"backend is a {type(backend).__name__}. Pass a backend, such as FilesystemBackend(root_dir=...), "
+            "or a function that makes one from a tool's runtime."
+        )
+    if prompt is not None and not isinstance(prompt, str | SystemMessage):
+        raise ConfigurationError(f"system_prompt is a {type(prompt).__name__}. Pass a string or a SystemMessage.")
+
+
+def check_subagent_models(specs: Iterable[SubAgentSpec]) -> None:
+    """Refuse a subagent whose model is named wrongly: built later, it would only be a failed call that the model sees."""
+    named: list[tuple[str, Any]] = [(spec["name"], spec["model"]) for spec in specs if isinstance(spec.get("model"), str)]  # type: ignore[typeddict-item]  # absent in compiled ones
+    settings = Settings.load() if named else Settings()
+    for name, model in named:
+        try:
+            choose_model(model, settings)
+        except ModelUnavailableError as error:
+            raise SubAgentSpecError(f"Subagent '{name}' cannot have its model. {error}") from error
+
+
+def _check_list(argument: str, given: object) -> None:
+    if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
+        raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Put the single one into a list.")
+
+
+def _check_middleware(entry: object) -> None:
+    if isinstance(entry, type):
+        raise ConfigurationError(f"The middleware {entry.__name__} is a class. Pass an instance: {entry.__name__}(...).")
+    if not isinstance(entry, AgentMiddleware):
+        raise ConfigurationError(f"A {type(entry).__name__} is not middleware. Pass instances of AgentMiddleware.")
