@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.models.capabilities import CAPABLE, Capabilities
-from stepwell.models.catalogue import CATALOGUE, OWN_FILE, find_local_model
 from stepwell.models.choice import ModelChoice, choose_model
+from stepwell.models.local.catalogue import CATALOGUE, OWN_FILE, find_local_model
 from stepwell.models.providers import LOCAL
 from stepwell.settings import Settings
 

@@ -14,8 +14,8 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from stepwell.models.minilm import MAX_TOKENS, MINILM_ID
-from stepwell.models.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles
+from stepwell.models.embedding.minilm import MAX_TOKENS, MINILM_ID
+from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles
 
 TARGET = Path(__file__).parents[1] / "tests" / "fixtures" / "minilm_vectors.json"
 

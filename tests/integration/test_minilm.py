@@ -17,10 +17,10 @@ import pytest
 from tokenizers import Tokenizer
 
 from stepwell.errors import MissingExtraError, ModelChecksumError
-from stepwell.models.catalogue import LocalModel
-from stepwell.models.embeddings import Embedder, choose_embedder
-from stepwell.models.minilm import MINILM_ID, MiniLMEmbedder
-from stepwell.models.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles
+from stepwell.models.embedding.embedder import Embedder, choose_embedder
+from stepwell.models.embedding.minilm import MINILM_ID, MiniLMEmbedder
+from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles
+from stepwell.models.local.catalogue import LocalModel
 from stepwell.settings import Settings
 
 SEP = 102
@@ -186,7 +186,7 @@ MEMORY = """
 import os, sys
 import numpy, onnxruntime, tokenizers
 from pathlib import Path
-from stepwell.models.embeddings import choose_embedder
+from stepwell.models.embedding.embedder import choose_embedder
 from stepwell.settings import Settings
 
 def peak_mb():

@@ -17,9 +17,9 @@ import pytest
 
 from stepwell.errors import ModelChecksumError, ModelDownloadError
 from stepwell.models import Capabilities, LocalModel
-from stepwell.models.catalogue import HubSource, WheelSource
-from stepwell.models.download import fetch_model
-from stepwell.models.download_hub import Patience, fetch_from_hub
+from stepwell.models.local.catalogue import HubSource, WheelSource
+from stepwell.models.local.download import fetch_model
+from stepwell.models.local.download_hub import Patience, fetch_from_hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4096
 IMPATIENT = Patience(connect_s=2, silence_s=0.3, retries=2, pause_s=0.01)

@@ -24,8 +24,8 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.shell import ShellMiddleware
 from stepwell.testing import ScriptedModel, call, calls, fail, say
 from stepwell.tools.effects import effect_of
-from stepwell.tools.sandbox import BubblewrapPolicy
-from stepwell.tools.shell_session import ShellSession
+from stepwell.tools.shell.sandbox import BubblewrapPolicy
+from stepwell.tools.shell.session import ShellSession
 
 ASK = {"messages": [("user", "go")]}
 THREAD = {"configurable": {"thread_id": "1"}}

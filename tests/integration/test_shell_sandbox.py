@@ -15,9 +15,9 @@ import pytest
 
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.shell import ShellMiddleware
-from stepwell.tools.sandbox import BubblewrapPolicy
-from stepwell.tools.sandbox_limits import MIB, SandboxLimits
-from stepwell.tools.shell_session import ShellSession, ShellSetup
+from stepwell.tools.shell.sandbox import BubblewrapPolicy
+from stepwell.tools.shell.sandbox_limits import MIB, SandboxLimits
+from stepwell.tools.shell.session import ShellSession, ShellSetup
 
 Shell = Callable[..., str]
 
@@ -187,8 +187,8 @@ def test_the_sandbox_dies_when_its_parent_is_killed(workspace: Path):
     code = textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from stepwell.tools.sandbox import BubblewrapPolicy
-        from stepwell.tools.shell_session import ShellSession, ShellSetup
+        from stepwell.tools.shell.sandbox import BubblewrapPolicy
+        from stepwell.tools.shell.session import ShellSession, ShellSetup
         session = ShellSession(ShellSetup(BubblewrapPolicy(), ("/bin/bash",), {}, Path(sys.argv[1])))
         session.execute("(while sleep 0.1; do date +%N > beat; done) > /dev/null 2>&1 &")
         print("up", flush=True)

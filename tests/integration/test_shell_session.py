@@ -15,7 +15,7 @@ import pytest
 from langchain.agents.middleware import HostExecutionPolicy
 
 from stepwell.errors import ToolUseError
-from stepwell.tools.shell_session import MAX_COMMAND_BYTES, ShellSession, ShellSetup
+from stepwell.tools.shell.session import MAX_COMMAND_BYTES, ShellSession, ShellSetup
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 
@@ -204,7 +204,7 @@ def test_the_end_of_the_interpreter_ends_the_shell(tmp_path: Path):
         import sys
         from pathlib import Path
         from langchain.agents.middleware import HostExecutionPolicy
-        from stepwell.tools.shell_session import ShellSession, ShellSetup
+        from stepwell.tools.shell.session import ShellSession, ShellSetup
         session = ShellSession(ShellSetup(HostExecutionPolicy(), ("/bin/bash",), {"PATH": "/usr/bin:/bin"}, Path(sys.argv[1])))
         session.execute("sleep 300 > /dev/null 2>&1 & echo $! > child")
         print(session.pid)

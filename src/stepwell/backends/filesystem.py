@@ -18,12 +18,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from stepwell.backends import disk_search, disk_write, messages, text
+from stepwell.backends import messages, text
 from stepwell.backends.colours import SyncBackend
-from stepwell.backends.disk_folder import ChangedError, Folder, InTheWayError, TooLargeError, check_regular, read_bytes
-from stepwell.backends.disk_open import Containment, tree_at
-from stepwell.backends.disk_spots import Spot, Spots
-from stepwell.backends.disk_walk import Deadline, Walk, usable_names
+from stepwell.backends.disk import search as disk_search
+from stepwell.backends.disk import write as disk_write
+from stepwell.backends.disk.folder import ChangedError, Folder, InTheWayError, TooLargeError, check_regular, read_bytes
+from stepwell.backends.disk.open import Containment, tree_at
+from stepwell.backends.disk.spots import Spot, Spots
+from stepwell.backends.disk.walk import Deadline, Walk, usable_names
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import (

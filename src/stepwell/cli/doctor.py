@@ -96,7 +96,7 @@ def _room(folder: Path) -> str:
 
 
 def _embeddings(settings: Settings) -> str:
-    from stepwell.models.embeddings import choose_embedder
+    from stepwell.models.embedding.embedder import choose_embedder
 
     return f"embeddings     {choose_embedder(settings).describe()}"
 

@@ -9,8 +9,8 @@ import time
 from stepwell.cli.progress import showing
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, DEFAULT_LOCAL_MODEL, process_local_models
-from stepwell.models.catalogue import LocalModel
-from stepwell.models.local_models import LocalModels
+from stepwell.models.local.catalogue import LocalModel
+from stepwell.models.local.models import LocalModels
 from stepwell.settings import Settings
 
 

@@ -2,7 +2,7 @@
 
 LangChain's `ShellToolMiddleware` gives the shape (policies, redaction, the state key). Ours differs where it was measured to fall
 short: the shell starts with the first command instead of with every run, calls of a resumed run share one session, parallel calls
-run in their order, and the session itself is ours (`tools/shell_process.py` says why).
+run in their order, and the session itself is ours (`tools/shell/process.py` says why).
 
 The session is found in three steps: in the state, among the live sessions of the same run (parallel first calls), or made. The
 first call stores it in the state, which is not checkpointed: the end of the run, a failure or a pause drops it, and dropping it
@@ -31,10 +31,10 @@ from pydantic import BaseModel
 
 from stepwell.errors import ToolUseError
 from stepwell.middleware.prompts import load_prompt
-from stepwell.tools.call_order import calls_before
 from stepwell.tools.effects import with_effect
-from stepwell.tools.shell_policy import Policy, circumstances, resolve_policy
-from stepwell.tools.shell_session import CommandReport, ShellSession, ShellSetup
+from stepwell.tools.shell.call_order import calls_before
+from stepwell.tools.shell.policy import Policy, circumstances, resolve_policy
+from stepwell.tools.shell.session import CommandReport, ShellSession, ShellSetup
 
 TOOL_NAME = "execute"
 STATE_KEY = "shell_session_resources"

@@ -16,20 +16,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stepwell.models.capabilities import CAPABLE, Capabilities
-from stepwell.models.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL, LocalModel, find_local_model
 from stepwell.models.choice import ModelChoice, choose_model, model_from_environment
 from stepwell.models.facts import ModelFacts, capabilities_of, describe
+from stepwell.models.local.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL, LocalModel, find_local_model
 from stepwell.models.resolve import resolve_model
 from stepwell.models.status import ModelEvent, StatusBoard
 
 if TYPE_CHECKING:
-    from stepwell.models.embedded import EmbeddedChatModel
-    from stepwell.models.local_models import LocalModels, process_local_models
+    from stepwell.models.local.chat_model import EmbeddedChatModel
+    from stepwell.models.local.models import LocalModels, process_local_models
 
 _LATER = {
-    "EmbeddedChatModel": "stepwell.models.embedded",
-    "LocalModels": "stepwell.models.local_models",
-    "process_local_models": "stepwell.models.local_models",
+    "EmbeddedChatModel": "stepwell.models.local.chat_model",
+    "LocalModels": "stepwell.models.local.models",
+    "process_local_models": "stepwell.models.local.models",
 }
 """Imported when they are first used: they bring LangChain, or what only the embedded model needs."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepwell.errors import ModelUnavailableError
-from stepwell.models.catalogue import DEFAULT_LOCAL_MODEL
+from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
 from stepwell.settings import Settings
 

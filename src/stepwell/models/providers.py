@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepwell.errors import MissingExtraError, ModelUnavailableError
-from stepwell.models.catalogue import DEFAULT_LOCAL_MODEL
+from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -54,7 +54,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "openrouter": Provider("langchain_openrouter", "ChatOpenRouter", default_model="anthropic/claude-sonnet-4.5"),
     OLLAMA: Provider("langchain_ollama", "ChatOllama", "ollama"),
     LM_STUDIO: Provider("langchain_openai", "ChatOpenAI", "openai"),
-    LOCAL: Provider("stepwell.models.embedded", "EmbeddedChatModel", "local", DEFAULT_LOCAL_MODEL, needs="xllamacpp"),
+    LOCAL: Provider("stepwell.models.local.chat_model", "EmbeddedChatModel", "local", DEFAULT_LOCAL_MODEL, needs="xllamacpp"),
     "anthropic_bedrock": Provider("langchain_aws", "ChatAnthropicBedrock"),
     "azure_ai": Provider("langchain_azure_ai.chat_models", "AzureAIOpenAIApiChatModel"),
     "azure_openai": Provider("langchain_openai", "AzureChatOpenAI", "openai"),

@@ -80,7 +80,7 @@ def _arguments(provider: str, settings: Settings) -> dict[str, Any]:
     if provider == OLLAMA:
         return {"base_url": server_url(settings.ollama_address, default_port=11434, variable="OLLAMA_BASE_URL or OLLAMA_HOST")}
     if provider == LOCAL:
-        from stepwell.models.local_models import process_local_models
+        from stepwell.models.local.models import process_local_models
 
         return {"local_models": process_local_models(settings)}
     from pydantic import SecretStr
@@ -123,8 +123,8 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
 
 
 def _embedded(name: str, arguments: Mapping[str, Any]) -> BaseChatModel:
-    from stepwell.models.catalogue import find_local_model
-    from stepwell.models.embedded import EmbeddedChatModel
+    from stepwell.models.local.catalogue import find_local_model
+    from stepwell.models.local.chat_model import EmbeddedChatModel
 
     find_local_model(name)  # an unknown name is refused now, not at the first call
     return EmbeddedChatModel(model=name, **arguments)

@@ -58,8 +58,8 @@ class ChangeGate:
             yield
             return
         deadline = self._arrive(turn)
-        while not self._is_free(turn, deadline):
-            await asyncio.sleep(POLL_S)  # noqa: ASYNC110  # the calls before may run in threads of another loop
+        while not self._is_free(turn, deadline):  # noqa: ASYNC110  # the calls before may run in other threads or loops
+            await asyncio.sleep(POLL_S)
         try:
             yield
         finally:

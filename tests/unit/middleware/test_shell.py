@@ -14,12 +14,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.shell import ShellMiddleware
-from stepwell.tools.call_order import CallOrder, calls_before
-from stepwell.tools.sandbox import BubblewrapPolicy
-from stepwell.tools.sandbox_check import judge, read_facts
-from stepwell.tools.sandbox_limits import SandboxLimits
-from stepwell.tools.seccomp import filter_for
-from stepwell.tools.shell_output import BoundedOutput
+from stepwell.tools.shell.call_order import CallOrder, calls_before
+from stepwell.tools.shell.output import BoundedOutput
+from stepwell.tools.shell.sandbox import BubblewrapPolicy
+from stepwell.tools.shell.sandbox_check import judge, read_facts
+from stepwell.tools.shell.sandbox_limits import SandboxLimits
+from stepwell.tools.shell.seccomp import filter_for
 
 
 def bounded(data: bytes, *, max_bytes: int = 1000, max_lines: int = 1000, chunk: int = 7) -> BoundedOutput:

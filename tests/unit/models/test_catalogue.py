@@ -9,7 +9,7 @@ import pytest
 
 from stepwell.errors import ModelUnavailableError
 from stepwell.models import CATALOGUE, DEFAULT_LOCAL_MODEL, find_local_model
-from stepwell.models.catalogue import HubSource, WheelSource
+from stepwell.models.local.catalogue import HubSource, WheelSource
 
 
 @pytest.mark.parametrize("model", CATALOGUE.values(), ids=CATALOGUE)

@@ -129,7 +129,7 @@ def test_half_a_name_is_refused(model: str):
 def test_the_providers_are_those_of_langchain_and_two_of_ours():
     theirs = {name: (module, kind) for name, (module, kind, _) in _BUILTIN_PROVIDERS.items()}
     ours = {name: (each.module, each.chat_model) for name, each in PROVIDERS.items()}
-    embedded = ("stepwell.models.embedded", "EmbeddedChatModel")
+    embedded = ("stepwell.models.local.chat_model", "EmbeddedChatModel")
     assert ours == {**theirs, "lm-studio": theirs["openai"], "local": embedded}
 
 

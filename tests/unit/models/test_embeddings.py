@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelChecksumError, ModelLoadError
-from stepwell.models.catalogue import LocalModel
-from stepwell.models.embeddings import choose_embedder
-from stepwell.models.minilm import MINILM_ID
-from stepwell.models.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles, fetch_into
+from stepwell.models.embedding.embedder import choose_embedder
+from stepwell.models.embedding.minilm import MINILM_ID
+from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles, fetch_into
+from stepwell.models.local.catalogue import LocalModel
 from stepwell.settings import Settings
 
 NOWHERE = Settings(data_dir=Path("no such folder"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.models.lexical import LexicalEmbedder
+from stepwell.models.embedding.lexical import LexicalEmbedder
 
 
 def likeness(first: str, second: str) -> float:

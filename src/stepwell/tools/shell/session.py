@@ -20,9 +20,9 @@ from pathlib import Path
 from langchain.agents.middleware._execution import BaseExecutionPolicy
 
 from stepwell.errors import ToolUseError
-from stepwell.tools.call_order import CallOrder
-from stepwell.tools.shell_output import BoundedOutput
-from stepwell.tools.shell_process import CommandResult, ShellProcess
+from stepwell.tools.shell.call_order import CallOrder
+from stepwell.tools.shell.output import BoundedOutput
+from stepwell.tools.shell.process import CommandResult, ShellProcess
 
 MAX_COMMAND_BYTES = 128 * 1024
 _UNBOUNDED = 1 << 40

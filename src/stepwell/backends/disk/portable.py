@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from stepwell.backends.disk_folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError
+from stepwell.backends.disk.folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError
 
 
 class NamedTree:

@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import BaseModel
 
-from stepwell.models.embedded_forms import JsonForm, Unfit
-from stepwell.models.embedded_schemas import checker, pydantic_fault, schema_of
+from stepwell.models.local.forms import JsonForm, Unfit
+from stepwell.models.local.schemas import checker, pydantic_fault, schema_of
 
 
 def structured_output(

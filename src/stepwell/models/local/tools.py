@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stepwell.errors import ConfigurationError
-from stepwell.models.embedded_forms import Form, FreeText, ToolForm, Unfit
-from stepwell.models.embedded_schemas import checker
+from stepwell.models.local.forms import Form, FreeText, ToolForm, Unfit
+from stepwell.models.local.schemas import checker
 
 Json = dict[str, Any]
 

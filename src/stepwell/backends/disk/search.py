@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from stepwell.backends.disk_folder import Folder
-from stepwell.backends.disk_walk import Deadline, Walk
+from stepwell.backends.disk.folder import Folder
+from stepwell.backends.disk.walk import Deadline, Walk
 from stepwell.backends.patterns import ByteFinder, TextPattern, byte_finder
 from stepwell.backends.protocol import FileInfo, GrepMatch, Listing, Matches
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, found_note, matches_note

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.errors import MissingExtraError
-from stepwell.models.catalogue import LocalModel
-from stepwell.models.minilm_files import TOKENIZER, WEIGHTS, read_verified
+from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, read_verified
+from stepwell.models.local.catalogue import LocalModel
 
 MINILM_ID = "all-minilm-l6-v2-int8-256"
 MAX_TOKENS = 256

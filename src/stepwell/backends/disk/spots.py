@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.backends import messages, paths
-from stepwell.backends.disk_write import is_reserved
+from stepwell.backends.disk.write import is_reserved
 from stepwell.backends.protocol import ErrorText
 from stepwell.errors import ConfigurationError
 

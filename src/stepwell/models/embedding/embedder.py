@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Literal, Protocol, get_args
 
 from stepwell.errors import ConfigurationError
-from stepwell.models.lexical import LexicalEmbedder
-from stepwell.models.minilm import DEFAULT_THREADS, MiniLMEmbedder, missing_runtime, require_runtime
-from stepwell.models.minilm_files import Fetch, MiniLMFiles
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.embedding.minilm import DEFAULT_THREADS, MiniLMEmbedder, missing_runtime, require_runtime
+from stepwell.models.embedding.minilm_files import Fetch, MiniLMFiles
 from stepwell.settings import Settings
 
 Kind = Literal["auto", "minilm", "lexical"]

@@ -18,8 +18,8 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 
 from stepwell.errors import AnswerCutError, ModelAnswerError
-from stepwell.models.embedded_forms import Form, Unfit
-from stepwell.models.embedded_messages import Line
+from stepwell.models.local.forms import Form, Unfit
+from stepwell.models.local.messages import Line
 
 ATTEMPTS = 3
 

@@ -24,8 +24,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Literal, Protocol
 
-from stepwell.backends.disk_folder import Folder, HeldFolder, InTheWayError
-from stepwell.backends.disk_portable import NamedTree
+from stepwell.backends.disk.folder import Folder, HeldFolder, InTheWayError
+from stepwell.backends.disk.portable import NamedTree
 
 Containment = Literal["auto", "openat2", "walk", "portable"]
 

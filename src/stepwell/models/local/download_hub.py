@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.errors import MissingExtraError, ModelDownloadError
-from stepwell.models.catalogue import HubSource
+from stepwell.models.local.catalogue import HubSource
 
 if TYPE_CHECKING:
     import httpx

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from stepwell.errors import ConfigurationError
-from stepwell.tools.sandbox import WAY_OUT, BubblewrapPolicy
-from stepwell.tools.seccomp import filter_for
+from stepwell.tools.shell.sandbox import WAY_OUT, BubblewrapPolicy
+from stepwell.tools.shell.seccomp import filter_for
 
 NAMESPACES = ("user", "pid", "mnt", "ipc", "uts", "net")
 _TIMEOUT_S = 20.0

@@ -8,9 +8,9 @@ from typing import Literal
 from langchain.agents.middleware._execution import BaseExecutionPolicy, HostExecutionPolicy
 
 from stepwell.errors import ConfigurationError
-from stepwell.tools.sandbox import BubblewrapPolicy
-from stepwell.tools.sandbox_check import check_sandbox
-from stepwell.tools.sandbox_options import WORKSPACE
+from stepwell.tools.shell.sandbox import BubblewrapPolicy
+from stepwell.tools.shell.sandbox_check import check_sandbox
+from stepwell.tools.shell.sandbox_options import WORKSPACE
 
 Policy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
 

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from stepwell.backends.disk_folder import ChangedError, Folder, check_regular, read_bytes
+from stepwell.backends.disk.folder import ChangedError, Folder, check_regular, read_bytes
 
 LOCK_TIMEOUT_S = 10.0
 _STRIPES = 64

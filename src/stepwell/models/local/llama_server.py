@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.errors import MissingExtraError, ModelLoadError
-from stepwell.models.llama_memory import check_gguf, check_memory
+from stepwell.models.local.llama_memory import check_gguf, check_memory
 from stepwell.settings import prefer_in_environment
 
 _BATCH = 16

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.errors import ConfigurationError, ModelAnswerError, ModelLoadError, StepwellError
-from stepwell.models.llama_server import LlamaOptions, start_llama
+from stepwell.models.local.llama_server import LlamaOptions, start_llama
 from stepwell.models.status import ModelEvent, StatusBoard
 
 Chunk = Mapping[str, Any]

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.utils.json import parse_partial_json
 
-from stepwell.models.embedded_schemas import bounded
+from stepwell.models.local.schemas import bounded
 
 Json = dict[str, Any]
 

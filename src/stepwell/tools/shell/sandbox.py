@@ -23,9 +23,9 @@ from pathlib import Path
 from langchain.agents.middleware._execution import BaseExecutionPolicy
 
 from stepwell.errors import ConfigurationError
-from stepwell.tools.sandbox_limits import SandboxLimits, with_process_limit
-from stepwell.tools.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, more_folders, variables, walls
-from stepwell.tools.seccomp import filter_for
+from stepwell.tools.shell.sandbox_limits import SandboxLimits, with_process_limit
+from stepwell.tools.shell.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, more_folders, variables, walls
+from stepwell.tools.shell.seccomp import filter_for
 
 # Fixed places: a program of that name in a folder of the user's own PATH must not become the wall.
 _PROGRAM_PLACES = "/usr/bin:/bin:/usr/local/bin:/run/wrappers/bin:/run/current-system/sw/bin"

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.errors import ModelDiskFullError, ModelDownloadError
-from stepwell.models.catalogue import WheelSource
+from stepwell.models.local.catalogue import WheelSource
 from stepwell.settings import child_environment
 
 Report = Callable[[int, int], None]

@@ -1,0 +1,1 @@
+"""Texts as vectors, by meaning or by words."""

@@ -1,0 +1,1 @@
+"""The shell behind `execute`: a session, and the sandbox around it."""
