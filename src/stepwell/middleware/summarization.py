@@ -31,6 +31,7 @@ WINDOW_SHARE = 0.85
 DEFAULT_KEEP_MESSAGES = 6
 INPUT_CHARS_PER_TRIGGER_TOKEN = 3
 """Bounds what goes into one summarising call, whose model usually has the same window; a longer middle is left out."""
+EXCERPT_CHARS = 2_000
 
 # Its tokens are not the agent's words: they stay out of message streams.
 _QUIETLY: RunnableConfig = {"tags": [TAG_NOSTREAM], "metadata": {"lc_source": "summarization"}}
@@ -100,7 +101,8 @@ class SummarizationMiddleware(RequestMiddleware):
         cut = view.next_cut(self.keep_messages)
         if cut is None:
             return None
-        return view.summarised(cut, (await self.model.ainvoke(self._question(view, cut), _QUIETLY)).text)
+        answer = await self.model.ainvoke(self._question(view, cut), _QUIETLY)
+        return view.summarised(cut, answer.text)
 
     def _question(self, view: ConversationView, cut: int) -> list[AnyMessage]:
         text = get_buffer_string(view.before(cut))
@@ -142,11 +144,16 @@ class ConversationView:
         """What a new summary has to cover: the old one and what came after it."""
         return [*([_spoken(self.summary)] if self.summary else []), *self._thread[self._covered : cut]]
 
-    def summarised(self, cut: int, text: str) -> ConversationView | None:
-        """The view with a new summary up to `cut`; None without a text, which would leave the model with nothing."""
-        if not text.strip():
-            return None
-        return ConversationView(self._thread, _summary(text, self._thread, cut))
+    def excerpt(self, cut: int) -> str:
+        """What stands for a summary when the summariser had nothing to say: asking again on every step would not help."""
+        text = get_buffer_string(self.before(cut))
+        if len(text) > 2 * EXCERPT_CHARS:
+            text = f"{text[:EXCERPT_CHARS]}\n(…)\n{text[-EXCERPT_CHARS:]}"
+        return f"(No summary could be written; this is how the conversation began and went on.)\n{text}"
+
+    def summarised(self, cut: int, text: str) -> ConversationView:
+        """The view with a new summary up to `cut`."""
+        return ConversationView(self._thread, _summary(text.strip() or self.excerpt(cut), self._thread, cut))
 
 
 def default_trigger(model: BaseChatModel) -> int:

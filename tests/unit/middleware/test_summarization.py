@@ -168,15 +168,20 @@ def test_a_report_from_before_the_summary_is_not_trusted_after_it():
     assert len(summariser.asked) == 1
 
 
-def test_an_empty_summary_is_not_put_in_the_place_of_a_conversation():
+def test_an_empty_summary_becomes_an_excerpt_and_is_not_asked_for_again():
     """D7: a summariser may answer with nothing (a refusal, or thoughts alone)."""
-    model = ScriptedModel([say("a" * 3_000), say("ok")])
-    middleware = SummarizationMiddleware(ScriptedModel([say(" ")]), trigger_tokens=300, keep_messages=1)
+    model = ScriptedModel([say("a" * 9_000), say("ok")])
+    summariser = ScriptedModel([say(" ")])
+    middleware = SummarizationMiddleware(summariser, trigger_tokens=2_000, keep_messages=1)
     agent = create_deep_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.invoke({"messages": [("user", "one")]}, thread)
     agent.invoke({"messages": [("user", "two")]}, thread)
-    assert [message.text[:3] for message in model.last_asked.messages[1:]] == ["one", "aaa", "two"]
+    excerpt, last = model.last_asked.messages[1:]
+    assert "No summary could be written" in excerpt.text
+    assert "Human: one" in excerpt.text
+    assert len(excerpt.text) < 5_000
+    assert last.text == "two"
 
 
 def test_a_view_as_long_as_its_thread_has_a_count_of_its_own():
