@@ -24,7 +24,8 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import ModelCall, RequestMiddleware
 from stepwell.middleware.token_count import IncrementalCounter, MessageCounter
-from stepwell.state.schema import Summary
+from stepwell.state.channels import incremental
+from stepwell.state.schema import Summary, reduce_summary
 
 DEFAULT_TRIGGER_TOKENS = 170_000
 WINDOW_SHARE = 0.85
@@ -38,7 +39,7 @@ _QUIETLY: RunnableConfig = {"tags": [TAG_NOSTREAM], "metadata": {"lc_source": "s
 
 
 class SummarizationState(AgentState[Any]):
-    summary: NotRequired[Annotated[Summary | None, PrivateStateAttr]]
+    summary: NotRequired[Annotated[Summary, PrivateStateAttr, incremental(reduce_summary)]]
 
 
 class SummarizationMiddleware(RequestMiddleware):

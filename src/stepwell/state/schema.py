@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Required
 
 from langchain.agents.middleware.todo import Todo
@@ -24,6 +25,11 @@ class Summary(TypedDict):
     """The id of the thread's last message when the text was written; what is later was answered with the summary in sight."""
 
 
+def reduce_summary(state: Summary, writes: Sequence[Summary]) -> Summary:
+    """The latest summary. Incremental like the messages: a plain value would stand again in every checkpoint."""
+    return writes[-1]
+
+
 class DeepAgentState(AgentState[Any]):
     """State of a deep agent. Messages and files grow in checkpoints with what changed, not with the whole.
 
@@ -33,4 +39,4 @@ class DeepAgentState(AgentState[Any]):
     messages: Required[Annotated[list[AnyMessage], incremental(reduce_messages)]]
     files: NotRequired[Annotated[dict[str, StoredFile], incremental(reduce_files)]]
     todos: NotRequired[Annotated[list[Todo], OmitFromInput]]
-    summary: NotRequired[Annotated[Summary | None, PrivateStateAttr]]
+    summary: NotRequired[Annotated[Summary, PrivateStateAttr, incremental(reduce_summary)]]
