@@ -160,4 +160,5 @@ def test_a_subagent_s_tool_may_be_named_by_the_main_agent():
         """Deploy."""
         return "deployed"
 
-    create_deep_agent(ScriptedModel(), subagents=[spec("a", tools=[deploy])], interrupt_on={"deploy": True})
+    agent = create_deep_agent(ScriptedModel(), subagents=[spec("a", tools=[deploy])], interrupt_on={"deploy": True})
+    assert "tools" in agent.nodes
