@@ -23,8 +23,22 @@ StepwellError
 │   ├── ModelDeadlineError      too slow; `deadline` says which time was up
 │   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
+│   ├── InvalidRequestError         the request contradicts itself or names what the graph does not have
+│   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
+│   ├── AlreadyExistsError          the id is taken
+│   ├── ThreadBusyError             another run is at work on the thread
+│   ├── InterruptAnsweredError      the question has another answer already, or is no longer asked
+│   ├── ResumeError                 a resume that does not say which question it answers, or answers none
+│   ├── LimitReachedError           the caller has as many runs or streams as allowed
+│   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
+│   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+├── WebError                    whoever asked for a page; `reason` is one word for records
+│   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
+│   └── FetchFailedError            it was asked for and nothing usable came
 ├── PaymentError                the payer
 └── AccessError                 the visitor
+    ├── NotSignedInError            nobody knows who asks; signing in helps
+    └── SignInUnavailableError      who vouches for the visitor cannot be asked now
 ```
 
 A message names the thing, the fact and the way out, and never holds a secret or a path of the host. Pausing is not an error:
@@ -157,9 +171,102 @@ class RunError(StepwellError):
     """A run cannot be started, resumed or found."""
 
 
+class InvalidRequestError(RunError):
+    """The request cannot be carried out as it stands; the message says what to change."""
+
+
+class NotFoundError(RunError):
+    """There is no such thing, or it belongs to somebody else: the two look the same on purpose."""
+
+    def __init__(self, kind: str, name: str, way_out: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        super().__init__(f"No {kind} '{name}'.{' ' + way_out if way_out else ''}")
+
+
+class AlreadyExistsError(RunError):
+    """A thing with this id is there already."""
+
+
+class ThreadBusyError(RunError):
+    """A run is at work on the thread, and the caller asked not to wait for it."""
+
+
+class InterruptAnsweredError(RunError):
+    """The question was answered otherwise, or is not asked any more. `interrupt_ids` are the ones concerned."""
+
+    def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
+        self.interrupt_ids = interrupt_ids
+        super().__init__(message)
+
+
+class ResumeError(RunError):
+    """A resume that cannot be matched with one open question. `interrupt_ids` are those that are open."""
+
+    def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
+        self.interrupt_ids = interrupt_ids
+        super().__init__(message)
+
+
+class LimitReachedError(RunError):
+    """The caller has as many as allowed; `retry_after_s` says when asking again may help."""
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class LeaseLostError(RunError):
+    """Another worker has taken the thread over. Whoever gets this stops, and writes nothing more."""
+
+
+class StorageUnavailableError(RunError):
+    """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help."""
+
+    def __init__(self, message: str, retry_after_s: int = 5) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class WebError(StepwellError):
+    """A page or an answer from the web that cannot be had. `reason` is one word, such as `robots`, `address` or `time`."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+class FetchRefusedError(WebError):
+    """A rule of ours forbids it. Asking again does not help."""
+
+
+class FetchFailedError(WebError):
+    """The other side gave nothing that can be used; `status` is its answer's, where there was one."""
+
+    def __init__(self, message: str, reason: str, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message, reason)
+
+
 class PaymentError(StepwellError):
     """Money is missing or not acceptable."""
 
 
 class AccessError(StepwellError):
     """The visitor may not do this, or may not know whether the thing exists."""
+
+
+class NotSignedInError(AccessError):
+    """The request says nothing, or nothing acceptable, about who sends it. `challenge` is the value of `WWW-Authenticate`."""
+
+    def __init__(self, message: str, challenge: str = 'Bearer realm="stepwell"') -> None:
+        self.challenge = challenge
+        super().__init__(message)
+
+
+class SignInUnavailableError(AccessError):
+    """The identity provider does not answer; `retry_after_s` says when asking again may help."""
+
+    def __init__(self, message: str, retry_after_s: int = 5) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)

@@ -18,7 +18,8 @@ Rules to keep:
   send the user's own key to a server of its choice.
 - No secret shows in `repr`, in a log or in an error.
 
-Two functions at the end touch the process environment for native code and child processes, so that no other module has to.
+Three functions at the end touch the process environment for native code, child processes and served projects, so that no other
+module has to.
 """
 
 from __future__ import annotations
@@ -47,6 +48,21 @@ order in which a default model is looked for."""
 
 TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
 """The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
+
+SERVER_VARIABLES = (
+    "STEPWELL_HOST", "STEPWELL_PORT", "STEPWELL_PUBLIC_URL", "STEPWELL_ALLOWED_HOSTS", "STEPWELL_CORS_ORIGINS", "STEPWELL_AUTH",
+    "STEPWELL_JWT_ISSUER", "STEPWELL_JWT_AUDIENCE", "STEPWELL_JWT_JWKS_URL", "STEPWELL_JWT_ALGORITHMS",
+    "STEPWELL_JWT_USER_CLAIM", "STEPWELL_JWT_OPERATOR_CLAIM", "STEPWELL_JWT_OPERATOR_VALUE",
+    "STEPWELL_OIDC_CLIENT_ID", "STEPWELL_OIDC_CLIENT_SECRET", "STEPWELL_OIDC_SCOPES", "STEPWELL_SESSION_HOURS",
+    "STEPWELL_BODY_LIMIT_BYTES", "STEPWELL_JSON_DEPTH_LIMIT", "STEPWELL_MAX_ACTIVE_RUNS", "STEPWELL_MAX_STREAMS",
+    "STEPWELL_WEBHOOK_ALLOW", "STEPWELL_WEBHOOK_HTTP", "STEPWELL_WEBHOOK_SECRET",
+    "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_DRAIN_SECONDS", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
+)  # fmt: skip
+"""What `stepwell.server.settings` reads. There is none for `--insecure` on purpose: a `.env` file that lies about in a folder
+must not be able to open a server to the network."""
+
+OTEL_ENDPOINTS = ("STEPWELL_OTEL_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+OTEL_HEADERS = ("STEPWELL_OTEL_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 
 class Secret:
@@ -83,6 +99,18 @@ class ProviderAccess:
 
 
 @dataclass(frozen=True)
+class TelemetrySettings:
+    """Where traces go. Not in `repr`: an address may carry a password."""
+
+    endpoint: str = field(repr=False)
+    """The collector's address for OTLP over HTTP, with or without `/v1/traces`."""
+    headers: Secret | None = None
+    """`name=value,name=value`, values percent-encoded, as OpenTelemetry writes them."""
+    content: bool = False
+    """Whether messages, arguments and results go with them."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
 
@@ -103,6 +131,13 @@ class Settings:
     """Threads of the embedded model, as written."""
     access: Mapping[str, ProviderAccess] = field(default_factory=dict, hash=False)
     """Provider -> how to reach it, for the providers whose key is set, in the order of `PROVIDER_VARIABLES`."""
+
+    telemetry: TelemetrySettings | None = None
+    """Traces are off without."""
+    api_key: Secret | None = None
+    """For `stepwell chat` on a server that asks who is there."""
+    server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """The `SERVER_VARIABLES` that are set, as written. Not in `repr`: some are secrets."""
 
     @property
     def data_folder(self) -> Path:
@@ -132,6 +167,9 @@ class Settings:
             local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
             task_models=_find_task_models(layers),
             access=_find_access(layers),
+            telemetry=_find_telemetry(layers),
+            api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
+            server=_find_server(layers),
         )
 
 
@@ -203,6 +241,25 @@ def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:
     return found
 
 
+def _find_server(layers: Sequence[_Layer]) -> dict[str, str]:
+    found = {name: value for name in SERVER_VARIABLES if (value := _find(layers, name))}
+    # The client's secret is sent to the issuer, so it goes to no issuer from a layer below its own.
+    secret_in = _lookup(layers, "STEPWELL_OIDC_CLIENT_SECRET")[1]
+    if secret_in and not _find(layers[: layers.index(secret_in) + 1], "STEPWELL_JWT_ISSUER"):
+        found.pop("STEPWELL_JWT_ISSUER", None)
+    return found
+
+
+def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
+    # Headers are keys: they go to no address from a layer below their own. OpenTelemetry's exporter reads the process's by itself.
+    places = [place for place, layer in enumerate(layers) if _find([layer], *OTEL_HEADERS)]
+    endpoint = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS)
+    if endpoint is None:
+        return None
+    content = (_find(layers, "STEPWELL_OTEL_CONTENT") or "").lower() in ("1", "true", "yes", "on")
+    return TelemetrySettings(endpoint, _secret(_find(layers, *OTEL_HEADERS)), content)
+
+
 def prefer_in_environment(variable: str, value: str) -> None:
     """Set a variable that native code reads when it is loaded, unless the user has set it. It stays set."""
     os.environ.setdefault(variable, value)
@@ -211,3 +268,16 @@ def prefer_in_environment(variable: str, value: str) -> None:
 def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
     """The environment for a child process: this process's own, with some variables changed."""
     return {**os.environ, **changes}
+
+
+def fill_environment(variables: Mapping[str, str] | Path) -> tuple[str, ...]:
+    """Set the variables of a project that is served (a mapping, or its dotenv file) that the environment does not have yet.
+
+    A rule above says that `.env` is never copied: this is for a project whose code is about to be run here, and which may read
+    its variables in any way it likes. Gives the names that were set, never a value.
+    """
+    if isinstance(variables, Path):
+        variables = _read_dotenv(variables)
+    missing = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(missing)
+    return tuple(missing)

@@ -139,6 +139,7 @@ class _Recipe:
             subagents=delegation,
             middleware=self.middleware,
             interrupt_on=self.interrupt_on,
+            tools=self.tools,
         )
         return compile_agent(
             stack,

@@ -9,9 +9,10 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddle
 from langchain.agents.middleware import SummarizationMiddleware as LangChainSummarization
 from langchain_core.language_models import BaseChatModel
 
-from stepwell.agent.compile import Middleware
+from stepwell.agent.compile import Middleware, ToolLike
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.prompt_caching import prompt_caching
@@ -37,20 +38,28 @@ def default_stack(
     subagents: SubAgentMiddleware | None = None,
     middleware: Sequence[Middleware] = (),
     interrupt_on: Mapping[str, Any] | None = None,
+    tools: Sequence[ToolLike] = (),
 ) -> list[Middleware]:
-    """The stack of a deep agent, outermost first."""
+    """The stack of a deep agent, outermost first. `tools` are only looked at: what they declare decides what stands here."""
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan stands before everything the agent does
         FilesystemMiddleware(backend=backend),  # before whatever may want to keep something in a file
         subagents,  # a subagent has none of its own
         SummarizationMiddleware(model),  # after all that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of what stays the same; nothing on models without a cache
+        _effects(tools, middleware),  # outside of patching: a tool's failure is journaled as the result it became
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and stands closest to the tools
     ]
     approvals = (
         HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
     )  # last: a person sees what really runs
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
+
+
+def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:
+    """Nothing at all where no tool declares `once`."""
+    brought = [tool for entry in middleware for tool in getattr(entry, "tools", ())]
+    return EffectsMiddleware() if declares_once([*tools, *brought]) else None
 
 
 def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stepwell.testing.asked import Asked
     from stepwell.testing.backends import BackendConformance
+    from stepwell.testing.event_log_conformance import EventLogConformance
+    from stepwell.testing.queue_conformance import QueueConformance
     from stepwell.testing.replies import (
         Reply,
         ScriptError,
@@ -25,16 +27,26 @@ if TYPE_CHECKING:
         slow,
         stream_then_fail,
     )
+    from stepwell.testing.repository_conformance import RepositoryConformance
+    from stepwell.testing.saver_conformance import FencedSaverConformance, SaverConformance
     from stepwell.testing.scripted import ScriptedModel
     from stepwell.testing.scripts import ScriptExhaustedError, each_run
+    from stepwell.testing.store_conformance import OwnedStoreConformance, StoreConformance
 
 __all__ = [
     "Asked",
     "BackendConformance",
+    "EventLogConformance",
+    "FencedSaverConformance",
+    "OwnedStoreConformance",
+    "QueueConformance",
     "Reply",
+    "RepositoryConformance",
+    "SaverConformance",
     "ScriptError",
     "ScriptExhaustedError",
     "ScriptedModel",
+    "StoreConformance",
     "call",
     "calls",
     "each_run",
@@ -51,6 +63,8 @@ __all__ = [
 _HOMES = {
     "asked": ("Asked",),
     "backends": ("BackendConformance",),
+    "event_log_conformance": ("EventLogConformance",),
+    "queue_conformance": ("QueueConformance",),
     "replies": (
         "Reply",
         "ScriptError",
@@ -65,8 +79,11 @@ _HOMES = {
         "slow",
         "stream_then_fail",
     ),
+    "repository_conformance": ("RepositoryConformance",),
+    "saver_conformance": ("FencedSaverConformance", "SaverConformance"),
     "scripted": ("ScriptedModel",),
     "scripts": ("ScriptExhaustedError", "each_run"),
+    "store_conformance": ("OwnedStoreConformance", "StoreConformance"),
 }
 
 

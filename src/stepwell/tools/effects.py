@@ -6,7 +6,7 @@
 | `idempotent` | running it twice is like running it once; what a tool is when it says nothing | run again |
 | `once` | a second run would do harm | not run again: the outcome is reported as unknown |
 
-This module only carries the declaration. Whoever runs tools acts on it.
+This module only carries the declaration. `EffectsMiddleware` acts on it where the run has a journal (`effect_journal`).
 """
 
 from __future__ import annotations

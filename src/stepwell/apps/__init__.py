@@ -1,0 +1,10 @@
+"""The applications: each a recipe on the harness. The server does not know them; the command line joins the two by this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+APPLICATIONS: Mapping[str, str] = {
+    "simple_agent": "stepwell.apps.simple.agent:make_graph",
+}
+"""Graph name -> where it is made, in the form of langgraph.json."""

@@ -1,0 +1,202 @@
+"""Assistants: a graph with a configuration, in versions. One per served graph is there by default and belongs to the server.
+
+Rules to keep:
+- The default assistant's id follows from the graph's name alone, so clients find it again after any restart.
+- `context` and `config.configurable` are two names for one thing (the second is the older): whichever is given, the other says
+  the same, and giving both is refused. An update replaces them and the rest of `config`, and merges `metadata`.
+- A default assistant stays when its graph is no longer served, for threads still point at it; `resolve`, which is for running,
+  then says that the graph is not served.
+- Who may see and change what is decided in the repository's queries, not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.clock import Clock
+from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.runs.graph_schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.runs.records import SYSTEM, Assistant, Json
+from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.repository import AssistantFilter, Page, Repository
+
+_NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
+"""Drawn once. Changing it would give every default assistant another id."""
+_UNTITLED = "Untitled"
+
+
+def default_assistant_id(graph_id: str) -> str:
+    """The id of the assistant that comes with a graph."""
+    return str(uuid5(_NAMESPACE, graph_id))
+
+
+class Assistants:
+    """What a caller can ask about assistants. `owner` is whose; `None` is the operator, whose assistants are everybody's."""
+
+    def __init__(self, repository: Repository, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._records = repository
+        self._registry = registry
+        self._clock = clock
+        self._new_id = new_id
+        self._changing = asyncio.Lock()
+
+    async def install_defaults(self) -> None:
+        """An assistant for each served graph; those that are there stay as they are."""
+        for graph_id in self._registry.names:
+            now = self._clock.now()
+            default = Assistant(
+                assistant_id=default_assistant_id(graph_id),
+                graph_id=graph_id,
+                owner=SYSTEM,
+                name=graph_id,
+                description=self._registry.description(graph_id),
+                metadata={"created_by": "system"},
+                created_at=now,
+                updated_at=now,
+            )
+            await self._records.create_assistant(default, if_exists="do_nothing")
+
+    async def resolve(self, owner: str | None, assistant: str) -> Assistant:
+        """The assistant to run, by its id or by the name of a graph."""
+        found = await self.get(owner, assistant)
+        self._registry.require(found.graph_id)
+        return found
+
+    async def get(self, owner: str | None, assistant: str) -> Assistant:
+        """An assistant by its id, or a graph's default one by the graph's name, also when the graph is no longer served."""
+        given_id = None if assistant in self._registry.names else _as_id(assistant)
+        try:
+            return await self._records.get_assistant(owner, given_id or default_assistant_id(assistant))
+        except NotFoundError as error:
+            served = ", ".join(sorted(self._registry.names)) or "none"
+            raise NotFoundError(
+                "assistant", assistant, f"Give the id of an assistant, or a graph that is served: {served}."
+            ) from error
+
+    async def create(
+        self,
+        owner: str | None,
+        *,
+        graph_id: str,
+        name: str | None = None,
+        config: Json | None = None,
+        context: Json | None = None,
+        metadata: Json | None = None,
+        assistant_id: str | None = None,
+        if_exists: Literal["raise", "do_nothing"] = "raise",
+        description: str | None = None,
+    ) -> Assistant:
+        self._registry.require(graph_id)
+        if assistant_id is not None and _as_id(assistant_id) is None:
+            raise InvalidRequestError(f"The assistant id '{assistant_id}' is no UUID. Give one, or leave it out.")
+        chosen_config, chosen_context = _settled(config, context, {}, {})
+        now = self._clock.now()
+        made = Assistant(
+            assistant_id=_as_id(assistant_id or "") or self._new_id(),
+            graph_id=graph_id,
+            owner=SYSTEM if owner is None else owner,
+            name=name or _UNTITLED,
+            description=description,
+            config=chosen_config,
+            context=chosen_context,
+            metadata=dict(metadata or {}),
+            created_at=now,
+            updated_at=now,
+        )
+        return await self._records.create_assistant(made, if_exists=if_exists)
+
+    async def update(
+        self,
+        owner: str | None,
+        assistant_id: str,
+        *,
+        graph_id: str | None = None,
+        name: str | None = None,
+        config: Json | None = None,
+        context: Json | None = None,
+        metadata: Json | None = None,
+        description: str | None = None,
+    ) -> Assistant:
+        """A new version with these changes; `None` leaves a thing as it is."""
+        if graph_id is not None:
+            self._registry.require(graph_id)
+        # Reading, merging and saving are three steps: two updates at once must not lose each other's metadata.
+        async with self._changing:
+            before = await self.get(owner, assistant_id)
+            chosen_config, chosen_context = _settled(config, context, before.config, before.context)
+            changed = replace(
+                before,
+                graph_id=graph_id or before.graph_id,
+                name=before.name if name is None else name,
+                description=before.description if description is None else description,
+                config=chosen_config,
+                context=chosen_context,
+                metadata={**before.metadata, **(metadata or {})},
+            )
+            return await self._records.save_assistant_version(owner, changed)
+
+    async def search(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]:
+        return await self._records.search_assistants(owner, wanted, page)
+
+    async def count(self, owner: str | None, wanted: AssistantFilter) -> int:
+        return await self._records.count_assistants(owner, wanted)
+
+    async def versions(self, owner: str | None, assistant_id: str, metadata: Json, page: Page) -> list[Assistant]:
+        return await self._records.assistant_versions(owner, _id_or_name(assistant_id), metadata, page)
+
+    async def set_latest(self, owner: str | None, assistant_id: str, version: int) -> Assistant:
+        return await self._records.set_assistant_version(owner, _id_or_name(assistant_id), version)
+
+    async def delete(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None:
+        await self._records.delete_assistant(owner, _id_or_name(assistant_id), delete_threads=delete_threads)
+
+    async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
+        found = await self.resolve(owner, assistant_id)
+        return await self._described(found, lambda graph: graph_schemas(found.graph_id, graph))
+
+    async def graph(self, owner: str | None, assistant_id: str, xray: bool | int = False) -> dict[str, Any]:
+        return await self._described(await self.resolve(owner, assistant_id), lambda graph: graph_drawing(graph, xray))
+
+    async def subgraphs(
+        self, owner: str | None, assistant_id: str, namespace: str | None = None, recurse: bool = False
+    ) -> dict[str, Any]:
+        found = await self.resolve(owner, assistant_id)
+        return await self._described(found, lambda graph: subgraph_schemas(found.graph_id, graph, namespace, recurse))
+
+    async def _described(self, assistant: Assistant, describe: Callable[[AnyGraph], dict[str, Any]]) -> dict[str, Any]:
+        config = RunnableConfig(**assistant.config)  # type: ignore[typeddict-item]  # JSON of a user, as LangGraph takes it
+        async with self._registry.graph(assistant.graph_id, config=config, saver=None, store=None, purpose="schema") as graph:
+            return await asyncio.to_thread(describe, graph)
+
+
+def _as_id(text: str) -> str | None:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None
+
+
+def _id_or_name(assistant: str) -> str:
+    return _as_id(assistant) or default_assistant_id(assistant)
+
+
+def _settled(
+    config: Json | None, context: Json | None, old_config: Json, old_context: Json
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Config and context after a request, saying the same."""
+    configurable = (config or {}).get("configurable")
+    if configurable is not None and not isinstance(configurable, Mapping):
+        raise InvalidRequestError("'config.configurable' must be an object.")
+    if configurable and context:
+        raise InvalidRequestError(
+            "Both 'context' and 'config.configurable' are given, and they are one thing. Give 'context' alone."
+        )
+    chosen = dict(configurable or context or {}) if configurable or context is not None else dict(old_context)
+    rest = {key: value for key, value in (old_config if config is None else config).items() if key != "configurable"}
+    return ({**rest, "configurable": chosen} if chosen else rest), chosen

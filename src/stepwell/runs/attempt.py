@@ -1,0 +1,244 @@
+"""One attempt at a run: it streams the graph, records what comes, and says how it ended. Ending the run is the engine's.
+
+```
+run ─┬─ the graph ends ───────────> success      (or thread interrupted, when it asks something)
+     ├─ the graph raises ─────────> error
+     ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
+     ├─ time is up ───────────────> timeout
+     └─ cancelled, storage, lease > raised: somebody else drives the run again
+```
+
+A node that does not stop within a second of being cancelled is left behind: its writes are refused by the fence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.runs import wire
+from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input
+from stepwell.runs.events import Progress, stream_graph
+from stepwell.runs.journal import Journal
+from stepwell.runs.partial_text import PartialText
+from stepwell.runs.pauses import breakpoints_of, pending_questions
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.queue import Claim
+from stepwell.runs.records import CancelAction, NewEvent, Outcome, PendingInterrupt
+from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.usage import UsageMeter
+
+logger = logging.getLogger(__name__)
+
+Graph = Pregel[Any, Any, Any, Any]
+
+_STOP_S = 0.8
+"""How long a graph may take to stop: a cancelled run has ended within a second."""
+_INTERRUPT = "__interrupt__"
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    graph: Graph
+    input: Any
+    config: RunnableConfig
+
+
+class Attempt:
+    """Drives one claim, once."""
+
+    def __init__(
+        self,
+        persistence: Persistence,
+        registry: GraphRegistry,
+        claim: Claim,
+        *,
+        timeout_s: float | None = None,
+        callbacks: Sequence[BaseCallbackHandler] = (),
+    ) -> None:
+        self._persistence = persistence
+        self._registry = registry
+        self._run = claim.run
+        self._lease = claim.lease
+        self._timeout_s = timeout_s
+        self._meter = UsageMeter()
+        self._callbacks = [self._meter, *callbacks]
+        self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
+        self._values: Any = None
+        self._values_json: bytes | None = None
+        self._asked: dict[str, PendingInterrupt] = {}
+        self._partial = PartialText()
+
+    def stop(self, action: CancelAction) -> None:
+        """Somebody does not want this run any more."""
+        if not self._stop.done():
+            self._stop.set_result(action)
+
+    async def run(self) -> Outcome:
+        try:
+            return await self._drive()
+        except (LeaseLostError, StorageUnavailableError):
+            raise
+        except Exception as error:
+            logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
+            return self._failed(error)
+
+    async def _drive(self) -> Outcome:
+        saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
+        request = self._run.request
+        async with (
+            self._registry.graph(
+                request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
+            ) as graph,
+            Journal(self._persistence.events, self._lease) as journal,
+        ):
+            prepared = await self._prepare(graph)
+            await journal.add([self._metadata()])
+            if self._run.attempt > 1:
+                await journal.add(await self._snapshot(graph))
+            streaming = asyncio.create_task(self._stream(prepared, journal))
+            try:
+                ends: set[asyncio.Future[Any]] = {streaming, self._stop}
+                await asyncio.wait(ends, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await _stop(streaming)
+            await journal.flush()
+            return await self._outcome(prepared, streaming)
+
+    async def _prepare(self, graph: Graph) -> _Prepared:
+        """What to give to LangGraph, and what not to give again."""
+        run = self._run
+        traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
+        tasks = await self._persistence.question_tasks(run.thread_id) if traces else {}
+        checkpoint = None
+        if run.request.checkpoint and not (traces and traces.checkpointed):
+            newest = await self._persistence.saver().aget_tuple({"configurable": {"thread_id": run.thread_id}})
+            head = newest.config["configurable"]["checkpoint_id"] if newest else None
+            checkpoint = checkpoint_asked_for(run, head)
+        config = make_config(
+            run, effects=self._persistence.effects(self._lease), callbacks=self._callbacks, checkpoint=checkpoint
+        )
+        return _Prepared(graph, make_input(run, traces, tasks), config)
+
+    async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
+        request = self._run.request
+        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context)
+        # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
+        async with aclosing(progresses):
+            async for progress in progresses:
+                await self._record(progress, journal)
+
+    async def _record(self, progress: Progress, journal: Journal) -> None:
+        """A question is known before anybody reads it, so that its answer always finds it."""
+        if new := [question for question in progress.interrupts if self._asked.get(question.interrupt_id) != question]:
+            self._asked.update((question.interrupt_id, question) for question in new)
+            await self._persistence.queue.ask(self._lease, new)
+        if progress.values is not None:
+            self._keep_values(progress)
+        if progress.partial is not None:
+            self._partial.note(progress.partial)
+        if progress.events:
+            await journal.add(progress.events)
+
+    def _keep_values(self, progress: Progress) -> None:
+        self._values = progress.values
+        self._values_json = next((event.data for event in progress.events if event.event == "values"), None)
+        if isinstance(self._values, dict) and _INTERRUPT in self._values:
+            self._values = {name: value for name, value in self._values.items() if name != _INTERRUPT}
+            self._values_json = None
+
+    async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> Outcome:
+        if streaming.done() and not streaming.cancelled():
+            if error := streaming.exception():
+                raise error
+            return await self._ended(prepared.graph)
+        if self._stop.done():
+            return await self._stopped(prepared.graph, self._stop.result())
+        message = f"The run took longer than {self._timeout_s:g} s and was stopped. The thread keeps all finished steps."
+        return self._failed(TimeoutError(message))
+
+    async def _ended(self, graph: Graph) -> Outcome:
+        request = self._run.request
+        if not self._asked and not breakpoints_of(graph, request):
+            return self._make_outcome("success", "idle", self._encoded_values())
+        snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}}, subgraphs=True)
+        questions = pending_questions(snapshot, self._asked)
+        paused = bool(questions or snapshot.next)
+        return self._make_outcome("success", "interrupted" if paused else "idle", wire.encode(snapshot.values), questions)
+
+    async def _stopped(self, graph: Graph, action: CancelAction) -> Outcome:
+        if action == "rollback":
+            return Outcome("interrupted", "idle", rolled_back=True, usage=self._meter.usage())
+        kept = await self._partial.keep(graph, self._run.thread_id)
+        return self._make_outcome("interrupted", "interrupted", kept or self._encoded_values(), tuple(self._asked.values()))
+
+    def _failed(self, error: BaseException) -> Outcome:
+        described = {"error": type(error).__name__, "message": str(error)}
+        return Outcome(
+            "timeout" if isinstance(error, TimeoutError) else "error",
+            "error",
+            values=self._encoded_values(),
+            interrupts=tuple(self._asked.values()),
+            error=described,
+            events=(NewEvent("error", wire.encode(described)),),
+            usage=self._meter.usage(),
+        )
+
+    def _make_outcome(
+        self, status: Any, thread_status: Any, values: bytes | None, questions: Sequence[PendingInterrupt] = ()
+    ) -> Outcome:
+        return Outcome(
+            status,
+            thread_status,
+            values=values,
+            interrupts=questions,
+            usage=self._meter.usage(),
+            result=None if "values" in self._run.request.stream_modes else _result(values, questions),
+        )
+
+    def _encoded_values(self) -> bytes | None:
+        if self._values is None:
+            return None
+        return self._values_json or wire.encode(self._values)
+
+    def _metadata(self) -> NewEvent:
+        return NewEvent("metadata", wire.encode({"run_id": self._run.run_id, "attempt": self._run.attempt}))
+
+    async def _snapshot(self, graph: Graph) -> list[NewEvent]:
+        """Where an attempt that is not the first begins: a client forgets text that no checkpoint holds."""
+        snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}})
+        return [NewEvent("values", wire.encode(snapshot.values))]
+
+    def _caller_config(self) -> RunnableConfig:
+        return make_config(self._run, effects=None, callbacks=(), checkpoint=None)
+
+
+def _result(values: bytes | None, questions: Sequence[PendingInterrupt]) -> bytes | None:
+    """What a caller who only waits gets: the values, and with them what is asked."""
+    if not values or not questions or not values.startswith(b"{"):
+        return values
+    asked = wire.encode({_INTERRUPT: [{"value": question.value, "id": question.interrupt_id} for question in questions]})
+    return asked if values == b"{}" else values[:-1] + b"," + asked[1:]
+
+
+async def _stop(streaming: asyncio.Task[None]) -> None:
+    if not streaming.done():
+        streaming.cancel()
+        await asyncio.wait({streaming}, timeout=_STOP_S)
+    if not streaming.done():
+        logger.warning("a node did not stop in time and was left behind", extra={"task": streaming.get_name()})
+        streaming.add_done_callback(_forget_late_error)
+
+
+def _forget_late_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        logger.info("a node that was left behind has ended", exc_info=error)

@@ -1,0 +1,105 @@
+"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure, but for what it is told of the past.
+
+An attempt that is not the first must not give twice what an earlier one has given:
+
+| the earlier attempt left | this one gives |
+|---|---|
+| a checkpoint of the root graph | nothing: LangGraph goes on from there |
+| an answer that a task has taken, and no checkpoint | the other answers only |
+| nothing | everything, as the first did |
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, Send
+
+from stepwell.runs.persistence import RunTraces
+from stepwell.runs.records import Run
+from stepwell.tools.effect_journal import JOURNAL
+
+NOTHING: dict[str, Any] = {}
+
+
+def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:
+    """The graph's input: a state update, a command, or `None` to go on. `traces` is what earlier attempts left, if there were any."""
+    request = run.request
+    if traces and traces.checkpointed:
+        return None
+    resume = dict(request.resume or {})
+    if traces:
+        resume = {name: answer for name, answer in resume.items() if tasks_of_questions.get(name) not in traces.resumed_tasks}
+    if resume or request.command:
+        return _command(request.command or {}, resume)
+    if request.resume:
+        return None
+    if request.input == NOTHING and request.checkpoint:
+        return None
+    return request.input
+
+
+def _command(parts: Mapping[str, Any], resume: Mapping[str, Any]) -> Command[Any]:
+    goto = parts.get("goto") or ()
+    targets = goto if isinstance(goto, list | tuple) else [goto]
+    return Command(
+        resume=dict(resume) if resume else None,
+        update=_update(parts.get("update")),
+        goto=[Send(target["node"], target.get("input")) if isinstance(target, Mapping) else target for target in targets],
+    )
+
+
+def _update(update: Any) -> Any:
+    # LangGraph takes a list of pairs as well as an object; JSON has no pairs, only lists of two.
+    return [tuple(pair) for pair in update] if isinstance(update, list) else update
+
+
+def make_config(
+    run: Run, *, effects: Any, callbacks: Sequence[BaseCallbackHandler], checkpoint: Mapping[str, Any] | None
+) -> RunnableConfig:
+    """The configuration of an attempt: the caller's, and over it what only we can say."""
+    request = run.request
+    names = {
+        "thread_id": run.thread_id,
+        "run_id": run.run_id,
+        "assistant_id": request.assistant_id,
+        "graph_id": request.graph_id,
+    }
+    config: RunnableConfig = {
+        "configurable": {
+            **request.config.get("configurable", {}),
+            **names,
+            "user_id": run.owner,
+            **(checkpoint or {}),
+            JOURNAL: effects,
+        },
+        "metadata": {**run.metadata, **names, "run_attempt": run.attempt},
+        "callbacks": list(callbacks),
+        "run_id": _trace_id(run),
+    }
+    if "tags" in request.config:
+        config["tags"] = request.config["tags"]
+    if "recursion_limit" in request.config:
+        config["recursion_limit"] = request.config["recursion_limit"]
+    return config
+
+
+def _trace_id(run: Run) -> uuid.UUID:
+    # Each attempt is a trace of its own; the run's id is in its metadata.
+    return uuid.uuid5(uuid.UUID(run.run_id), str(run.attempt))
+
+
+def checkpoint_asked_for(run: Run, head: str | None) -> dict[str, Any] | None:
+    """The checkpoint to start from, when it is not simply the newest: naming the newest would count as going back to it."""
+    asked = run.request.checkpoint
+    if not asked or not asked.get("checkpoint_id") or asked["checkpoint_id"] == head:
+        return None
+    return {
+        "checkpoint_id": asked["checkpoint_id"],
+        "checkpoint_ns": asked.get("checkpoint_ns") or "",
+        **({"checkpoint_map": asked["checkpoint_map"]} if asked.get("checkpoint_map") else {}),
+    }

@@ -1,0 +1,134 @@
+"""Letting a run in: the thread, the answers it brings, the runs that are in its way. One transaction, as functions of a connection."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
+from stepwell.runs.embedded import questions
+from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
+from stepwell.runs.queue import Admission, Admitted
+from stepwell.runs.records import CancelAction, Run
+
+
+def admit(connection: sqlite3.Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
+    """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
+    run = admission.run
+    _find_or_make_thread(connection, admission, now)
+    inflight = _inflight(connection, run.thread_id, now)
+    if admission.answers is not None:
+        return _admit_answers(connection, admission, inflight, now), []
+    _require_room(connection, admission)
+    to_stop = _apply_strategy(run, inflight)
+    _insert(connection, admission, run, now)
+    return Admitted(run), to_stop
+
+
+def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, now: float) -> None:
+    run = admission.run
+    row = connection.execute("SELECT owner, expires_at FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    if row is not None and row["owner"] == run.owner:
+        return
+    if row is not None or not admission.create_thread:
+        raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
+    connection.execute(
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
+        " VALUES (?, ?, 'idle', '{}', '{}', ?, ?, ?)",
+        (run.thread_id, run.owner, now, now, admission.temporary_thread),
+    )
+
+
+def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
+    """Runs that are under way or about to be; one that is to begin later is in nobody's way."""
+    rows = connection.execute(
+        "SELECT * FROM runs WHERE thread_id = ? AND (status = 'running' OR status = 'pending' AND due_at <= ?) ORDER BY number",
+        (thread_id, now),
+    )
+    return rows.fetchall()
+
+
+def _admit_answers(connection: sqlite3.Connection, admission: Admission, inflight: list[sqlite3.Row], now: float) -> Admitted:
+    """Answers wait for the run under way, whatever the strategy, and those that wait together become one run."""
+    run = admission.run
+    assert admission.answers is not None  # noqa: S101 - the caller has looked
+    waiting = next((row for row in inflight if row["status"] == "pending" and loads(row["request"])["resume"]), None)
+    taker = waiting["run_id"] if waiting else run.run_id
+    taken = questions.take_answers(connection, run.thread_id, admission.answers, taker, busy=bool(inflight))
+    if isinstance(taken, questions.Rejoin):
+        row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (taken.run_id,)).fetchone()
+        if row is None:
+            raise NotFoundError("run", taken.run_id, "The run that took this answer was deleted.")
+        return Admitted(run_from_row(row), rejoined=True)
+    if waiting:
+        return Admitted(_add_answers(connection, waiting, taken.answers, now))
+    _require_room(connection, admission)
+    resuming = replace(run, request=replace(run.request, resume=taken.answers), resumes=taken.asked_by)
+    _insert(connection, admission, resuming, now)
+    return Admitted(resuming)
+
+
+def _add_answers(connection: sqlite3.Connection, waiting: sqlite3.Row, answers: Mapping[str, Any], now: float) -> Run:
+    request = request_from_text(waiting["request"])
+    request = replace(request, resume={**(request.resume or {}), **answers})
+    connection.execute(
+        "UPDATE runs SET request = ?, updated_at = ? WHERE run_id = ?", (request_to_text(request), now, waiting["run_id"])
+    )
+    return replace(run_from_row(waiting), request=request)
+
+
+def _apply_strategy(run: Run, inflight: list[sqlite3.Row]) -> list[tuple[str, CancelAction]]:
+    if not inflight or run.multitask_strategy == "enqueue":
+        return []
+    if run.multitask_strategy == "reject":
+        raise ThreadBusyError(
+            f"Thread '{run.thread_id}' has a run under way ('{inflight[0]['run_id']}'). Wait for it, cancel it, "
+            "or send another multitask_strategy: enqueue, interrupt or rollback."
+        )
+    action: CancelAction = "rollback" if run.multitask_strategy == "rollback" else "interrupt"
+    return [(row["run_id"], action) for row in inflight]
+
+
+def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
+    if admission.max_active is None:
+        return
+    active = connection.execute(
+        "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')", (admission.run.owner,)
+    ).fetchone()[0]
+    if active >= admission.max_active:
+        raise LimitReachedError(
+            f"You have {active} runs under way, which is as many as this server allows. Wait for one to end, or cancel one."
+        )
+
+
+def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
+    due_at = to_time(run.due_at) if run.due_at else now
+    connection.execute(
+        "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, resumes,"
+        " created_at, updated_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",
+        (
+            run.run_id,
+            run.thread_id,
+            run.owner,
+            run.request.assistant_id,
+            request_to_text(run.request),
+            dumps(run.metadata),
+            run.multitask_strategy,
+            due_at,
+            run.resumes,
+            now,
+            now,
+        ),
+    )
+    row = connection.execute("SELECT metadata, status FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    connection.execute(
+        "UPDATE threads SET metadata = ?, status = ?, updated_at = ? WHERE thread_id = ?",
+        (
+            dumps({**loads(row["metadata"]), **(admission.thread_metadata or {})}),
+            "busy" if due_at <= now else row["status"],
+            now,
+            run.thread_id,
+        ),
+    )

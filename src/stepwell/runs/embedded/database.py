@@ -1,0 +1,202 @@
+"""One SQLite file, written by one thread, read by a few.
+
+Work is a function of a connection. Work that writes goes to the writer thread, which takes everything that is waiting, runs
+it in one transaction and commits once (group commit); each piece has a savepoint of its own, so that one that fails takes
+nobody with it. A caller goes on when the commit has happened: what was awaited survives a kill of the process. With
+`power_loss=True` it survives the machine too, at the price of a flush to disk per group.
+
+Work runs in the order it was handed in. That is relied upon: an effect that is journaled after a checkpoint was handed in is
+never on disk without that checkpoint.
+
+Rules to keep: work does not commit, does not call back into the database, and does nothing but SQL (it holds everybody up).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from stepwell.errors import StorageUnavailableError
+from stepwell.runs.embedded.migrate import migrate
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+GroupWritten = Callable[[int, float], None]
+"""Told of every commit, in the writer's thread: how many pieces of work it held, and how many seconds it took."""
+
+_LARGEST_GROUP = 256
+_BUSY_TIMEOUT_S = 10.0
+_READERS = 4
+
+
+@dataclass
+class _Job(Generic[T]):
+    work: Work[T]
+    done: Future[T]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Database:
+    """Open with `Database(path)`, close with `close()`. Safe to use from any thread and any event loop."""
+
+    def __init__(self, path: Path, *, power_loss: bool = False, group_written: GroupWritten | None = None) -> None:
+        self.path = path
+        self._group_written = group_written
+        self._synchronous = "FULL" if power_loss else "NORMAL"
+        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._local = threading.local()
+        self._open_readers: list[sqlite3.Connection] = []
+        self._closed = False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        writer = self._connect()
+        migrate(writer)
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="stepwell-read")
+        self._writer = threading.Thread(target=self._write_groups, args=(writer,), name="stepwell-write", daemon=True)
+        self._writer.start()
+
+    @property
+    def waiting(self) -> int:
+        """Pieces of work that the writer has not taken up yet."""
+        return self._jobs.qsize()
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Hand work to the writer. The future is done when the work is committed, or has failed."""
+        if self._closed:
+            raise StorageUnavailableError("The database is closed: the server is stopping.")
+        job = _Job(work, Future[T]())
+        self._jobs.put(job)
+        return job.done
+
+    async def write(self, work: Work[T]) -> T:
+        return await asyncio.wrap_future(self.submit(work))
+
+    def write_now(self, work: Work[T]) -> T:
+        """The same for code that is not async; it blocks."""
+        return self.submit(work).result()
+
+    async def read(self, work: Work[T]) -> T:
+        """Work on a snapshot, in a reader's thread."""
+        if self._closed:
+            raise StorageUnavailableError("The database is closed: the server is stopping.")
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, work)
+
+    def read_now(self, work: Work[T]) -> T:
+        """The same in the calling thread."""
+        connection = self._reader()
+        try:
+            connection.execute("BEGIN")
+            return work(connection)
+        except sqlite3.OperationalError as error:
+            raise _unavailable(error) from error
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+
+    def close(self) -> None:
+        """Finish what was handed in, then close the file."""
+        if self._closed:
+            return
+        self._closed = True
+        self._jobs.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        for connection in self._open_readers:
+            connection.close()
+
+    def _reader(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            connection.execute("PRAGMA query_only = ON")
+            self._open_readers.append(connection)
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
+        # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Deleted means gone: a thread's bytes do not linger in free pages.
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA cache_size = -16000")
+        return connection
+
+    def _write_groups(self, connection: sqlite3.Connection) -> None:
+        stopping = False
+        while not stopping:
+            group, stopping = self._next_group()
+            if group:
+                began = perf_counter()
+                _run_group(connection, group)
+                if self._group_written:
+                    self._group_written(len(group), perf_counter() - began)
+        connection.execute("PRAGMA optimize")
+        connection.close()
+
+    def _next_group(self) -> tuple[list[_Job[Any]], bool]:
+        first = self._jobs.get()
+        if first is None:
+            return [], True
+        group = [first]
+        while len(group) < _LARGEST_GROUP:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return group, True
+            group.append(job)
+        return group, False
+
+
+def _run_group(connection: sqlite3.Connection, group: list[_Job[Any]]) -> None:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for job in group:
+            _run_one(connection, job)
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        for job in group:
+            job.error = job.error or _unavailable(error)
+    for job in group:
+        if not job.done.set_running_or_notify_cancel():
+            continue
+        if job.error is not None:
+            job.done.set_exception(job.error)
+        else:
+            job.done.set_result(job.result)
+
+
+def _run_one(connection: sqlite3.Connection, job: _Job[Any]) -> None:
+    connection.execute("SAVEPOINT job")
+    try:
+        job.result = job.work(connection)
+    except sqlite3.OperationalError:
+        # Full, locked or broken: that concerns the whole group.
+        raise
+    except BaseException as error:  # handed to whoever waits for it
+        job.error = error
+        connection.execute("ROLLBACK TO job")
+    connection.execute("RELEASE job")
+
+
+def _unavailable(error: sqlite3.Error) -> StorageUnavailableError:
+    # SQLite's text names no path and no value; it is what an operator needs ("database or disk is full").
+    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was kept of this; try again later.")

@@ -1,0 +1,176 @@
+"""How a run ends: its row, its thread, its questions, its last events, what it used. One transaction, as functions of a connection."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+from stepwell.runs import wire
+from stepwell.runs.embedded import questions
+from stepwell.runs.embedded.event_rows import insert_events
+from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.runs.embedded.webhooks import insert_webhook
+from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, Run, RunEvent, RunStatus
+from stepwell.runs.secret_names import without_secrets
+
+TEMPORARY_THREAD_S = 60.0
+"""How long the thread of a stateless run stays after its end, for readers that are a little behind."""
+
+
+def end_event(run_id: str, status: RunStatus) -> NewEvent:
+    """The journal's mark that a run says nothing more."""
+    return NewEvent("end", wire.encode({"run_id": run_id, "status": status}))
+
+
+def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> list[RunEvent]:
+    """End a run that was driven. The caller has made sure that the lease still holds."""
+    _keep_usage(connection, lease, outcome, now)
+    if outcome.rolled_back:
+        _forget(connection, lease.thread_id, lease.run_id)
+        _free_thread(connection, lease.thread_id, lease.run_id, now)
+        return []
+    _keep_thread(connection, lease, outcome, now)
+    events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now)
+    if outcome.result is not None:
+        connection.execute("UPDATE runs SET result = ? WHERE run_id = ?", (outcome.result, lease.run_id))
+    return events
+
+
+def _keep_usage(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+    for used in outcome.usage:
+        connection.execute(
+            "INSERT OR REPLACE INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(lease.run_id, lease.thread_id, lease.owner),
+                *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
+                now,
+            ),
+        )
+
+
+def end_pending(
+    connection: sqlite3.Connection, run_id: str, action: CancelAction, reason: str | None, now: float
+) -> list[RunEvent]:
+    """End a run that nobody drives: it was cancelled before it began, or before it was recovered."""
+    run = _run(connection, run_id)
+    if run.attempt == 0:
+        questions.take_back(connection, run.thread_id, run_id)
+    if action == "rollback":
+        _forget(connection, run.thread_id, run_id)
+        _free_thread(connection, run.thread_id, run_id, now)
+        return []
+    connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
+    events = _end_run(connection, run_id, "interrupted", None, (), now)
+    _free_thread(connection, run.thread_id, run_id, now, interrupted=run.attempt > 0)
+    return events
+
+
+def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: float) -> list[RunEvent]:
+    """A run that took the process down time and again is not tried any more."""
+    error = {
+        "error": "RunAbandonedError",
+        "message": f"The server stopped {crashes} times while this run was at the same step, so it is not tried again. "
+        "The thread keeps all finished steps. Look at what that step does before sending it again.",
+    }
+    run = _run(connection, run_id)
+    events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
+    connection.execute(
+        "UPDATE threads SET status = 'error', error = ?, updated_at = ? WHERE thread_id = ?", (dumps(error), now, run.thread_id)
+    )
+    return events
+
+
+def _run(connection: sqlite3.Connection, run_id: str) -> Run:
+    return run_from_row(connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone())
+
+
+def _end_run(
+    connection: sqlite3.Connection, run_id: str, status: RunStatus, error: Any, events: Any, now: float
+) -> list[RunEvent]:
+    run = _run(connection, run_id)
+    configurable = run.request.config.get("configurable", {})
+    config = {**run.request.config, **({"configurable": without_secrets(configurable)} if configurable else {})}
+    connection.execute(
+        "UPDATE runs SET status = ?, error = ?, request = ?, updated_at = ?, finished_at = ? WHERE run_id = ?",
+        (
+            status,
+            None if error is None else dumps(error),
+            # Keys that a request brought along were needed to drive it, and are not needed any more.
+            request_to_text(replace(run.request, config=config)),
+            now,
+            now,
+            run_id,
+        ),
+    )
+    insert_webhook(connection, run, _webhook_body(connection, run, status, error, now), now)
+    if run.request.delete_thread_after:
+        connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
+    return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status)], now)
+
+
+def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Any, now: float) -> bytes:
+    """What the caller's server is told: the run as it ended, with the thread's values."""
+    if run.request.webhook is None:
+        return b""
+    told = {
+        "run_id": run.run_id,
+        "thread_id": run.thread_id,
+        "assistant_id": run.request.assistant_id,
+        "status": status,
+        "metadata": run.metadata,
+        "created_at": run.created_at.isoformat(),
+        "updated_at": from_time(now).isoformat(),
+        "error": error,
+    }
+    row = connection.execute('SELECT "values" FROM threads WHERE thread_id = ?', (run.thread_id,)).fetchone()
+    # The values are JSON already.
+    return wire.encode(told)[:-1] + b',"values":' + bytes(row["values"] or b"null") + b"}"
+
+
+def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+    questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts)
+    waiting = questions.open_questions(connection, lease.thread_id)
+    more = _has_more(connection, lease.thread_id, lease.run_id, now)
+    connection.execute(
+        'UPDATE threads SET status = ?, "values" = COALESCE(?, "values"), interrupts = ?, error = ?, updated_at = ?,'
+        " state_updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        (
+            "busy" if more else outcome.thread_status,
+            outcome.values,
+            interrupts_to_text(waiting),
+            None if outcome.error is None else dumps(outcome.error),
+            now,
+            now,
+            lease.thread_id,
+        ),
+    )
+
+
+def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
+    """The thread stands as the last finished run left it, unless somebody else is at work on it."""
+    waiting = questions.open_questions(connection, thread_id)
+    row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    if row is None or row["lease_run"] not in (None, run_id):
+        return
+    at_rest = "interrupted" if waiting or interrupted else "error" if row["error"] else "idle"
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        ("busy" if _has_more(connection, thread_id, "", now) else at_rest, interrupts_to_text(waiting), now, thread_id),
+    )
+
+
+def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: float) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status = 'pending' AND due_at <= ?", (thread_id, but, now)
+    ).fetchone()
+    return row is not None
+
+
+def _forget(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+    """As if the run had never been."""
+    questions.take_back(connection, thread_id, run_id)
+    for table in ("checkpoints", "writes", "events", "effects"):
+        connection.execute(f"DELETE FROM {table} WHERE thread_id = ? AND run_id = ?", (thread_id, run_id))  # noqa: S608 - fixed names
+    connection.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))

@@ -1,0 +1,131 @@
+"""Who follows which thread's events now, in this process, and what is on its way to them.
+
+```
+read the table until it is exhausted ──> take what was handed over ──> nothing there: wait ──┐
+          ^                                  │ a gap, or too much was waiting               │
+          └──────────────────────────────────┴─────────────────────── told to look again <──┘
+```
+
+Whoever has committed events hands them over here, so that nobody asks the database whether there is something new. A follower
+that is slow loses its place in memory, never an event: it is told to read the table again.
+
+Rules to keep: a follower joins before its first look at the table, and events are handed over after their commit; then
+nothing falls between the two. Events may be handed over in another order than they were committed in, by several threads: a
+follower takes only what continues its own place, and reads the table otherwise. Everything here may be called from any
+thread; a follower belongs to the asyncio loop it was made in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from stepwell.runs.records import RunEvent
+
+MOST_WAITING = 512
+MOST_WAITING_BYTES = 256 * 1024
+"""What may wait in memory for one follower, beyond which it reads the table again."""
+
+
+class Follower:
+    """One reader's inbox."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.first_given: int | None = None
+        """The first event handed over since the follower joined, whatever became of it."""
+        self._lock = threading.Lock()
+        self._news = asyncio.Event()
+        self._waiting: list[RunEvent] = []
+        self._waiting_bytes = 0
+        self._look_again = True  # at first, the table
+
+    def give(self, events: Sequence[RunEvent]) -> None:
+        """Hand events over. None of them means: something happened that only the database knows."""
+        with self._lock:
+            if events and self.first_given is None:
+                self.first_given = events[0].seq
+            if not self._look_again:
+                self._keep(events)
+        self._wake()
+
+    def take(self) -> tuple[list[RunEvent], bool]:
+        """What waits, and whether the table must be read. Both are given once."""
+        with self._lock:
+            taken = self._waiting, self._look_again
+            self._forget(look_again=False)
+            self._news.clear()
+            return taken
+
+    async def wait(self) -> None:
+        """Until something was handed over since the last `take`."""
+        await self._news.wait()
+
+    def _keep(self, events: Sequence[RunEvent]) -> None:
+        self._waiting.extend(events)
+        self._waiting_bytes += sum(len(event.data) for event in events)
+        too_much = len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES
+        if too_much or not events:
+            self._forget(look_again=True)
+
+    def _forget(self, *, look_again: bool) -> None:
+        self._waiting = []
+        self._waiting_bytes = 0
+        self._look_again = look_again
+
+    def _wake(self) -> None:
+        if _running_loop() is self.loop:
+            self._news.set()
+        else:
+            # Refused by a loop that is closed: nobody reads there any more.
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._news.set)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+class Followers:
+    """The followers of all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of_thread: dict[str, list[Follower]] = {}
+        self.given = 0
+        """Events handed over so far: each that was committed comes by here, followed or not."""
+
+    @contextmanager
+    def join(self, thread_id: str) -> Iterator[Follower]:
+        """Follow a thread for a while, in the running loop."""
+        follower = Follower(asyncio.get_running_loop())
+        with self._lock:
+            self._of_thread.setdefault(thread_id, []).append(follower)
+        try:
+            yield follower
+        finally:
+            self._leave(thread_id, follower)
+
+    def give(self, thread_id: str, events: Sequence[RunEvent]) -> None:
+        """Hand committed events to all who follow the thread; without events, let them look for themselves."""
+        with self._lock:
+            self.given += len(events)
+            followers = tuple(self._of_thread.get(thread_id, ()))
+        for follower in followers:
+            follower.give(events)
+
+    def count(self) -> int:
+        with self._lock:
+            return sum(len(followers) for followers in self._of_thread.values())
+
+    def _leave(self, thread_id: str, follower: Follower) -> None:
+        with self._lock:
+            followers = self._of_thread[thread_id]
+            followers.remove(follower)
+            if not followers:
+                del self._of_thread[thread_id]

@@ -1,0 +1,113 @@
+"""The embedded persistence: one SQLite file, opened by one server process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from stepwell.clock import Clock, SystemClock
+from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.database import Database, GroupWritten
+from stepwell.runs.embedded.effects import EmbeddedEffects
+from stepwell.runs.embedded.event_log import EmbeddedEventLog
+from stepwell.runs.embedded.maintenance import EmbeddedMaintenance
+from stepwell.runs.embedded.process_lock import ProcessLock
+from stepwell.runs.embedded.queue import EmbeddedQueue
+from stepwell.runs.embedded.repository import EmbeddedRepository
+from stepwell.runs.embedded.saver import EmbeddedSaver
+from stepwell.runs.embedded.store import EmbeddedStore
+from stepwell.runs.embedded.traces import run_wrote
+from stepwell.runs.persistence import RunTraces
+from stepwell.runs.records import Lease
+
+APPLICATION_ID = 0x5354574C
+"""`STWL`: tells other programs (such as `file`) whose file it is."""
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+class EmbeddedPersistence:
+    """`async with EmbeddedPersistence(path) as persistence:`; a second one on the same file is refused while the first is open."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        new_id: Callable[[], str] = _new_id,
+        power_loss: bool = False,
+        group_written: GroupWritten | None = None,
+    ) -> None:
+        self._path = path
+        self._clock = clock or SystemClock()
+        self._new_id = new_id
+        self._power_loss = power_loss
+        self._group_written = group_written
+        self._lock = ProcessLock(path.with_name(path.name + ".lock"))
+
+    async def __aenter__(self) -> Self:
+        self._lock.acquire()
+        try:
+            self.database = await asyncio.to_thread(
+                Database, self._path, power_loss=self._power_loss, group_written=self._group_written
+            )
+        except BaseException:
+            self._lock.release()
+            raise
+        self.events = EmbeddedEventLog(self.database, self._clock)
+        self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
+        self.access = EmbeddedAccess(self.database, self._clock)
+        self.queue = EmbeddedQueue(self.database, self.events, self._clock, self._new_id)
+        self.maintenance = EmbeddedMaintenance(self.database, self.records, self.events, self._clock, new_id=self._new_id)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.database.close)
+        self._lock.release()
+
+    def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:
+        return EmbeddedSaver(self.database, lease, clock=self._clock)
+
+    def store(self, owner: str) -> BaseStore:
+        return EmbeddedStore(self.database, owner, self._clock)
+
+    def effects(self, lease: Lease) -> EmbeddedEffects:
+        return EmbeddedEffects(self.database, lease, self._clock)
+
+    async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
+        return await run_wrote(self.database, thread_id, run_id)
+
+    async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
+        def work(connection: sqlite3.Connection) -> dict[str, str]:
+            rows = connection.execute("SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ?", (thread_id,))
+            return {row["interrupt_id"]: row["task_id"] for row in rows}
+
+        return await self.database.read(work)
+
+    async def run_result(self, run_id: str) -> bytes | None:
+        def work(connection: sqlite3.Connection) -> bytes | None:
+            row = connection.execute("SELECT result FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            if row is None or row["result"] is not None:
+                return row and bytes(row["result"])
+            row = connection.execute(
+                "SELECT data FROM events WHERE run_id = ? AND event = 'values' ORDER BY seq DESC LIMIT 1", (run_id,)
+            ).fetchone()
+            return row and bytes(row["data"])
+
+        return await self.database.read(work)
+
+    async def check(self) -> None:
+        # A page is really written, and no row changes: SQLite puts its header down again.
+        await self.database.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))

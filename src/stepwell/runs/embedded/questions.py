@@ -1,0 +1,178 @@
+"""A thread's questions (LangGraph's interrupts) and their answers: taken once, by compare-and-swap.
+
+```
+            ask                       take_answers
+(nothing) ──────> pending ────────────────────────> answered (by which run, with which answer)
+                     │  ^                              │
+          settle     │  └──────────────────────────────┘ settle: asked again, or the answering run was rolled back
+                     v
+                  dropped   the thread went on without it
+```
+
+Functions of a connection, for use inside a transaction of the queue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from stepwell.errors import InterruptAnsweredError, ResumeError
+from stepwell.runs.embedded.rows import dumps, loads
+from stepwell.runs.queue import Bare
+from stepwell.runs.records import PendingInterrupt
+
+
+@dataclass(frozen=True)
+class Rejoin:
+    """Every answer had been given before, the same: by this run."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Answers that are new, and the run that asked."""
+
+    answers: Mapping[str, Any]
+    asked_by: str
+
+
+def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
+    """Questions may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
+    for interrupt in interrupts:
+        connection.execute(
+            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)"
+            " SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ? FROM interrupts WHERE thread_id = ?"
+            " ON CONFLICT (thread_id, interrupt_id) DO UPDATE SET task_id = excluded.task_id WHERE excluded.task_id <> ''",
+            (
+                thread_id,
+                interrupt.interrupt_id,
+                dumps(interrupt.value),
+                interrupt.namespace,
+                interrupt.task_id,
+                None if interrupt.response_schema is None else dumps(interrupt.response_schema),
+                run_id,
+                thread_id,
+            ),
+        )
+
+
+def settle(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
+    """A run has ended with these questions open. Others are dropped; one whose answer waits in a queued run stays answered."""
+    ask(connection, thread_id, run_id, interrupts)
+    still_asked = [interrupt.interrupt_id for interrupt in interrupts]
+    marks = ",".join("?" * len(still_asked))
+    connection.execute(
+        f"UPDATE interrupts SET state = 'pending', asked_by = ?, answer_hash = NULL, answered_by = NULL"  # noqa: S608 - only marks
+        f" WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')",
+        (run_id, thread_id, *still_asked),
+    )
+    connection.execute(
+        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND state = 'pending' AND interrupt_id NOT IN ({marks})",  # noqa: S608
+        (thread_id, *still_asked),
+    )
+
+
+def take_back(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+    """A run is rolled back: what it answered is open again, what it asked was never asked."""
+    connection.execute("DELETE FROM interrupts WHERE thread_id = ? AND asked_by = ?", (thread_id, run_id))
+    connection.execute(
+        "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL WHERE thread_id = ? AND answered_by = ?",
+        (thread_id, run_id),
+    )
+
+
+def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:
+    """In the order in which they were first seen."""
+    rows = connection.execute(
+        "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
+    )
+    return [
+        PendingInterrupt(
+            row["interrupt_id"], loads(row["value"]), row["namespace"], row["task_id"], loads(row["response_schema"])
+        )
+        for row in rows
+    ]
+
+
+def take_answers(
+    connection: sqlite3.Connection, thread_id: str, answers: Mapping[str, Any] | Bare, run_id: str, *, busy: bool
+) -> Taken | Rejoin:
+    """Match answers with open questions and take them for `run_id`."""
+    if isinstance(answers, Bare):
+        found = _name_the_question(connection, thread_id, answers.answer, busy=busy)
+        if isinstance(found, Rejoin):
+            return found
+        answers = found
+    rows = [_question(connection, thread_id, interrupt_id) for interrupt_id in answers]
+    fresh: dict[str, Any] = {}
+    for row, answer in zip(rows, answers.values(), strict=True):
+        if row["state"] == "pending":
+            fresh[row["interrupt_id"]] = answer
+        elif row["state"] == "dropped" or row["answer_hash"] != _hash(answer):
+            raise _settled(row)
+    if not fresh:
+        return Rejoin(rows[0]["answered_by"])
+    for interrupt_id, answer in fresh.items():
+        connection.execute(
+            "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ? WHERE thread_id = ? AND interrupt_id = ?",
+            (_hash(answer), run_id, thread_id, interrupt_id),
+        )
+    return Taken(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
+
+
+def _name_the_question(
+    connection: sqlite3.Connection, thread_id: str, answer: Any, *, busy: bool
+) -> Mapping[str, Any] | Rejoin:
+    """Which question an answer without an id means; a repetition of the thread's last answer means the run that took it."""
+    waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+    if len(waiting) == 1 and not busy:
+        return {waiting[0]: answer}
+    if waiting:
+        fact = "a run is under way" if busy else f"{len(waiting)} questions are open"
+        raise ResumeError(
+            f"The resume does not say which question it answers, and {fact}. "
+            f'Send {{"resume": {{"<interrupt id>": answer}}}} with one of: {", ".join(waiting)}.',
+            waiting,
+        )
+    last = connection.execute(
+        "SELECT i.* FROM interrupts i JOIN runs r ON r.run_id = i.answered_by WHERE i.thread_id = ? AND i.state = 'answered'"
+        " AND r.number = (SELECT MAX(number) FROM runs WHERE thread_id = i.thread_id)",
+        (thread_id,),
+    ).fetchone()
+    if last is None:
+        raise ResumeError("Nothing to resume: no question is open on this thread. Send an input instead.")
+    if last["answer_hash"] != _hash(answer):
+        raise _settled(last)
+    return Rejoin(last["answered_by"])
+
+
+def _question(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:
+    row: sqlite3.Row | None = connection.execute(
+        "SELECT * FROM interrupts WHERE thread_id = ? AND interrupt_id = ?", (thread_id, interrupt_id)
+    ).fetchone()
+    if row is None:
+        waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+        raise ResumeError(
+            f"No question '{interrupt_id}' on this thread. Open questions: {', '.join(waiting) or 'none'}.", waiting
+        )
+    return row
+
+
+def _settled(row: sqlite3.Row) -> InterruptAnsweredError:
+    interrupt_id = row["interrupt_id"]
+    fact = "is no longer asked: the thread went on without it" if row["state"] == "dropped" else "has another answer already"
+    return InterruptAnsweredError(
+        f"The question '{interrupt_id}' {fact}. Read the thread's state for what is open now.", (interrupt_id,)
+    )
+
+
+def _hash(answer: Any) -> str:
+    return hashlib.sha256(orjson.dumps(answer, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).hexdigest()

@@ -1,0 +1,16 @@
+"""Records in SQLite: `stepwell.runs.repository.Repository`, one part per noun.
+
+Every statement that a user's request reaches carries the owner; what belongs to somebody else is not found, in the same words as
+what is not there.
+"""
+
+from __future__ import annotations
+
+from stepwell.runs.embedded.assistant_records import AssistantRecords
+from stepwell.runs.embedded.run_records import RunRecords
+from stepwell.runs.embedded.thread_records import ThreadRecords
+from stepwell.runs.embedded.usage_records import UsageRecords
+
+
+class EmbeddedRepository(AssistantRecords, ThreadRecords, RunRecords, UsageRecords):
+    """`EmbeddedRepository(database, clock)`; see `RecordsPart` for what else it can be given."""

@@ -1,0 +1,76 @@
+"""Runs as records: found, listed, forgotten. Admitting, driving and ending them is the queue's."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Literal
+
+from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.runs.embedded.part import RecordsPart
+from stepwell.runs.embedded.rows import run_from_row
+from stepwell.runs.embedded.searching import Clause, Order, all_of, order_by, owned_by
+from stepwell.runs.embedded.thread_records import owned_thread
+from stepwell.runs.records import Run, RunStatus
+from stepwell.runs.repository import Page
+
+# `number` is the order of admission: exact where two runs were made in the same moment.
+_ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
+
+
+class RunRecords(RecordsPart):
+    """The part of the repository that is about runs."""
+
+    async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run:
+        return await self._database.read(lambda connection: _run(connection, owner, thread_id, run_id))
+
+    async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]:
+        chosen = [Clause("thread_id = ?", (thread_id,)), owned_by(owner)]
+        if status is not None:
+            chosen.append(Clause("status = ?", (status,)))
+        where, tail = all_of(*chosen), order_by(page, _ORDER, then="number")
+        sql = f"SELECT * FROM runs WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: sqlite3.Connection) -> list[Run]:
+            owned_thread(connection, owner, thread_id)
+            return [run_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
+
+        return await self._database.read(work)
+
+    async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            if not _run(connection, owner, thread_id, run_id).finished:
+                raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
+            for table in ("events", "webhooks", "runs"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
+
+        await self._database.write(work)
+
+    async def open_runs(
+        self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
+    ) -> list[str]:
+        chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
+        if thread_id is not None:
+            chosen.append(Clause("thread_id = ?", (thread_id,)))
+        if status is not None:
+            chosen.append(Clause("status = ?", (status,)))
+        where = all_of(*chosen)
+        sql = f"SELECT run_id FROM runs WHERE {where.sql} ORDER BY number"  # noqa: S608 - clauses of ours
+
+        def work(connection: sqlite3.Connection) -> list[str]:
+            if thread_id is not None:
+                owned_thread(connection, owner, thread_id)
+            return [row["run_id"] for row in connection.execute(sql, where.bound)]
+
+        return await self._database.read(work)
+
+    async def count_active_runs(self, owner: str) -> int:
+        sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
+        return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
+
+
+def _run(connection: sqlite3.Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
+    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner))
+    row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
+    if row is None:
+        raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")
+    return run_from_row(row)

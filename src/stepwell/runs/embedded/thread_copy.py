@@ -1,0 +1,49 @@
+"""Copying a thread: its checkpoints and what stands on them, without its runs and what they said.
+
+Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from stepwell.runs.embedded import questions
+from stepwell.runs.embedded.rows import interrupts_to_text
+
+_AT_REST = """
+INSERT INTO threads (thread_id, owner, status, metadata, config, "values", error, created_at, updated_at, state_updated_at)
+SELECT :new, owner, status, metadata, config, "values", error, :now, :now, state_updated_at FROM threads WHERE thread_id = :old
+"""
+
+_OPEN_QUESTIONS = """
+INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)
+SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by FROM interrupts
+WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
+  (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
+"""
+
+
+def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now: float) -> None:
+    """Make `new_id` a copy. The caller has checked whose thread it is, and that the new id is free."""
+    names = {"old": thread_id, "new": new_id, "now": now}
+    connection.execute(_AT_REST, names)
+    connection.execute(_OPEN_QUESTIONS, names)
+    for table in ("checkpoints", "writes"):
+        _copy_rows(connection, table, names)
+    _settle(connection, new_id)
+
+
+def _copy_rows(connection: sqlite3.Connection, table: str, names: dict[str, object]) -> None:
+    columns = [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
+    listed = ", ".join(columns)
+    taken = ", ".join(":new" if column == "thread_id" else column for column in columns)
+    connection.execute(f"INSERT INTO {table} ({listed}) SELECT {taken} FROM {table} WHERE thread_id = :old", names)  # noqa: S608 - names of ours
+
+
+def _settle(connection: sqlite3.Connection, thread_id: str) -> None:
+    """A copy has no run at work, so it cannot be busy; and it shows the questions that it has."""
+    waiting = questions.open_questions(connection, thread_id)
+    connection.execute(
+        "UPDATE threads SET interrupts = ?, status = CASE status WHEN 'busy' THEN ? ELSE status END WHERE thread_id = ?",
+        (interrupts_to_text(waiting), "interrupted" if waiting else "idle", thread_id),
+    )

@@ -1,0 +1,166 @@
+"""Threads: made, found, changed, copied and erased. Their status and values are the queue's to write."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from stepwell.errors import AlreadyExistsError, NotFoundError
+from stepwell.runs.embedded import thread_copy, thread_state_record
+from stepwell.runs.embedded.erase import erase_thread, refuse_if_busy
+from stepwell.runs.embedded.part import RecordsPart
+from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
+from stepwell.runs.embedded.searching import Clause, Order, all_of, contains, order_by, owned_by
+from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.runs.repository import Page, ThreadFilter
+
+_ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
+
+
+class ThreadRecords(RecordsPart):
+    """The part of the repository that is about threads."""
+
+    async def create_thread(self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"]) -> Thread:
+        def work(connection: sqlite3.Connection) -> Thread:
+            found = _row(connection, None, thread.thread_id)
+            if found is None:
+                _insert(connection, thread)
+                return thread
+            if if_exists == "do_nothing" and found["owner"] == thread.owner:
+                return thread_from_row(found)
+            raise _taken(thread.thread_id)
+
+        return await self._database.write(work)
+
+    async def get_thread(self, owner: str | None, thread_id: str) -> Thread:
+        return await self._database.read(lambda connection: thread_from_row(owned_thread(connection, owner, thread_id)))
+
+    async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
+        now = to_time(self._clock.now())
+
+        def work(connection: sqlite3.Connection) -> Thread:
+            before = owned_thread(connection, owner, thread_id)
+            merged = dumps({**loads(before["metadata"]), **metadata})
+            connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
+            return thread_from_row(owned_thread(connection, owner, thread_id))
+
+        return await self._database.write(work)
+
+    async def save_thread_state(
+        self, lease: Lease, *, values: bytes, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
+    ) -> Thread:
+        now = to_time(self._clock.now())
+        return await self._database.write(
+            lambda connection: thread_state_record.save_thread_state(connection, lease, values, interrupts, status, now)
+        )
+
+    async def search_threads(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]:
+        where, tail = _matching(owner, wanted), order_by(page, _ORDER)
+        sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+        return await self._database.read(
+            lambda connection: [thread_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
+        )
+
+    async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
+        where = _matching(owner, wanted)
+        sql = f"SELECT COUNT(*) FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
+        return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
+
+    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
+        now = to_time(self._clock.now())
+
+        def work(connection: sqlite3.Connection) -> Thread:
+            owned_thread(connection, owner, thread_id)
+            if _row(connection, None, new_id) is not None:
+                raise _taken(new_id)
+            thread_copy.copy_thread(connection, thread_id, new_id, now)
+            return thread_from_row(owned_thread(connection, owner, new_id))
+
+        return await self._database.write(work)
+
+    async def delete_thread(self, owner: str | None, thread_id: str) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            owned_thread(connection, owner, thread_id)
+            refuse_if_busy(connection, thread_id)
+            erase_thread(connection, thread_id, self._new_id, self._erasers)
+
+        await self._database.write(work)
+        self._erased(thread_id)
+
+    async def delete_expired_threads(self, limit: int = 100) -> list[str]:
+        """Erase threads that were only kept for a while, such as those of stateless runs. Gives which; call again when full."""
+        now = to_time(self._clock.now())
+
+        def work(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute(
+                "SELECT thread_id FROM threads WHERE expires_at <= ? AND lease_run IS NULL AND NOT EXISTS (SELECT 1 FROM runs"
+                " WHERE runs.thread_id = threads.thread_id AND status IN ('pending', 'running')) ORDER BY expires_at LIMIT ?",
+                (now, limit),
+            ).fetchall()
+            for row in rows:
+                erase_thread(connection, row["thread_id"], self._new_id, self._erasers)
+            return [row["thread_id"] for row in rows]
+
+        erased = await self._database.write(work)
+        for thread_id in erased:
+            self._erased(thread_id)
+        return erased
+
+
+def _matching(owner: str | None, wanted: ThreadFilter) -> Clause:
+    clauses = [owned_by(owner), Clause("NOT temporary"), contains("metadata", wanted.metadata)]
+    clauses.append(contains('CAST("values" AS TEXT)', wanted.values))
+    if wanted.status is not None:
+        clauses.append(Clause("status = ?", (wanted.status,)))
+    if wanted.ids:
+        clauses.append(Clause("thread_id IN (SELECT value FROM json_each(?))", (dumps(list(wanted.ids)),)))
+    return all_of(*clauses)
+
+
+def owned_thread(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row:
+    """The thread's row, if it is this owner's."""
+    row = _row(connection, owner, thread_id)
+    if row is None:
+        raise NotFoundError("thread", thread_id, "Search the threads to see which there are, or create it.")
+    return row
+
+
+def threads_of_assistant(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> list[str]:
+    """The owner's threads whose last run was of this assistant."""
+    where = all_of(owned_by(owner), contains("metadata", {"assistant_id": assistant_id}))
+    rows = connection.execute(f"SELECT thread_id FROM threads WHERE {where.sql}", where.bound)  # noqa: S608 - clauses of ours
+    return [row["thread_id"] for row in rows]
+
+
+def _row(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row | None:
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
+    row: sqlite3.Row | None = connection.execute(
+        f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
+        where.bound,
+    ).fetchone()
+    return row
+
+
+def _taken(thread_id: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
+
+
+def _insert(connection: sqlite3.Connection, thread: Thread) -> None:
+    connection.execute(
+        'INSERT INTO threads (thread_id, owner, status, metadata, config, "values", interrupts, error, created_at, updated_at,'
+        " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            thread.thread_id,
+            thread.owner,
+            thread.status,
+            dumps(thread.metadata),
+            dumps(thread.config),
+            None if thread.values is None else dumps(thread.values).encode(),
+            interrupts_to_text(thread.interrupts),
+            None if thread.error is None else dumps(thread.error),
+            to_time(thread.created_at),
+            to_time(thread.updated_at),
+            None if thread.state_updated_at is None else to_time(thread.state_updated_at),
+        ),
+    )

@@ -1,0 +1,50 @@
+"""The record of a thread whose state is written by somebody who holds it, without a run. Functions of a connection, for use
+inside a transaction.
+
+```
+hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
+                        │
+                        └── crash ──> forget_unsaved: as if nothing had been written
+```
+
+What a hold writes counts only when it is saved, because LangGraph stores an update in several steps, and the first of them
+alone would look like the outcome of the task that is next.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from stepwell.runs.embedded import fence, questions
+from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
+from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
+
+
+def save_thread_state(
+    connection: sqlite3.Connection,
+    lease: Lease,
+    values: bytes,
+    interrupts: Sequence[PendingInterrupt],
+    status: ThreadStatus,
+    now: float,
+) -> Thread:
+    """Keep values, questions and status, and end the hold. Questions the thread went on without are dropped."""
+    fence.require(connection, lease)
+    questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
+    waiting = questions.open_questions(connection, lease.thread_id)
+    row = connection.execute(
+        'UPDATE threads SET status = ?, "values" = ?, interrupts = ?, error = NULL, updated_at = ?, state_updated_at = ?,'
+        " lease_holder = NULL, lease_run = NULL WHERE thread_id = ? RETURNING *",
+        (status, values, interrupts_to_text(waiting), now, now, lease.thread_id),
+    ).fetchone()
+    return thread_from_row(row)
+
+
+def forget_unsaved(connection: sqlite3.Connection) -> None:
+    """After a crash, before leases are cleared: drop what holds had written and not saved."""
+    for table in ("checkpoints", "writes"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE (thread_id, run_id) IN"  # noqa: S608 - fixed names
+            " (SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%')"
+        )

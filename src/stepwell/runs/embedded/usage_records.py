@@ -1,0 +1,43 @@
+"""What runs used of models, summed. Rows are written when a run ends; a thread that is erased leaves its sums, without its name.
+
+A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from stepwell.runs.embedded.part import RecordsPart
+from stepwell.runs.embedded.searching import Clause, all_of, owned_by
+from stepwell.runs.records import ModelUsage
+from stepwell.runs.repository import UsageGroup, UsageRow
+
+_KEYS: dict[UsageGroup, str] = {
+    "run": "run_id",
+    "thread": "COALESCE(thread_id, '')",  # '' gathers what is left of erased threads
+    "owner": "owner",
+    "day": "date(finished_at, 'unixepoch')",
+    "model": "model",
+}
+
+
+class UsageRecords(RecordsPart):
+    """The part of the repository that is about usage."""
+
+    async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]:
+        chosen = [owned_by(owner)]
+        if thread_id is not None:
+            chosen.append(Clause("thread_id = ?", (thread_id,)))
+        where = all_of(*chosen)
+        sql = (
+            f"SELECT {_KEYS[group_by]} AS key, model, COUNT(DISTINCT run_id) AS runs, SUM(calls) AS calls,"  # noqa: S608 - names of ours
+            " SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens, SUM(cost_usd) AS cost_usd,"
+            " COUNT(DISTINCT run_id) FILTER (WHERE cost_usd IS NULL) AS unpriced"
+            f" FROM usage WHERE {where.sql} GROUP BY key, model ORDER BY key, model"
+        )
+        return await self._database.read(lambda connection: [_sum(row) for row in connection.execute(sql, where.bound)])
+
+
+def _sum(row: sqlite3.Row) -> UsageRow:
+    used = ModelUsage(row["model"], row["calls"], row["input_tokens"], row["output_tokens"], row["cost_usd"])
+    return UsageRow(row["key"], row["runs"], used, row["unpriced"])

@@ -1,0 +1,51 @@
+"""Messages to callers' servers in the embedded database; see `runs/webhooks`."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from stepwell.runs.embedded.database import Database
+from stepwell.runs.records import Run
+from stepwell.runs.webhooks import Webhook, WebhookState
+
+
+def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes, now: float) -> None:
+    """Note that a run's end is to be told, in the transaction that ends it. Nothing to do for a run without a webhook."""
+    if run.request.webhook is None:
+        return
+    connection.execute(
+        "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, ?, 'due') ON CONFLICT DO NOTHING",
+        (run.run_id, run.owner, run.request.webhook, body, now),
+    )
+
+
+class EmbeddedWebhooks:
+    """`WebhookOutbox` over one SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
+        # Asked of a reader first: an idle server writes nothing.
+        if not await self._database.read(
+            lambda c: c.execute("SELECT 1 FROM webhooks WHERE state = 'due' AND due_at <= ? LIMIT 1", (now,)).fetchone()
+        ):
+            return []
+        rows = await self._database.write(
+            lambda c: c.execute(
+                "UPDATE webhooks SET attempts = attempts + 1, due_at = ? WHERE run_id IN"
+                " (SELECT run_id FROM webhooks WHERE state = 'due' AND due_at <= ? ORDER BY due_at LIMIT ?)"
+                " RETURNING run_id, url, body, attempts",
+                (now + hold_s, now, most),
+            ).fetchall()
+        )
+        return [Webhook(row["run_id"], row["url"], bytes(row["body"]), row["attempts"]) for row in rows]
+
+    async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
+        await self._database.write(
+            lambda c: c.execute(
+                "UPDATE webhooks SET state = ?, due_at = COALESCE(?, due_at),"
+                " body = CASE WHEN ? = 'due' THEN body ELSE x'' END WHERE run_id = ?",
+                (state, due_at, state, run_id),
+            )
+        )

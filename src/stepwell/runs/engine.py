@@ -1,0 +1,266 @@
+"""Drives runs: claim, drive, record, finish.
+
+```
+start ─> queue.admit ┄┄> queue.work ─> Attempt.run ─> queue.finish        (claim and finish are transactions of the queue)
+                                          │
+                          events.append <─┘ as it goes ┄┄> events(...) for whoever follows
+```
+
+What survives what: a run that was admitted is driven until it ends, by this process or by the next. A connection has no part in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from langchain_core.callbacks import BaseCallbackHandler
+
+from stepwell.clock import Clock
+from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.runs import wire
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.attempt import Attempt
+from stepwell.runs.event_log import BEGINNING
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.queue import Admitted, Claim
+from stepwell.runs.records import CancelAction, Outcome, Run, RunEvent
+from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.starting import RunOrder, make_admission
+from stepwell.runs.webhook_rules import WebhookRules, check_url
+
+logger = logging.getLogger(__name__)
+
+OPERATOR = "operator"
+"""The owner of what an operator starts on no thread in particular."""
+_ALWAYS_SENT = frozenset({"metadata", "error", "end"})
+_STORAGE_RETRY_S = 1.0
+_EARLY_S = 10.0
+
+
+class RunWatcher(Protocol):
+    """Hears of attempts: logs, metrics, traces. It must not raise and must not take long."""
+
+    def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
+        """Gives what should hear of nodes, models and tools of this attempt."""
+        ...
+
+    def ended(self, run: Run, outcome: Outcome | None) -> None:
+        """`None`: the attempt was given up, and the run will be driven again."""
+        ...
+
+
+class Engine:
+    """`async with Engine(...)`: recovers what a dead process left, then works until left."""
+
+    def __init__(
+        self,
+        persistence: Persistence,
+        registry: GraphRegistry,
+        assistants: Assistants,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        concurrency: int = 1000,
+        run_timeout_s: float | None = None,
+        max_active_runs_per_owner: int | None = None,
+        drain_s: float = 10.0,
+        webhook_rules: WebhookRules | None = None,
+        watchers: Sequence[RunWatcher] = (),
+    ) -> None:
+        self._persistence = persistence
+        self._registry = registry
+        self._assistants = assistants
+        self._clock = clock
+        self._new_id = new_id
+        self._concurrency = concurrency
+        self._run_timeout_s = run_timeout_s
+        self._max_active = max_active_runs_per_owner
+        self._drain_s = drain_s
+        self._webhook_rules = webhook_rules or WebhookRules()
+        self._watchers = tuple(watchers)
+        self._draining = asyncio.Event()
+        self._driving: dict[str, Attempt] = {}
+        self._stop_early: dict[str, CancelAction] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def driving(self) -> int:
+        """How many runs are under way here."""
+        return len(self._driving)
+
+    async def __aenter__(self) -> Self:
+        worker = f"{os.getpid()}-{self._new_id()}"
+        recovered = await self._persistence.queue.recover(worker)
+        if recovered:
+            logger.info("runs of an earlier process are driven again", extra={"count": len(recovered)})
+        working = self._persistence.queue.work(
+            self._drive, worker=worker, concurrency=self._concurrency, draining=self._draining
+        )
+        self._tasks = [
+            asyncio.create_task(working, name="work"),
+            asyncio.create_task(self._obey_cancellations(), name="cancel"),
+        ]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
+        them. Leaving does it too; a server calls it while it can still answer whoever waits."""
+        self._draining.set()
+        working, obeying = self._tasks
+        await asyncio.wait({working}, timeout=self._drain_s)
+        working.cancel()
+        obeying.cancel()
+        await asyncio.gather(working, obeying, return_exceptions=True)
+
+    async def start(self, owner: str | None, order: RunOrder) -> Admitted:
+        """Admit a run. What this returns for is on disk and will be driven."""
+        if order.webhook:
+            check_url(order.webhook, self._webhook_rules)
+        assistant = await self._assistants.resolve(owner, order.assistant_id)
+        self._registry.require(assistant.graph_id)
+        admission = make_admission(
+            order,
+            assistant,
+            run_id=self._new_id(),
+            thread_id=order.thread_id or self._new_id(),
+            owner=owner if owner is not None else await self._owner_of(order.thread_id),
+            now=self._clock.now(),
+            max_active=self._max_active if owner is not None else None,
+        )
+        return await self._persistence.queue.admit(admission)
+
+    async def start_many(self, owner: str | None, orders: Sequence[RunOrder]) -> list[Admitted]:
+        return [await self.start(owner, order) for order in orders]
+
+    async def events(
+        self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
+    ) -> AsyncIterator[list[RunEvent]]:
+        """What a run said after `after` and says from now on, to its end. `modes` leaves out what was not asked for."""
+        await self._persistence.records.get_run(owner, thread_id, run_id)
+        wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
+        async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
+            chosen = batch if wanted is None else [event for event in batch if _base_name(event.event) in wanted]
+            if chosen:
+                yield chosen
+
+    async def thread_events(
+        self, owner: str | None, thread_id: str, *, after: int | None = None
+    ) -> AsyncIterator[list[RunEvent]]:
+        """What all runs of a thread say, without an end."""
+        await self._persistence.records.get_thread(owner, thread_id)
+        async for batch in self._persistence.events.follow_thread(thread_id, after=after):
+            yield batch
+
+    async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
+        """Wait for a run and give its final values as JSON; `{"__error__": ...}` when it failed."""
+        run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        if not run.finished:
+            await self._persistence.queue.finished(run_id)
+            run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        if run.error:
+            return wire.encode({"__error__": run.error})
+        return await self._persistence.run_result(run_id) or b"null"
+
+    async def cancel(
+        self,
+        owner: str | None,
+        thread_id: str | None,
+        run_ids: Sequence[str] | None,
+        *,
+        action: CancelAction = "interrupt",
+        wait: bool = False,
+        status: Literal["pending", "running", "all"] | None = None,
+    ) -> list[Run]:
+        """Stop runs: those named, or those of a thread (or of the owner) with a status. Named ones must be there."""
+        if run_ids and thread_id:
+            for run_id in run_ids:
+                await self._persistence.records.get_run(owner, thread_id, run_id)
+        chosen = list(run_ids) if run_ids else await self._open_runs(owner, thread_id, status)
+        runs = await self._persistence.queue.cancel(owner, chosen, action)
+        if wait:
+            await asyncio.gather(*(self._persistence.queue.finished(run.run_id) for run in runs))
+        return runs
+
+    async def _open_runs(
+        self, owner: str | None, thread_id: str | None, status: Literal["pending", "running", "all"] | None
+    ) -> list[str]:
+        if status is None:
+            raise InvalidRequestError("Nothing says which runs to cancel. Send run_ids with thread_id, or a status.")
+        return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
+
+    async def _owner_of(self, thread_id: str | None) -> str:
+        """An operator works on somebody's thread as that somebody."""
+        if thread_id is None:
+            return OPERATOR
+        try:
+            return (await self._persistence.records.get_thread(None, thread_id)).owner
+        except NotFoundError:
+            return OPERATOR
+
+    async def _drive(self, claim: Claim) -> None:
+        """One claim: drive it, then end it. Whatever stops us, the run is either ended or driven again."""
+        run = claim.run
+        callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
+        attempt = Attempt(self._persistence, self._registry, claim, timeout_s=self._run_timeout_s, callbacks=callbacks)
+        self._driving[run.run_id] = attempt
+        if early := self._stop_early.pop(run.run_id, None):
+            attempt.stop(early)
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._attempt(claim, attempt)
+        finally:
+            del self._driving[run.run_id]
+            for watcher in self._watchers:
+                watcher.ended(run, outcome)
+
+    async def _attempt(self, claim: Claim, attempt: Attempt) -> Outcome | None:
+        try:
+            outcome = await attempt.run()
+            await self._keep_trying(lambda: self._persistence.queue.finish(claim.lease, outcome))
+            return outcome
+        except StorageUnavailableError as error:
+            logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
+            await self._keep_trying(lambda: self._persistence.queue.hand_back(claim.lease))
+        except asyncio.CancelledError:
+            await self._persistence.queue.hand_back(claim.lease)
+            raise
+        return None
+
+    async def _keep_trying(self, write: Callable[[], Awaitable[object]]) -> None:
+        """A full disk is somebody's to empty; a run does not get lost over it."""
+        while True:
+            try:
+                await write()
+                return
+            except StorageUnavailableError:
+                if self._draining.is_set():
+                    raise
+                await asyncio.sleep(_STORAGE_RETRY_S)
+
+    async def _obey_cancellations(self) -> None:
+        async for wanted in self._persistence.queue.cancellations():
+            if attempt := self._driving.get(wanted.run_id):
+                attempt.stop(wanted.action)
+            else:
+                # Claimed, but not at the wheel yet; or ended meanwhile, and then nobody will ask for it.
+                self._stop_early[wanted.run_id] = wanted.action
+                asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
+
+
+def _event_name(mode: str) -> str:
+    return "messages" if mode == "messages-tuple" else mode
+
+
+def _base_name(event: str) -> str:
+    """`updates|tools:1` and `messages/partial` belong to the modes `updates` and `messages`."""
+    return event.split("|", 1)[0].split("/", 1)[0]

@@ -1,0 +1,39 @@
+"""What runs said, in order: a seam. An event is in the log before anybody is sent it.
+
+`seq` grows within a thread without gaps as written (trimming removes from the front). Whoever reads gives the last `seq` seen
+and gets what came after, so that a reload, a reconnect and a second tab are the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from stepwell.runs.records import Lease, NewEvent, RunEvent
+
+BEGINNING = 0
+"""Before the first event of any thread."""
+
+
+class EventLog(Protocol):
+    """Appends under a lease, and lets any number of readers follow."""
+
+    async def append(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
+        """Write all or none; refused with `LeaseLostError` when the lease is not the newest."""
+        ...
+
+    async def read(
+        self, thread_id: str, *, run_id: str | None = None, after: int = BEGINNING, limit: int = 1000
+    ) -> list[RunEvent]: ...
+
+    def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
+        """What there is after `after`, then what comes, in batches, until the run has ended and all of it was given."""
+        ...
+
+    def follow_thread(self, thread_id: str, *, after: int | None = None) -> AsyncIterator[list[RunEvent]]:
+        """The same over all runs of a thread, without an end. `after=None` begins with what comes next."""
+        ...
+
+    async def trim(self, thread_id: str, *, before: int) -> int:
+        """Forget events below `before`. Gives how many."""
+        ...

@@ -1,0 +1,73 @@
+"""Giving a graph the saver and the store of its use, and the saver the graph's list of classes.
+
+Checkpoints are read strictly: a class that is not on the list comes back as plain data. LangGraph makes that list for a graph
+only when `LANGGRAPH_STRICT_MSGPACK` was set before it was imported, and forgets it when a graph is copied. So it is made here, by
+the same private function, from the same places: the schemas of the graph and of its nodes, and its channels. Subgraphs write with
+the saver of the root, so their classes are on it too. This is the only module that touches these private names; a test pins them.
+
+Not on the list: what is hidden from the schemas (a field of type `Any`, the result of a `@task`). A project names such classes
+in `checkpointer.serde.allowed_msgpack_modules` of its langgraph.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, get_args, get_origin, get_type_hints
+
+from langgraph._internal._serde import build_serde_allowlist
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.func import entrypoint
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
+
+AnyGraph = Pregel[Any, Any, Any, Any]
+AllowList = frozenset[tuple[str, ...]]
+
+_UNNAMED = "LangGraph"
+"""The name LangGraph gives to a graph that has none."""
+
+
+def allowed_classes(graph: AnyGraph, extra: Collection[tuple[str, ...]] = ()) -> AllowList:
+    """(module, name) of every class that may be read back from the graph's checkpoints."""
+    found: set[tuple[str, ...]] = set(extra)
+    for one in (graph, *(subgraph for _, subgraph in graph.get_subgraphs(recurse=True))):
+        if isinstance(one, Pregel):
+            found |= one._serde_allowlist or set()
+            found |= build_serde_allowlist(schemas=_schemas(one), channels=dict(one.channels))
+    return frozenset(found)
+
+
+def _schemas(graph: AnyGraph) -> list[Any]:
+    schemas: list[Any] = [graph.context_schema]
+    if isinstance(graph, CompiledStateGraph):
+        builder = graph.builder
+        schemas += [builder.state_schema, builder.input_schema, builder.output_schema]
+        schemas += [node.input_schema for node in builder.nodes.values()]
+        schemas += [branch.input_schema for named in builder.branches.values() for branch in named.values()]
+    else:
+        schemas += [hint for node in graph.nodes.values() for hint in _hints_of_function(node.bound)]
+    return [schema for schema in schemas if schema is not None]
+
+
+def _hints_of_function(runnable: object) -> list[Any]:
+    """What an `@entrypoint` function takes and gives. Its channels have that too, but as text where annotations are postponed."""
+    function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
+    try:
+        hints = get_type_hints(function) if function else {}
+    except (NameError, TypeError, AttributeError):
+        return []  # an annotation that exists only for type checkers; the channels' types have to do
+    return [part for hint in hints.values() for part in (get_args(hint) if get_origin(hint) is entrypoint.final else (hint,))]
+
+
+def bind(
+    graph: AnyGraph, graph_id: str, allowed: AllowList, saver: BaseCheckpointSaver[Any] | None, store: BaseStore | None
+) -> AnyGraph:
+    """A copy of the graph that keeps its state with `saver` and its items with `store`, whatever it was compiled with."""
+    return graph.copy(
+        update={
+            "checkpointer": saver.with_allowlist(allowed) if saver is not None else None,
+            "store": store,
+            "name": graph_id if graph.name == _UNNAMED else graph.name,
+        }
+    )

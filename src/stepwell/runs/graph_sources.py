@@ -1,0 +1,204 @@
+"""Where a graph comes from: a file, a module, or an object that is there already. Importing is all that happens here.
+
+```
+"./folder/file.py:name"   a file of the project, by its path from the folder of langgraph.json
+"package.module:name"     anything that can be imported
+```
+
+What the imported object is, and how it becomes a graph, is `graph_exports`' affair. Importing may block for seconds: callers on
+an event loop use a thread.
+
+Rule to keep: a checkpoint names the module of every class in it. So the name under which a file is imported follows from its
+path within the project, is the same in every process, and does not change when the project's folder is moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import logging
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from stepwell.errors import ConfigurationError, StepwellError
+
+NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+_log = logging.getLogger(__name__)
+_FILE_MODULE = "stepwell_served_"
+
+
+@dataclass(frozen=True)
+class GraphSpec:
+    """An entry of `graphs` in langgraph.json."""
+
+    target: str
+    description: str | None = None
+
+    @classmethod
+    def parse(cls, graph_id: str, entry: object) -> GraphSpec:
+        """An entry as it is written: the target alone, or an object with `path` and perhaps `description`."""
+        if isinstance(entry, GraphSpec):
+            return entry
+        target, description = entry, None
+        if isinstance(entry, Mapping):
+            target, description = entry.get("path"), entry.get("description")
+        if not isinstance(target, str) or not isinstance(description, str | None):
+            raise ConfigurationError(
+                f"The graph '{graph_id}' is not described in a way that can be read. "
+                'Write "./file.py:name", "package.module:name", or {"path": "./file.py:name", "description": "..."}.'
+            )
+        place, _, name = target.rpartition(":")
+        if place.endswith(NODE_SUFFIXES) or target.endswith(NODE_SUFFIXES):
+            raise ConfigurationError(
+                f"The graph '{graph_id}' is written in JavaScript or TypeScript; only Python graphs can be served here. "
+                f"Take it out of 'graphs', or serve it with a server that runs Node."
+            )
+        if not place or not name.isidentifier():
+            raise ConfigurationError(
+                f"The graph '{graph_id}' does not say which name in which file it is. "
+                'Write it with a colon, as in "./file.py:graph" or "package.module:graph".'
+            )
+        return cls(target, description)
+
+    @property
+    def place(self) -> str:
+        return self.target.rpartition(":")[0]
+
+    @property
+    def name(self) -> str:
+        return self.target.rpartition(":")[2]
+
+    @property
+    def is_file(self) -> bool:
+        return self.place.endswith(".py") or "/" in self.place or "\\" in self.place
+
+    @property
+    def shown(self) -> str:
+        """For messages: the file's name without its folder (which may be one of the host), or the module."""
+        place = re.split(r"[/\\]", self.place)[-1] if self.is_file else self.place
+        return f"{place}:{self.name}"
+
+
+@dataclass(frozen=True)
+class GraphSource:
+    """A graph's export, to be fetched when it is first needed. `load` may block; what it raises says what is wrong."""
+
+    load: Callable[[], object]
+    shown: str
+    description: str | None = None
+
+    @classmethod
+    def of(cls, export: object, description: str | None = None) -> GraphSource:
+        """An export that is in memory: a graph, or a function that makes one."""
+        return cls(lambda: export, f"a {type(export).__name__} in memory", description)
+
+    @classmethod
+    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path) -> GraphSource:
+        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description)
+
+
+def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
+    try:
+        module = _import_file(base, spec.place) if spec.is_file else importlib.import_module(spec.place)
+    except FileNotFoundError as error:
+        if error.filename != spec.place:
+            raise _not_importable(graph_id, spec, error) from error
+        raise ConfigurationError(f"The graph '{graph_id}' names the file '{_file_name(spec)}', which is not there.") from error
+    except (Exception, SystemExit) as error:  # whatever a user's file raises, or that it ends the program
+        raise _not_importable(graph_id, spec, error) from error
+    if not hasattr(module, spec.name):
+        raise ConfigurationError(
+            f"The graph '{graph_id}' is said to be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
+            f"Correct the part after the colon in 'graphs', or define '{spec.name}'."
+        )
+    return getattr(module, spec.name)
+
+
+def _file_name(spec: GraphSpec) -> str:
+    return spec.shown.rpartition(":")[0]
+
+
+def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> ConfigurationError:
+    return ConfigurationError(
+        f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed with {told(error)}"
+    )
+
+
+def told(error: BaseException) -> str:
+    """An error of somebody else's code as half a sentence. Its own text may hold a path or a secret: only ours is repeated."""
+    kind = type(error).__name__
+    if isinstance(error, StepwellError):
+        return f"{kind}: {error}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{kind}: '{error.name}' is not installed, or its folder is not among 'dependencies'."
+    if isinstance(error, ImportError) and error.name:
+        return f"{kind}: a name that it wants from '{error.name}' is not there."
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{kind} in line {error.lineno}."
+    return f"{kind}. The log has the whole error."
+
+
+def _import_file(base: Path, place: str) -> ModuleType:
+    path = (base / place).resolve()
+    if not path.is_file():
+        raise FileNotFoundError(2, "no such file", place)
+    dotted = _name_in_package(path)
+    if dotted and _spec_origin(dotted) == path:
+        return importlib.import_module(dotted)
+    name = _module_name(base.resolve(), path)
+    if name in sys.modules:
+        return sys.modules[name]
+    return _execute(name, path)
+
+
+def _name_in_package(path: Path) -> str | None:
+    """The dotted name of a file that lies in a package, so that its relative imports work and its classes exist once."""
+    parts = [path.stem] if path.stem != "__init__" else []
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts) if len(parts) > 1 or path.stem == "__init__" else None
+
+
+def _spec_origin(dotted: str) -> Path | None:
+    """The file that importing this name would give. Parents of the module are imported by asking."""
+    if not dotted:
+        return None
+    top = importlib.util.find_spec(dotted.partition(".")[0])
+    found = importlib.util.find_spec(dotted) if top else None
+    return Path(found.origin).resolve() if found and found.origin else None
+
+
+def _module_name(base: Path, path: Path) -> str:
+    inside = path.relative_to(base) if path.is_relative_to(base) else Path(path.name)
+    name = _FILE_MODULE + re.sub(r"\W", "_", inside.with_suffix("").as_posix())
+    taken = sys.modules.get(name)
+    if taken is None or _file_of(taken) == path:
+        return name
+    # Two projects in one process, each with a file of this name: the second cannot have the stable name.
+    return f"{name}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    return Path(module.__file__).resolve() if module.__file__ else None
+
+
+def _execute(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # Before it is executed: dataclasses and type hints look their module up while it is being made.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,78 @@
+"""All that must outlive the process, as one thing that is opened and closed: the seams together.
+
+A saver is bound to a lease: what it writes is fenced and carries the run's id. A saver without a lease only reads.
+A store is bound to an owner: nothing of anybody else can be reached through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from stepwell.runs.access import AccessRecords
+from stepwell.runs.event_log import EventLog
+from stepwell.runs.maintenance import Maintenance
+from stepwell.runs.queue import RunQueue
+from stepwell.runs.records import Lease
+from stepwell.runs.repository import Repository
+from stepwell.tools.effect_journal import EffectJournal
+
+
+class Persistence(Protocol):
+    """Records, queue, events, checkpoints and store over one database."""
+
+    @property
+    def records(self) -> Repository: ...
+    @property
+    def queue(self) -> RunQueue: ...
+    @property
+    def events(self) -> EventLog: ...
+    @property
+    def access(self) -> AccessRecords: ...
+
+    @property
+    def maintenance(self) -> Maintenance: ...
+
+    def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]: ...
+    def store(self, owner: str) -> BaseStore: ...
+
+    def effects(self, lease: Lease) -> EffectJournal: ...
+
+    async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
+        """What a run that is driven again has already left in the thread's checkpoints."""
+        ...
+
+    async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
+        """Interrupt id -> the task that asked, for every question the thread ever had."""
+        ...
+
+    async def run_result(self, run_id: str) -> bytes | None:
+        """The final values of a finished run as JSON, if any are kept."""
+        ...
+
+    async def check(self) -> None:
+        """Raise `StorageUnavailableError` when nothing can be written now (readiness)."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class RunTraces(Protocol):
+    """What an earlier attempt of a run left behind."""
+
+    @property
+    def checkpointed(self) -> bool:
+        """The root graph has a checkpoint of this run: go on from there, do not give the input again."""
+        ...
+
+    @property
+    def resumed_tasks(self) -> frozenset[str]:
+        """Tasks that have taken their answer in this run already: do not give it to them twice."""
+        ...

@@ -1,0 +1,31 @@
+"""What driving a graph brings, step by step: the type that `events.stream_graph` yields and the engine consumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.runs.records import NewEvent, PendingInterrupt
+
+
+@dataclass(frozen=True)
+class PartialMessage:
+    """An answer under way at the root graph's level: all of its text so far. `done` says that nothing will be added."""
+
+    message_id: str
+    node: str
+    text: str
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one chunk of LangGraph's stream brought."""
+
+    events: tuple[NewEvent, ...] = ()
+    """What the caller asked for, encoded, to be journaled in this order."""
+    values: Any | None = None
+    """The root graph's newest values, as Python objects and without `__interrupt__`."""
+    interrupts: tuple[PendingInterrupt, ...] = ()
+    """Questions asked for the first time in this drive, with plain values."""
+    partial: PartialMessage | None = None

@@ -1,0 +1,113 @@
+"""Which run is driven when, by whom: a seam.
+
+```
+admit ──> pending ──claim──> running ──finish──> success | error | timeout | interrupted
+             ^                  │
+             └── hand_back ─────┘      (drain, or recovery after a crash: attempt counts up at the next claim)
+```
+
+Each arrow is one transaction. Rules every implementation keeps:
+- At most one run of a thread is running. A claim raises the thread's fence; a write with an older one is refused
+  (`LeaseLostError`), in the same transaction as the write.
+- Runs of one thread are claimed in the order of admission, those that are not due yet aside.
+- An answer to a question is taken once. The same answer again gives the run that took it; another one is refused.
+- What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, PendingInterrupt, Run
+
+MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Bare:
+    """An answer that names no question: fine when exactly one is open and nothing runs."""
+
+    answer: Any
+
+
+@dataclass(frozen=True)
+class Admission:
+    """A run that somebody asks for. `run.request.resume` is empty here; `answers` says what is answered."""
+
+    run: Run
+    answers: Mapping[str, Any] | Bare | None = None
+    create_thread: bool = False
+    """Make the thread when it is not there, instead of refusing."""
+    thread_metadata: Mapping[str, Any] | None = None
+    """Merged into the thread's: graph and assistant, by which clients find their threads."""
+    max_active: int | None = None
+    """Refuse with `LimitReachedError` when the owner has this many runs under way."""
+    temporary_thread: bool = False
+    """The thread is made for this run only, and is not listed."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    run: Run
+    rejoined: bool = False
+    """The answer had been given before: this is the run that took it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run that is ours to drive."""
+
+    run: Run
+    lease: Lease
+
+
+@dataclass(frozen=True)
+class Cancellation:
+    run_id: str
+    action: CancelAction
+
+
+Drive = Callable[[Claim], Awaitable[None]]
+
+
+class RunQueue(Protocol):
+    """Admits, hands out and ends runs."""
+
+    async def admit(self, admission: Admission) -> Admitted: ...
+
+    async def work(self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event) -> None:
+        """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended."""
+        ...
+
+    def cancellations(self) -> AsyncIterator[Cancellation]:
+        """Runs under way here that somebody wants stopped."""
+        ...
+
+    async def cancel(
+        self, owner: str | None, run_ids: Sequence[str], action: CancelAction, *, reason: str = "cancelled by the caller"
+    ) -> list[Run]:
+        """Pending runs end now; running ones are told. Gives the runs concerned as they stand, unknown and ended ones left out."""
+        ...
+
+    async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
+        """Questions that were just asked, while the run still goes on: they may be answered from now on."""
+        ...
+
+    async def finish(self, lease: Lease, outcome: Outcome) -> Run: ...
+    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = ()) -> None: ...
+
+    def hold(self, owner: str | None, thread_id: str, purpose: str) -> AbstractAsyncContextManager[Lease]:
+        """Keep runs off a thread while something else writes to it. `ThreadBusyError` when a run is under way."""
+        ...
+
+    async def recover(self, worker: str) -> list[Run]:
+        """Hand back what dead workers left running. `worker` has just started and drives nothing yet."""
+        ...
+
+    async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
+        """Wait until a run has ended."""
+        ...

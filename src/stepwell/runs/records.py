@@ -1,0 +1,183 @@
+"""What an assistant, a thread and a run are, inside the program. On the wire they are LangGraph's (`server/schemas`).
+
+Plain frozen values: who changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
+to; the server sets it, never a request. An owner of `None` in a *query* means the program itself, which sees everything.
+JSON values are kept as Python values here; how they are stored is the database's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Json = Mapping[str, Any]
+
+RunStatus = Literal["pending", "running", "success", "error", "timeout", "interrupted"]
+ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
+MultitaskStrategy = Literal["reject", "enqueue", "interrupt", "rollback"]
+CancelAction = Literal["interrupt", "rollback"]
+Durability = Literal["sync", "async", "exit"]
+
+FINISHED: tuple[RunStatus, ...] = ("success", "error", "timeout", "interrupted")
+SYSTEM = "system"
+"""The owner of what everybody may use and nobody may change: an assistant per graph."""
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """A graph with a configuration."""
+
+    assistant_id: str
+    graph_id: str
+    owner: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+    description: str | None = None
+    config: Json = field(default_factory=dict)
+    context: Json = field(default_factory=dict)
+    metadata: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PendingInterrupt:
+    """A question that a thread waits with. `task_id` is LangGraph's task that asks; it stays the same when the task runs again."""
+
+    interrupt_id: str
+    value: Any
+    namespace: str = ""
+    task_id: str = ""
+    response_schema: Json | None = None
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A conversation. `values` and `interrupts` are those of the last finished run."""
+
+    thread_id: str
+    owner: str
+    created_at: datetime
+    updated_at: datetime
+    state_updated_at: datetime | None = None
+    status: ThreadStatus = "idle"
+    metadata: Json = field(default_factory=dict)
+    config: Json = field(default_factory=dict)
+    values: Json | None = None
+    interrupts: Sequence[PendingInterrupt] = ()
+    error: Json | None = None
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a run was asked to do: everything that is needed to drive it, and to drive it again after a crash.
+
+    `resume` is always a map of interrupt id to answer; whoever admits the run has turned a bare answer into one.
+    `command` holds the rest of a LangGraph command (`update`, `goto`).
+    """
+
+    assistant_id: str
+    graph_id: str
+    input: Any = None
+    resume: Json | None = None
+    command: Json | None = None
+    config: Json = field(default_factory=dict)
+    context: Json | None = None
+    checkpoint: Json | None = None
+    stream_modes: tuple[str, ...] = ("values",)
+    stream_subgraphs: bool = False
+    interrupt_before: tuple[str, ...] | Literal["*"] = ()
+    interrupt_after: tuple[str, ...] | Literal["*"] = ()
+    durability: Durability = "sync"
+    webhook: str | None = None
+    delete_thread_after: bool = False
+    """A stateless run that is not kept: its thread goes when it ends."""
+    cancel_on_disconnect: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """One drive through a graph. `attempt` counts how often it was begun; 0 means never."""
+
+    run_id: str
+    thread_id: str
+    owner: str
+    request: RunRequest
+    status: RunStatus
+    created_at: datetime
+    updated_at: datetime
+    metadata: Json = field(default_factory=dict)
+    multitask_strategy: MultitaskStrategy = "enqueue"
+    attempt: int = 0
+    due_at: datetime | None = None
+    resumes: str | None = None
+    """The run whose questions this one answers."""
+    cancel_action: CancelAction | None = None
+    cancel_reason: str | None = None
+    error: Json | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write to a thread. Every write of a driven run carries it, and is refused when `fence` is not the newest."""
+
+    thread_id: str
+    run_id: str
+    fence: int
+    owner: str
+    """Whose thread it is."""
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """Something a run said. `seq` grows within the thread; `data` is JSON, encoded once."""
+
+    seq: int
+    thread_id: str
+    run_id: str
+    event: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event that has no place in the log yet."""
+
+    event: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ModelUsage:
+    """What a run used of one model. `cost_usd` is `None` where no price is known."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, for the one transaction that ends it."""
+
+    status: RunStatus
+    thread_status: ThreadStatus
+    values: bytes | None = None
+    """The thread's values as JSON; `None` leaves them as they are."""
+    result: bytes | None = None
+    """What to give to whoever waits for the run, when its journal has no values."""
+    interrupts: Sequence[PendingInterrupt] = ()
+    error: Json | None = None
+    events: Sequence[NewEvent] = ()
+    usage: Sequence[ModelUsage] = ()
+    rolled_back: bool = False
+    """The run is to be forgotten, with its checkpoints."""

@@ -1,0 +1,118 @@
+"""Finding and keeping records: a seam. The queue changes runs and threads while they are driven; this is for everything else.
+
+`owner` in every call is whose things may be seen: a user, or `None` for the program itself. A thing of somebody else is
+not found. The filter is part of the query that the database answers, never a check afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from stepwell.runs.records import Assistant, Lease, ModelUsage, PendingInterrupt, Run, RunStatus, Thread, ThreadStatus
+
+
+@dataclass(frozen=True)
+class Page:
+    limit: int = 10
+    offset: int = 0
+    sort_by: str = "created_at"
+    descending: bool = True
+
+
+@dataclass(frozen=True)
+class ThreadFilter:
+    """`metadata` and `values` match when every given key has the given value (JSON containment)."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: ThreadStatus | None = None
+    ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class AssistantFilter:
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    graph_id: str | None = None
+    name: str | None = None
+    """Part of the name, in any case."""
+
+
+@dataclass(frozen=True)
+class UsageRow:
+    """A sum of usage; `key` is what it was grouped by (a run, a thread, an owner, a day, a model)."""
+
+    key: str
+    runs: int
+    usage: ModelUsage
+    unpriced_runs: int = 0
+    """Runs among them whose price nobody knows: the cost is that of the others."""
+
+
+UsageGroup = Literal["run", "thread", "owner", "day", "model"]
+
+
+class Repository(Protocol):
+    """Records in a database."""
+
+    async def create_assistant(self, assistant: Assistant, *, if_exists: Literal["raise", "do_nothing"]) -> Assistant: ...
+    async def get_assistant(self, owner: str | None, assistant_id: str) -> Assistant: ...
+    async def search_assistants(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]: ...
+    async def count_assistants(self, owner: str | None, wanted: AssistantFilter) -> int: ...
+    async def save_assistant_version(self, owner: str | None, assistant: Assistant) -> Assistant:
+        """Keep `assistant` as a new version (the next number), and make that the current one."""
+        ...
+
+    async def assistant_versions(
+        self, owner: str | None, assistant_id: str, metadata: Mapping[str, Any], page: Page
+    ) -> list[Assistant]: ...
+    async def set_assistant_version(self, owner: str | None, assistant_id: str, version: int) -> Assistant: ...
+    async def delete_assistant(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None: ...
+
+    async def create_thread(self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"]) -> Thread:
+        """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`."""
+        ...
+
+    async def get_thread(self, owner: str | None, thread_id: str) -> Thread: ...
+    async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread: ...
+    async def save_thread_state(
+        self, lease: Lease, *, values: bytes, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
+    ) -> Thread:
+        """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
+
+        `values` is JSON. Questions that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
+        wrote and did not save is gone after a crash. Refused with `LeaseLostError` like any write.
+        """
+        ...
+
+    async def search_threads(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]: ...
+    async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int: ...
+    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
+        """A thread with the same checkpoints, values and metadata, and no runs."""
+        ...
+
+    async def delete_thread(self, owner: str | None, thread_id: str) -> None:
+        """Erase the thread and everything that hangs on it: runs, events, checkpoints, questions, effects, files, usage detail.
+
+        A thread with a run under way is refused with `ThreadBusyError`: cancel first.
+        """
+        ...
+
+    async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run: ...
+    async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]: ...
+    async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
+        """Forget a finished run and its events; its checkpoints stay, the thread stands on them."""
+        ...
+
+    async def open_runs(
+        self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
+    ) -> list[str]:
+        """Ids of runs that have not ended: of a thread or of all, with a status or with either."""
+        ...
+
+    async def count_active_runs(self, owner: str) -> int:
+        """Runs of this owner that are pending or running."""
+        ...
+
+    async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]: ...

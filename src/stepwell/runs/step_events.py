@@ -1,0 +1,72 @@
+"""Payloads of the modes that show a graph's inner steps (`tasks`, `checkpoints`, `debug`), cleaned for clients.
+
+```
+checkpoints  {config, parent_config, values, metadata, next, tasks: [{id, name, interrupts, state | error | result}]}
+tasks        {id, name, input, triggers, metadata}  then  {id, name, error, result, interrupts}
+debug        {step, timestamp, type: checkpoint | task | task_result, payload: one of the above}
+```
+
+In `debug` a checkpoint also has `checkpoint` and `parent_checkpoint`, and a task with a subgraph has `checkpoint` in place of
+`state`: the forms that the state of a thread has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.types import StateSnapshot
+
+from stepwell.runs.public_config import checkpoint_place, public_config, public_metadata
+
+
+def task_payload(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "metadata" not in payload:
+        return payload
+    return {**payload, "metadata": public_metadata(payload["metadata"])}
+
+
+def checkpoint_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **payload,
+        "config": public_config(payload.get("config")),
+        "parent_config": public_config(payload.get("parent_config")),
+        "metadata": public_metadata(payload.get("metadata")),
+        "tasks": [{**task, "state": _public_state(task.get("state"))} for task in payload.get("tasks") or ()],
+    }
+
+
+def debug_payload(wrapped: Mapping[str, Any]) -> dict[str, Any]:
+    payload = wrapped["payload"]
+    if wrapped["type"] != "checkpoint":
+        return {**wrapped, "payload": task_payload(payload)}
+    return {**wrapped, "payload": _debug_checkpoint(payload)}
+
+
+def _debug_checkpoint(payload: Mapping[str, Any]) -> dict[str, Any]:
+    parent = payload.get("parent_config")
+    return {
+        **checkpoint_payload(payload),
+        "tasks": [_debug_task(task) for task in payload.get("tasks") or ()],
+        "checkpoint": checkpoint_place(payload.get("config") or {}),
+        "parent_checkpoint": checkpoint_place(parent) if parent else None,
+    }
+
+
+def _debug_task(task: Mapping[str, Any]) -> dict[str, Any]:
+    state = task.get("state")
+    if not isinstance(state, Mapping):
+        return {**task, "state": _public_state(state)}
+    rest = {name: value for name, value in task.items() if name != "state"}
+    return {**rest, "checkpoint": checkpoint_place(state)}
+
+
+def _public_state(state: Any) -> Any:
+    if isinstance(state, StateSnapshot):
+        cleaned = state._replace(
+            config=public_config(state.config),  # type: ignore[arg-type]  # the same shape, with fewer keys
+            parent_config=public_config(state.parent_config),  # type: ignore[arg-type]  # as above
+            metadata=public_metadata(state.metadata),  # type: ignore[arg-type]  # as above
+        )
+        return cleaned._replace(tasks=tuple(task._replace(state=_public_state(task.state)) for task in state.tasks))
+    return public_config(state) if isinstance(state, Mapping) else state

@@ -1,0 +1,56 @@
+"""Traces of runs, for an operator's collector: a seam that is empty unless it is asked for.
+
+A `Telemetry` is one of the engine's watchers. OpenTelemetry is imported only when an address is configured. Whatever happens to
+the collector, a run neither waits for it nor fails by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from langchain_core.callbacks import BaseCallbackHandler
+
+from stepwell.errors import MissingExtraError
+from stepwell.runs.records import Outcome, Run
+from stepwell.settings import TelemetrySettings
+
+
+class Telemetry(Protocol):
+    """Hears what runs do; what `RunWatcher` of the engine asks for, and an end."""
+
+    def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
+        """An attempt begins: the handlers for the callbacks of its config."""
+        ...
+
+    def ended(self, run: Run, outcome: Outcome | None) -> None:
+        """The attempt is over; `None` if it was given up."""
+        ...
+
+    async def close(self) -> None:
+        """Send what is left, within a few seconds."""
+        ...
+
+
+class NoTelemetry:
+    """Hears nothing."""
+
+    def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
+        return ()
+
+    def ended(self, run: Run, outcome: Outcome | None) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+
+def open_telemetry(settings: TelemetrySettings | None) -> Telemetry:
+    """Traces as the settings say; nothing where they say nothing."""
+    if settings is None:
+        return NoTelemetry()
+    try:
+        from stepwell.runs.telemetry.otel import OtelTelemetry, otlp_exporter
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Sending traces", "otel") from error
+    return OtelTelemetry(otlp_exporter(settings), content=settings.content)

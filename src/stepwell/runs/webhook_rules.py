@@ -1,0 +1,151 @@
+"""Where a webhook may go. A run's owner names an address and *we* call it from inside the network: that is to be guarded.
+
+Two looks at an address. `check_url` sees what the text shows (for admission, so that the caller hears of it at once).
+`resolve` asks for the name's addresses just before a call and gives those to connect to: every one of them must be allowed,
+and the caller must connect to one of them and not ask again, because a name may answer differently the second time.
+
+It sends nothing; `webhooks` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+from stepwell.errors import ConfigurationError, InvalidRequestError
+from stepwell.settings import Secret
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+_LONGEST_URL = 2048
+_RESOLVE_TIMEOUT_S = 5.0
+_NAT64 = ip_network("64:ff9b::/96")
+
+
+async def _ask_resolver(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True)
+class WebhookRules:
+    """What is allowed beyond `https` to public addresses. An allowed host or network may also be called by plain `http`."""
+
+    allow_http: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    secret: Secret | None = None
+    """Signs what is sent, so that the receiver can tell that it is from here."""
+    resolve: Resolve = field(default=_ask_resolver, repr=False)
+
+    @classmethod
+    def allowing(cls, allowed: Sequence[str], *, allow_http: bool = False, secret: Secret | None = None) -> WebhookRules:
+        """From a list of host names, addresses and networks (`10.1.0.0/16`)."""
+        hosts, networks = set(), []
+        for text in allowed:
+            try:
+                networks.append(ip_network(text.strip("[]"), strict=False))
+            except ValueError:
+                if "/" in text or ":" in text:
+                    raise ConfigurationError(
+                        f"'{text}' is no host, address or network a webhook could be allowed to. Write 'hooks.example' or '10.1.0.0/16'."
+                    ) from None
+                hosts.add(text.lower())
+        return cls(allow_http, frozenset(hosts), tuple(networks), secret)
+
+
+def check_url(url: str, rules: WebhookRules) -> SplitResult:
+    """Raise `InvalidRequestError` for an address that can be seen to be wrong without asking anybody."""
+    parts = _split(url)
+    host = (parts.hostname or "").lower()
+    literal = _literal(host)
+    listed = host in rules.allowed_hosts or (literal is not None and _in(literal, rules.allowed_networks))
+    local_name = host == "localhost" or host.endswith(".localhost")
+    if not listed and not local_name and literal is not None and not is_public(literal):
+        raise InvalidRequestError(
+            "The webhook's address is not a public one. An operator can allow it with STEPWELL_WEBHOOK_ALLOW."
+        )
+    if local_name and not listed and not any(network.is_loopback for network in rules.allowed_networks):
+        raise InvalidRequestError(
+            "The webhook leads to the server itself. An operator can allow it with STEPWELL_WEBHOOK_ALLOW."
+        )
+    if parts.scheme == "http" and not (rules.allow_http or listed or local_name):
+        raise InvalidRequestError("The webhook must begin with 'https://': what a run gives is not sent in the open.")
+    return parts
+
+
+async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
+    """The addresses to connect to. `InvalidRequestError` when one of them is not allowed; `OSError` when there is none."""
+    host = (parts.hostname or "").lower()
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    literal = _literal(host)
+    async with asyncio.timeout(_RESOLVE_TIMEOUT_S):
+        texts = [str(literal)] if literal else await rules.resolve(host, port)
+    addresses = [ip_address(text.split("%")[0]) for text in texts]
+    if not addresses:
+        raise OSError("the name has no address")
+    if host not in rules.allowed_hosts:
+        for address in addresses:
+            if not is_public(address) and not _in(address, rules.allowed_networks):
+                raise InvalidRequestError("The webhook's name leads to an address that is not public.")
+    return [str(address) for address in addresses]
+
+
+def is_public(address: Address) -> bool:
+    """Reachable for everybody, also when seen through the forms in which IPv6 carries IPv4 addresses."""
+    inner = _carried(address)
+    if inner is not None:
+        return is_public(inner)
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def _carried(address: Address) -> IPv4Address | None:
+    if isinstance(address, IPv4Address):
+        return None
+    if address.ipv4_mapped or address.sixtofour:
+        return address.ipv4_mapped or address.sixtofour
+    if address.teredo:
+        return address.teredo[1]
+    if address in _NAT64 or (int(address) < 2**32 and not address.is_loopback and not address.is_unspecified):
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
+
+
+def _split(url: str) -> SplitResult:
+    if url.startswith("/"):
+        raise InvalidRequestError("The webhook is a path without a host. Give the whole address: 'https://host/path'.")
+    if len(url) > _LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):
+        raise InvalidRequestError(f"The webhook must be an address of at most {_LONGEST_URL} characters without spaces.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise InvalidRequestError("The webhook is not an address that can be read: 'https://host/path' is one.") from error
+    if parts.scheme not in ("https", "http") or not parts.hostname or port == 0 or "\\" in url:
+        raise InvalidRequestError("The webhook must be an address like 'https://host/path'.")
+    if parts.username is not None or parts.password is not None:
+        raise InvalidRequestError(
+            "The webhook carries a user name or password. Leave it out; check the signature header instead."
+        )
+    return parts
+
+
+def _literal(host: str) -> Address | None:
+    try:
+        return ip_address(host.split("%")[0])
+    except ValueError:
+        pass
+    try:
+        # '127.1', '0x7f000001' and '2130706433' are addresses to the system's resolver, so they are to us.
+        return IPv4Address(socket.inet_aton(host))
+    except (OSError, UnicodeEncodeError, ValueError):
+        return None
+
+
+def _in(address: Address, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)

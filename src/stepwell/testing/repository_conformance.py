@@ -1,0 +1,22 @@
+"""What every repository must do, as tests. Subclass `RepositoryConformance` and give it a `persistence` fixture.
+
+```python
+class TestMyRepository(RepositoryConformance):
+    @pytest.fixture
+    async def persistence(self, tmp_path):
+        async with MyPersistence(...) as opened:
+            yield opened
+```
+"""
+
+from __future__ import annotations
+
+from stepwell.testing.repository_assistants import AssistantCases, VersionCases
+from stepwell.testing.repository_runs import CopyCases, ErasingCases, RunCases, UsageCases
+from stepwell.testing.repository_threads import SearchCases, ThreadCases
+
+
+class RepositoryConformance(
+    AssistantCases, VersionCases, ThreadCases, SearchCases, RunCases, UsageCases, CopyCases, ErasingCases
+):
+    """All of it."""

@@ -1,0 +1,19 @@
+"""Every repository passes one suite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.persistence import Persistence
+from stepwell.testing import RepositoryConformance
+
+
+class TestEmbeddedRepository(RepositoryConformance):
+    @pytest.fixture
+    async def persistence(self, tmp_path: Path) -> AsyncIterator[Persistence]:
+        async with EmbeddedPersistence(tmp_path / "stepwell.db") as opened:
+            yield opened

@@ -1,0 +1,61 @@
+"""Every saver passes the shared suite; so does LangGraph's own in memory, which shows that the suite asks for nothing special."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from stepwell.clock import SystemClock
+from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.saver import EmbeddedSaver
+from stepwell.runs.records import Lease
+from stepwell.runs.strict_serde import strict_serializer
+from stepwell.testing import FencedSaverConformance, SaverConformance
+
+# As the queue does when it claims a run: the fence goes up with every new holder.
+_TAKE = """
+INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_holder, lease_run)
+VALUES (:thread, 'ada', 'busy', '{}', '{}', 0, 0, 1, 'worker', :run)
+ON CONFLICT DO UPDATE SET fence = fence + 1, lease_run = :run RETURNING fence
+"""
+
+
+class TestEmbeddedSaver(FencedSaverConformance):
+    @pytest.fixture(autouse=True)
+    def database(self, tmp_path: Path) -> Iterator[None]:
+        self.data = Database(tmp_path / "stepwell.db")
+        yield
+        self.data.close()
+
+    def take(self, thread_id: str, run_id: str) -> Lease:
+        names = {"thread": thread_id, "run": run_id}
+        [fence] = self.data.write_now(lambda connection: connection.execute(_TAKE, names).fetchone())
+        return Lease(thread_id, run_id, fence, "ada", "worker")
+
+    def make_saver(self, thread_id: str, run_id: str) -> EmbeddedSaver:
+        return EmbeddedSaver(self.data, self.take(thread_id, run_id), clock=SystemClock())
+
+    def make_reader(self) -> EmbeddedSaver:
+        return EmbeddedSaver(self.data, clock=SystemClock())
+
+    def outdate(self, thread_id: str) -> None:
+        # The same run, driven again: only the fence tells the two attempts apart.
+        self.take(thread_id, "r")
+
+
+class TestInMemorySaver(SaverConformance):
+    # It does not have these methods.
+    test_deleting_a_run_takes_back_what_it_wrote = None
+    test_a_copy_is_whole_and_lives_on_by_itself = None
+    test_pruning_keeps_incremental_values = None
+
+    def setup_method(self) -> None:
+        self.saver = InMemorySaver(serde=strict_serializer())
+
+    def make_saver(self, thread_id: str, run_id: str) -> BaseCheckpointSaver[Any]:
+        return self.saver

@@ -1,0 +1,110 @@
+"""Traces to a real collector on the loopback, to one that hangs and to one that is gone: a run never notices (faults, R15)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from stepwell import create_deep_agent
+from stepwell.runs.records import Outcome, Run, RunRequest
+from stepwell.runs.telemetry import open_telemetry
+from stepwell.settings import Secret, TelemetrySettings
+from stepwell.testing import ScriptedModel, call, say
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SUCCESS = Outcome(status="success", thread_status="idle")
+PATIENCE_S = 4.0
+"""Longer than closing may take (3 s), shorter than one time-out of the exporter (5 s)."""
+
+
+def run_number(n: int) -> Run:
+    return Run(f"r{n}", "t", "me", RunRequest(assistant_id="a", graph_id="clerk"), "running", NOW, NOW, attempt=1)
+
+
+async def drive(telemetry, runs: int) -> float:
+    """Drive some runs; how long the slowest took."""
+    slowest = 0.0
+    for n in range(runs):
+        agent = create_deep_agent(ScriptedModel([call("ls"), say("ok")]))
+        started = time.monotonic()
+        run = run_number(n)
+        await agent.ainvoke({"messages": [("user", "go")]}, {"callbacks": list(telemetry.began(run))})
+        telemetry.ended(run, SUCCESS)
+        slowest = max(slowest, time.monotonic() - started)
+    return slowest
+
+
+async def close(telemetry) -> float:
+    started = time.monotonic()
+    async with asyncio.timeout(30):
+        await telemetry.close()
+    return time.monotonic() - started
+
+
+@contextmanager
+def collector() -> Iterator[tuple[str, list[tuple[str, dict[str, str], ExportTraceServiceRequest]]]]:
+    """A collector that keeps what it is sent: path, headers, spans."""
+    heard = []
+
+    class Keeps(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append(
+                (self.path, {k.lower(): v for k, v in self.headers.items()}, ExportTraceServiceRequest.FromString(body))
+            )
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Keeps)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", heard
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+async def test_a_collector_gets_the_spans_with_the_headers():
+    with collector() as (address, heard):
+        telemetry = open_telemetry(TelemetrySettings(address, Secret("authorization=Bearer%20x")))
+        await drive(telemetry, 2)
+        await close(telemetry)
+    assert {path for path, _, _ in heard} == {"/v1/traces"}
+    assert all(headers["authorization"] == "Bearer x" for _, headers, _ in heard)
+    names = [
+        span.name
+        for _, _, request in heard
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+    assert names.count("invoke_agent clerk") == 2
+    assert names.count("execute_tool ls") == 2
+
+
+async def test_a_collector_that_hangs_holds_nothing_up():
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, answers none
+        telemetry = open_telemetry(TelemetrySettings(f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        assert await drive(telemetry, 100) < PATIENCE_S / 4
+        assert await close(telemetry) < PATIENCE_S
+
+
+async def test_a_collector_that_is_gone_holds_nothing_up():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    telemetry = open_telemetry(TelemetrySettings(f"http://127.0.0.1:{port}"))
+    assert await drive(telemetry, 100) < PATIENCE_S / 4
+    assert await close(telemetry) < PATIENCE_S
