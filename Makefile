@@ -8,12 +8,15 @@ ARGS      ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help run test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench eval build lock clean
+.PHONY: help run chat test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench eval build lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model provider:name")
+run: $(READY) ## start the server with the applications there are (ARGS="--port 9000")
+	@$(PY) -m stepwell serve $(ARGS)
+
+chat: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model provider:name", or ARGS=--url for the server)
 	@$(PY) -m stepwell chat $(ARGS)
 
 test: $(READY) ## all tests, long proofs in their short form (TEST_FILE=path runs only that)

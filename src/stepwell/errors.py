@@ -35,6 +35,12 @@ StepwellError
 ├── WebError                    whoever asked for a page; `reason` is one word for records
 │   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
 │   └── FetchFailedError            it was asked for and nothing usable came
+├── EvidenceError               who keeps or reads evidence: it cannot be stored, or does not say what it should
+│   ├── EvidenceMissingError        nothing is stored under this hash
+│   ├── EvidenceDamagedError        what is stored is not what was stored
+│   ├── BundleError                 no bundle, or one that must not be opened
+│   ├── NotRecordedError            a replay was asked for an answer that its bundle does not hold
+│   └── RequestCeilingError         as many requests as allowed have been sent
 ├── PaymentError                the payer
 └── AccessError                 the visitor
     ├── NotSignedInError            nobody knows who asks; signing in helps
@@ -246,6 +252,34 @@ class FetchFailedError(WebError):
     def __init__(self, message: str, reason: str, status: int | None = None) -> None:
         self.status = status
         super().__init__(message, reason)
+
+
+class EvidenceError(StepwellError):
+    """Evidence cannot be stored or used as asked; the message says why."""
+
+
+class EvidenceMissingError(EvidenceError):
+    """No bytes are stored under this hash."""
+
+
+class EvidenceDamagedError(EvidenceError):
+    """The trail or a stored page is no longer what it was when it was stored. Nothing is mended silently."""
+
+
+class BundleError(EvidenceError):
+    """The file is no bundle of ours, or is built to do harm."""
+
+
+class NotRecordedError(EvidenceError):
+    """A replay has no answer for this request, and never asks the network for one."""
+
+
+class RequestCeilingError(EvidenceError):
+    """The ceiling of requests is reached; `ceiling` says how many were allowed. Nothing was sent."""
+
+    def __init__(self, ceiling: int) -> None:
+        self.ceiling = ceiling
+        super().__init__(f"The ceiling of {ceiling} requests is reached; this one was not sent. Raise the ceiling in the policy.")
 
 
 class PaymentError(StepwellError):

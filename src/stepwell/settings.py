@@ -111,6 +111,19 @@ class TelemetrySettings:
 
 
 @dataclass(frozen=True)
+class SearchSettings:
+    """Which search engines can be asked."""
+
+    engines: str | None = None
+    """`STEPWELL_SEARCH_ENGINES` as written: names with commas between, in their order."""
+    searxng_url: str | None = field(default=None, repr=False)
+    google_cse_key: Secret | None = None
+    google_cse_cx: str | None = None
+    tavily_key: Secret | None = None
+    brave_key: Secret | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
 
@@ -134,6 +147,7 @@ class Settings:
 
     telemetry: TelemetrySettings | None = None
     """Traces are off without."""
+    search: SearchSettings = field(default_factory=SearchSettings)
     api_key: Secret | None = None
     """For `stepwell chat` on a server that asks who is there."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -168,6 +182,7 @@ class Settings:
             task_models=_find_task_models(layers),
             access=_find_access(layers),
             telemetry=_find_telemetry(layers),
+            search=_find_search(layers),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
         )
@@ -248,6 +263,17 @@ def _find_server(layers: Sequence[_Layer]) -> dict[str, str]:
     if secret_in and not _find(layers[: layers.index(secret_in) + 1], "STEPWELL_JWT_ISSUER"):
         found.pop("STEPWELL_JWT_ISSUER", None)
     return found
+
+
+def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
+    return SearchSettings(
+        engines=_find(layers, "STEPWELL_SEARCH_ENGINES"),
+        searxng_url=_find(layers, "STEPWELL_SEARXNG_URL"),
+        google_cse_key=_secret(_find(layers, "GOOGLE_CSE_API_KEY")),
+        google_cse_cx=_find(layers, "GOOGLE_CSE_CX"),
+        tavily_key=_secret(_find(layers, "TAVILY_API_KEY")),
+        brave_key=_secret(_find(layers, "BRAVE_API_KEY")),
+    )
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:

@@ -1,12 +1,14 @@
-"""What integration tests share: the embedded model's file, fetched once and kept beside the environment."""
+"""What integration tests share: the embedded model's file, fetched once and kept beside the environment; a server process."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.served.process import Server, serve
 
 from stepwell.errors import ModelDownloadError
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
@@ -23,3 +25,10 @@ def model_folder() -> Path:
             raise
         pytest.skip(f"the embedded model cannot be had here: {error}")
     return folder
+
+
+@pytest.fixture
+def server_process(tmp_path: Path) -> Iterator[Server]:
+    """`stepwell serve` on the graphs of `served/`, as a process with a folder of its own."""
+    with serve(tmp_path) as server:
+        yield server

@@ -10,9 +10,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from stepwell.errors import StepwellError
+from stepwell.cli.operator_arguments import add_db, add_usage, run_db, run_usage
+from stepwell.errors import MissingExtraError, StepwellError
+
+DEFAULT_URL = "http://127.0.0.1:8123"
+"""Where `stepwell serve` listens if nothing else is said."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,19 +48,92 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             from stepwell.cli import doctor
 
             return doctor.run()
-    from stepwell.cli import chat
+        case "keys":
+            return _run_keys(arguments)
+        case "serve":
+            return _run_serve(arguments)
+        case "db":
+            return run_db(arguments)
+        case "usage":
+            return run_usage(arguments)
+    return _run_chat(parser, arguments)
 
-    if arguments.demo and (arguments.model or arguments.once is not None or arguments.ask_before):
+
+def _run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    builds = arguments.model or arguments.ask_before
+    if arguments.demo and (builds or arguments.once is not None):
         parser.error(
             "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
         )
-    return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
+    if arguments.url is None and not arguments.assistant and not arguments.thread:
+        from stepwell.cli import chat
+
+        return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
+    if builds or arguments.demo:
+        parser.error(
+            "An agent on a server has its own model and rules, so --model, --ask-before and --demo cannot apply there."
+        )
+    return _run_chat_server(arguments)
+
+
+def _run_chat_server(arguments: argparse.Namespace) -> int:
+    try:
+        from stepwell.cli import chat_server
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Talking to a server", "server") from error
+    return chat_server.run(
+        url=arguments.url or DEFAULT_URL, assistant=arguments.assistant, thread=arguments.thread, once=arguments.once
+    )
+
+
+def _run_serve(arguments: argparse.Namespace) -> int:
+    from stepwell.cli import serve
+
+    return serve.run(
+        host=arguments.host,
+        port=arguments.port,
+        graphs=arguments.graphs,
+        database_url=arguments.database_url,
+        insecure=arguments.insecure,
+    )
+
+
+def _run_keys(arguments: argparse.Namespace) -> int:
+    from stepwell.cli import keys
+
+    match arguments.action:
+        case "create":
+            return keys.create(
+                user=arguments.user,
+                operator=arguments.operator,
+                expires_days=arguments.expires,
+                database_url=arguments.database_url,
+            )
+        case "revoke":
+            return keys.revoke(key_id=arguments.key_id, database_url=arguments.database_url)
+    return keys.show(database_url=arguments.database_url)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stepwell", description="Agents that do long, real work.")
     parser.add_argument("--version", action=_Version, help="show the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_chat(commands)
+    _add_serve(commands)
+    _add_models(commands)
+    _add_keys(commands)
+    add_db(commands)
+    add_usage(commands)
+    commands.add_parser(
+        "doctor",
+        help="show which model is used and why, what is missing, and how the server is",
+        description="Show which model would be used and why, what is missing for the others, what this machine has, "
+        "and how the server and its database are.",
+    )
+    return parser
+
+
+def _add_chat(commands: Any) -> None:
     chat = commands.add_parser(
         "chat", help="talk to a deep agent in the terminal", description="Talk to a deep agent in the terminal."
     )
@@ -67,13 +145,24 @@ def _parser() -> argparse.ArgumentParser:
         "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
     )
     chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
-    _add_models(commands)
-    commands.add_parser(
-        "doctor",
-        help="show which model is used and why, and what is missing",
-        description="Show which model would be used and why, what is missing for the others, and what this machine has.",
+    chat.add_argument(
+        "--url", metavar="ADDRESS", nargs="?", const=DEFAULT_URL, help=f"talk to an agent on this server; alone, {DEFAULT_URL}"
     )
-    return parser
+    chat.add_argument("--assistant", metavar="NAME", help="which of the server's assistants, by name or id")
+    chat.add_argument("--thread", metavar="ID", help="continue this thread of the server")
+
+
+def _add_serve(commands: Any) -> None:
+    serve = commands.add_parser(
+        "serve",
+        help="start the server",
+        description="Start the server: durable agents over HTTP, for every client of LangGraph's API.",
+    )
+    serve.add_argument("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 if nothing is said")
+    serve.add_argument("--port", metavar="NUMBER", type=_port, help="8123 if nothing is said; 0 takes a free one")
+    serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
+    serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+    serve.add_argument("--insecure", action="store_true", help="ask nobody who they are, also where others reach the server")
 
 
 def _add_models(commands: Any) -> None:
@@ -91,6 +180,34 @@ def _add_models(commands: Any) -> None:
         parser.add_argument(
             "name", metavar="ID", nargs=None if action == "remove" else "?", help="an id of `stepwell models list`"
         )
+
+
+def _add_keys(commands: Any) -> None:
+    keys = commands.add_parser("keys", help="API keys of the server's users", description="API keys of the server's users.")
+    actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make a key and show it once", description="Make a key and show it once.")
+    create.add_argument("--user", metavar="NAME", required=True, help="whose key it is; several keys may be one user's")
+    create.add_argument(
+        "--operator", action="store_true", help="may also see what concerns all users, such as metrics and usage"
+    )
+    create.add_argument("--expires", metavar="DAYS", type=_days, help="the key ends after so many days; otherwise it does not")
+    listing = actions.add_parser("list", help="show the keys, without their secrets", description="Show the keys.")
+    revoke = actions.add_parser("revoke", help="take a key back, at once", description="Take a key back, at once.")
+    revoke.add_argument("key_id", metavar="KEY_ID", help="an id of `stepwell keys list`")
+    for action in (create, listing, revoke):
+        action.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text[:6]) > 65535:
+        raise argparse.ArgumentTypeError("a whole number from 0 to 65535")
+    return int(text)
+
+
+def _days(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 36500:
+        raise argparse.ArgumentTypeError("a whole number of days from 1 to 36500")
+    return int(text)
 
 
 class _Version(argparse.Action):

@@ -1,21 +1,23 @@
 """From a question of the agent and a line that a person typed to the answer that resumes the run.
 
 ```
-y           approve
-n [reason]  reject; the agent is told the reason
-e {json}    edit: run the same tool with these arguments
+approval        y           approve
+                n [reason]  reject; the agent is told the reason
+                e {json}    edit: run the same tool with these arguments
+clarification   see `clarifications`
+anything else   is shown as it is; the typed line is its answer, as JSON if it is an object or a list
 ```
 Two shapes of approval exist: one interrupt with several requests (answered in order), and one interrupt for each call.
-Any other interrupt is shown as it is, and the typed line is its answer.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from langgraph.types import Interrupt
+from stepwell.cli.clarifications import clarify
 
 Ask = Callable[[str], str]
 """Shows a question and gives the line that was typed."""
@@ -23,24 +25,43 @@ Ask = Callable[[str], str]
 CHOICES = "[y]es, [n]o and why, [e]dit and the new arguments as JSON"
 
 
-def answer_all(questions: Iterable[Interrupt], ask: Ask) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Question:
+    """An interrupt that waits for an answer."""
+
+    id: str
+    value: Any
+
+
+def answer_all(questions: Iterable[Question], ask: Ask) -> dict[str, Any]:
     """Put every question to the person; interrupt id to answer."""
     return {question.id: _answer(question.value, ask) for question in questions}
 
 
 def _answer(value: Any, ask: Ask) -> Any:
-    if isinstance(value, Mapping) and "action_requests" in value:
+    if not isinstance(value, Mapping):
+        return _typed(ask(value if isinstance(value, str) else _shown(value)))
+    if "action_requests" in value:
         allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", ())}
         return {"decisions": [_decide(request, allowed.get(request["name"]), ask) for request in value["action_requests"]]}
-    if isinstance(value, Mapping) and value.get("type") == "tool_approval":
+    if value.get("type") == "tool_approval":
         return _decide(value, value.get("allowed_decisions"), ask)
-    return {"response": ask(_plain(value))}
+    if value.get("type") == "clarification_request":
+        return clarify(value, ask)
+    return _typed(ask(str(value["question"]) if "question" in value else _shown(value)))
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, Mapping) and "question" in value:
-        return str(value["question"])
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _typed(line: str) -> Any:
+    """Somebody else's graph may want more than a text; an object or a list can be typed."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return line
+    return value if isinstance(value, dict | list) else line
 
 
 def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask) -> dict[str, Any]:

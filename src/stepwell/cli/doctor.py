@@ -1,4 +1,4 @@
-"""`stepwell doctor`: which model would be used and why, what is missing for the others, and what else this machine has."""
+"""`stepwell doctor`: which model would be used and why, what is missing for the others, what this machine has, how the server is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from stepwell.cli.doctor_server import server_lines
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
@@ -29,6 +30,9 @@ def run() -> int:
     print("\nThis machine")
     for line in _machine(settings):
         print(f"  {line}")
+    print("\nThe server")
+    for line in server_lines(settings):
+        print(f"  {line}")
     return 0 if usable else 1
 
 
@@ -43,12 +47,13 @@ def _print_choice(settings: Settings) -> bool:
         print(f"Model: none. {error}")
         return False
     print(f"Model: {choice} ({choice.reason})")
-    if warning := _warning(choice):
+    if warning := warning_about(choice):
         print(f"       {warning}")
     return True
 
 
-def _warning(choice: ModelChoice) -> str | None:
+def warning_about(choice: ModelChoice) -> str | None:
+    """What the chosen model cannot do, where that is known."""
     model = CATALOGUE.get(choice.name) if choice.provider == LOCAL else None
     return model.cannot if model else None
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from stepwell.cli.events import MAIN, Called, Event, Planned, Returned, Said
+from stepwell.cli.events import MAIN, Called, Event, Planned, Restarted, Returned, Said
 
 LINE_CHARS = 100
 """Tool calls and results are shown in one line, cut here."""
@@ -48,6 +48,10 @@ class Terminal:
                 self.line(f"{_label(speaker)}{'✗' if failed else '←'} {_short(text)}")
             case Planned(speaker, todos):
                 self.plan(todos, speaker)
+            case Restarted():
+                self.line(
+                    "(The server began this turn again from its last checkpoint; what it said since then may come again.)"
+                )
 
     def plan(self, todos: tuple[Mapping[str, str], ...] | list[Mapping[str, str]], speaker: str = MAIN) -> None:
         """Show a list of todos, one line each."""

@@ -103,9 +103,15 @@ def known_provider(name: str, *, asked_by: str) -> str:
 
 def chat_model_class(provider: str) -> type[BaseChatModel]:
     """The class of a provider's models, imported now; a package that is missing is named with the command that installs it."""
+    check_installed(provider)
+    return _imported(provider, PROVIDERS[provider])
+
+
+def check_installed(provider: str) -> None:
+    """The same without importing anything: only whether the package is there."""
     needed = PROVIDERS[provider]
     if importlib.util.find_spec(needed.package):
-        return _imported(provider, needed)
+        return
     if needed.extra:
         raise MissingExtraError(f"The model provider '{provider}'", needed.extra)
     distribution = needed.package.replace("_", "-")

@@ -24,6 +24,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
+from stepwell.audit.vault import VAULT
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input
@@ -36,6 +37,7 @@ from stepwell.runs.queue import Claim
 from stepwell.runs.records import CancelAction, NewEvent, Outcome, PendingInterrupt
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.usage import UsageMeter
+from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)
 
@@ -124,9 +126,11 @@ class Attempt:
             newest = await self._persistence.saver().aget_tuple({"configurable": {"thread_id": run.thread_id}})
             head = newest.config["configurable"]["checkpoint_id"] if newest else None
             checkpoint = checkpoint_asked_for(run, head)
-        config = make_config(
-            run, effects=self._persistence.effects(self._lease), callbacks=self._callbacks, checkpoint=checkpoint
-        )
+        given = {
+            JOURNAL: self._persistence.effects(self._lease),
+            VAULT: self._persistence.vault(run.thread_id, self._lease),
+        }
+        config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
 
     async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
@@ -219,7 +223,7 @@ class Attempt:
         return [NewEvent("values", wire.encode(snapshot.values))]
 
     def _caller_config(self) -> RunnableConfig:
-        return make_config(self._run, effects=None, callbacks=(), checkpoint=None)
+        return make_config(self._run, given={})
 
 
 def _result(values: bytes | None, questions: Sequence[PendingInterrupt]) -> bytes | None:
@@ -237,6 +241,8 @@ async def _stop(streaming: asyncio.Task[None]) -> None:
     if not streaming.done():
         logger.warning("a node did not stop in time and was left behind", extra={"task": streaming.get_name()})
         streaming.add_done_callback(_forget_late_error)
+    elif not streaming.cancelled():
+        streaming.exception()  # looked at already here: what follows may fail before it is asked for
 
 
 def _forget_late_error(task: asyncio.Task[None]) -> None:

@@ -21,7 +21,6 @@ from langgraph.types import Command, Send
 
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Run
-from stepwell.tools.effect_journal import JOURNAL
 
 NOTHING: dict[str, Any] = {}
 
@@ -59,9 +58,14 @@ def _update(update: Any) -> Any:
 
 
 def make_config(
-    run: Run, *, effects: Any, callbacks: Sequence[BaseCallbackHandler], checkpoint: Mapping[str, Any] | None
+    run: Run,
+    *,
+    given: Mapping[str, Any],
+    callbacks: Sequence[BaseCallbackHandler] = (),
+    checkpoint: Mapping[str, Any] | None = None,
 ) -> RunnableConfig:
-    """The configuration of an attempt: the caller's, and over it what only we can say."""
+    """The configuration of an attempt: the caller's, and over it what only we can say. `given` is what the run is handed to work
+    with, under names that no caller can set."""
     request = run.request
     names = {
         "thread_id": run.thread_id,
@@ -75,7 +79,7 @@ def make_config(
             **names,
             "user_id": run.owner,
             **(checkpoint or {}),
-            JOURNAL: effects,
+            **given,
         },
         "metadata": {**run.metadata, **names, "run_attempt": run.attempt},
         "callbacks": list(callbacks),

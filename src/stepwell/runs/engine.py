@@ -25,9 +25,10 @@ from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailab
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
+from stepwell.runs.checkpoint_config import checkpoint_config
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admitted, Claim
+from stepwell.runs.queue import Admission, Admitted, Claim
 from stepwell.runs.records import CancelAction, Outcome, Run, RunEvent
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, make_admission
@@ -124,11 +125,19 @@ class Engine:
 
     async def start(self, owner: str | None, order: RunOrder) -> Admitted:
         """Admit a run. What this returns for is on disk and will be driven."""
+        return await self._persistence.queue.admit(await self._admission(owner, order))
+
+    async def start_many(self, owner: str | None, orders: Sequence[RunOrder]) -> list[Admitted]:
+        """Admit all of them or none."""
+        return await self._persistence.queue.admit_many([await self._admission(owner, order) for order in orders])
+
+    async def _admission(self, owner: str | None, order: RunOrder) -> Admission:
         if order.webhook:
             check_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
-        admission = make_admission(
+        await self._require_checkpoint(owner, order)
+        return make_admission(
             order,
             assistant,
             run_id=self._new_id(),
@@ -137,10 +146,19 @@ class Engine:
             now=self._clock.now(),
             max_active=self._max_active if owner is not None else None,
         )
-        return await self._persistence.queue.admit(admission)
 
-    async def start_many(self, owner: str | None, orders: Sequence[RunOrder]) -> list[Admitted]:
-        return [await self.start(owner, order) for order in orders]
+    async def _require_checkpoint(self, owner: str | None, order: RunOrder) -> None:
+        """LangGraph takes a checkpoint that is not there for an empty thread: the run would begin with nothing, silently."""
+        named = order.checkpoint or {"checkpoint_id": order.checkpoint_id}
+        wanted = named.get("checkpoint_id")
+        if not wanted:
+            return
+        if order.thread_id is not None:
+            # First: only the owner may learn what is there.
+            await self._persistence.records.get_thread(owner, order.thread_id)
+            if await self._persistence.saver().aget_tuple(checkpoint_config(order.thread_id, named)):
+                return
+        raise NotFoundError("checkpoint", wanted, "List the thread's checkpoints with its history.")
 
     async def events(
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None

@@ -26,6 +26,10 @@ class EventLog(Protocol):
         self, thread_id: str, *, run_id: str | None = None, after: int = BEGINNING, limit: int = 1000
     ) -> list[RunEvent]: ...
 
+    async def newest(self, thread_id: str) -> int:
+        """The number of the thread's newest event; `BEGINNING` where there is none."""
+        ...
+
     def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
         """What there is after `after`, then what comes, in batches, until the run has ended and all of it was given."""
         ...

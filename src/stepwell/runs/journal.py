@@ -29,6 +29,7 @@ class Journal:
         self._collected: list[NewEvent] = []
         self._bytes = 0
         self._writing: asyncio.Task[None] | None = None
+        self._rest_until = 0.0
         self._rest: asyncio.TimerHandle | None = None
 
     async def add(self, events: Sequence[NewEvent]) -> None:
@@ -39,8 +40,8 @@ class Journal:
         self._bytes += sum(len(event.data) for event in events)
         if len(self._collected) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
             await self.flush()
-        elif self._rest is None and (self._writing is None or self._writing.done()):
-            self._begin_writing()
+        elif self._writing is None or self._writing.done():
+            self._write_soon()
 
     async def flush(self) -> None:
         """Everything that was added is in the log."""
@@ -60,14 +61,26 @@ class Journal:
             self._writing.cancel()
             await asyncio.wait({self._writing})
 
+    def _write_soon(self) -> None:
+        """At once, or after the rest. A slow stream never needs a timer."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._rest_until:
+            self._begin_writing()
+        elif self._rest is None:
+            self._rest = loop.call_at(self._rest_until, self._begin_writing)
+
     def _begin_writing(self) -> None:
-        self._rest = None
+        if self._rest:
+            self._rest.cancel()
+            self._rest = None
         if self._collected:
             self._writing = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
         await self._append()
-        self._rest = asyncio.get_running_loop().call_later(_REST_S, self._begin_writing)
+        self._rest_until = asyncio.get_running_loop().time() + _REST_S
+        if self._collected:
+            self._write_soon()
 
     async def _append(self) -> None:
         batch, self._collected, self._bytes = self._collected, [], 0

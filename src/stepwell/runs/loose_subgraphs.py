@@ -24,7 +24,6 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 from stepwell.state import channels
-from stepwell.state.schema import DeepAgentState
 
 _ERROR = "__error__"
 _INTERRUPT = "__interrupt__"
@@ -76,6 +75,8 @@ async def _values(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> tu
 
 @cache
 def _deep_agent_channels() -> Mapping[str, BaseChannel[Any, Any, Any]]:
+    from stepwell.state.schema import DeepAgentState  # when it is needed: it brings LangChain's agents
+
     return {name: channel for name, channel in StateGraph(DeepAgentState).channels.items() if channels.is_incremental(channel)}
 
 

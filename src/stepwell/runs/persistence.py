@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
+from stepwell.audit.vault import EvidenceVault
 from stepwell.runs.access import AccessRecords
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.maintenance import Maintenance
@@ -41,6 +42,10 @@ class Persistence(Protocol):
     def store(self, owner: str) -> BaseStore: ...
 
     def effects(self, lease: Lease) -> EffectJournal: ...
+
+    def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
+        """A thread's evidence; without a lease for reading only."""
+        ...
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         """What a run that is driven again has already left in the thread's checkpoints."""

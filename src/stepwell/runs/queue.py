@@ -78,6 +78,9 @@ class RunQueue(Protocol):
     """Admits, hands out and ends runs."""
 
     async def admit(self, admission: Admission) -> Admitted: ...
+    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
+        """All of them or none."""
+        ...
 
     async def work(self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event) -> None:
         """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended."""

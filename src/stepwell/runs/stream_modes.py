@@ -8,6 +8,7 @@
 | `tools` | `tools` | `tools` |
 | `lifecycle` | `tasks`, of subgraphs too | `lifecycle` |
 | `events` | `astream_events` around it all | `events` |
+| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol_events` |
 
 `values` and `tasks` are always asked for, because the engine needs the newest values, and each question with the task that
 asks it: `updates` has the question at the same moment, but not the task. Both cost less than can be measured.
@@ -39,6 +40,9 @@ STREAM_MODES = (
     "lifecycle",
 )
 
+PROTOCOL = "protocol"
+"""For runs of LangGraph's thread streams."""
+
 _ALWAYS = ("values", "tasks")
 _SAME = frozenset({"values", "updates", "custom", "debug", "tasks", "checkpoints", "tools"})
 
@@ -69,11 +73,11 @@ class StreamPlan:
 def plan(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
     """Refuses a mode that nobody knows, naming those there are."""
     wanted = frozenset(modes)
-    unknown = sorted(wanted.difference(STREAM_MODES))
+    unknown = sorted(wanted.difference(STREAM_MODES, (PROTOCOL,)))
     if unknown:
         raise InvalidRequestError(f"No stream mode '{unknown[0]}'. There are: {', '.join(STREAM_MODES)}.")
     asked = [*_ALWAYS, *sorted((wanted & _SAME).difference(_ALWAYS))]
-    if wanted & {"messages", "messages-tuple"}:
+    if wanted & {"messages", "messages-tuple", PROTOCOL}:
         asked.append("messages")
     return StreamPlan(wanted, tuple(asked), subgraphs)
 

@@ -17,10 +17,11 @@ from typing import Any
 from stepwell.runs.lifecycle_events import LifecycleEvents
 from stepwell.runs.message_events import RootAnswer, TupleMessages, WholeMessages
 from stepwell.runs.progress import Progress
+from stepwell.runs.protocol_events import ProtocolEvents
 from stepwell.runs.public_config import public_metadata
 from stepwell.runs.records import NewEvent, PendingInterrupt
 from stepwell.runs.step_events import checkpoint_payload, debug_payload, task_payload
-from stepwell.runs.stream_modes import Namespace, StreamPlan, event_name
+from stepwell.runs.stream_modes import PROTOCOL, Namespace, StreamPlan, event_name
 from stepwell.runs.tool_events import ToolEvents
 from stepwell.runs.wire import encode, plain
 
@@ -32,7 +33,8 @@ class StreamReading:
 
     def __init__(self, streams: StreamPlan) -> None:
         self._streams = streams
-        self._messages = TupleMessages() if streams.message_form == "messages-tuple" else WholeMessages()
+        self._messages = _message_form(streams)
+        self._protocol = ProtocolEvents() if PROTOCOL in streams.wanted else None
         self._answer = RootAnswer()
         self._tools = ToolEvents()
         self._lifecycle = LifecycleEvents()
@@ -109,6 +111,8 @@ class StreamReading:
             for each in payload.get("interrupts") or ()
             if each["id"] not in self._asked
         )
+        if self._protocol:
+            events += self._protocol.task(namespace, payload) + tuple(map(self._protocol.question, interrupts))
         return Progress(events, interrupts=interrupts) if events or interrupts else None
 
     def _question(self, namespace: Namespace, task: Mapping[str, Any], asked: Mapping[str, Any]) -> PendingInterrupt:
@@ -124,8 +128,20 @@ class StreamReading:
     def _message(self, namespace: Namespace, message: Any, metadata: Mapping[str, Any]) -> Progress | None:
         if namespace and not self._streams.caller_subgraphs:
             return None
-        events = tuple(self._messages.events(namespace, message, metadata))
+        events = tuple(self._messages.events(namespace, message, metadata)) if self._messages else ()
+        if self._protocol:
+            events += self._protocol.message(namespace, message, metadata)
         return Progress(events, partial=self._answer.partial(namespace, message, metadata))
+
+
+def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:
+    match streams.message_form:
+        case "messages-tuple":
+            return TupleMessages()
+        case "messages":
+            return WholeMessages()
+        case _:
+            return None
 
 
 def _without_interrupts(values: Any) -> Any | None:

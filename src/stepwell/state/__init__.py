@@ -1,6 +1,23 @@
-"""What an agent remembers within a thread, and how it is stored."""
+"""What an agent remembers within a thread, and how it is stored.
+
+The schema is loaded when it is used: it brings LangChain's agents, which a server that only stores threads can do without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from stepwell.state.compact import CompactReport, acompact, compact
-from stepwell.state.schema import DeepAgentState, Summary
+
+if TYPE_CHECKING:
+    from stepwell.state.schema import DeepAgentState, Summary
 
 __all__ = ["CompactReport", "DeepAgentState", "Summary", "acompact", "compact"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DeepAgentState", "Summary"):
+        from stepwell.state import schema
+
+        return getattr(schema, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

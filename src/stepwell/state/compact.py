@@ -32,7 +32,6 @@ from stepwell.state import channels
 from stepwell.state.history import Delete, Key, ListKeys, Load, Loaded, Measure, ReadWrites, Request, Rewrite, Row, Stored
 from stepwell.state.namespaces import surviving_namespaces
 from stepwell.state.savers import history_of
-from stepwell.state.schema import DeepAgentState
 
 ROOT = ""
 
@@ -89,6 +88,8 @@ def _channels_of(graph: Graph | None) -> Channels:
 
 @cache
 def _deep_agent_channels() -> Channels:
+    from stepwell.state.schema import DeepAgentState  # when it is needed: it brings LangChain's agents
+
     known = StateGraph(DeepAgentState).channels
     return {name: channel for name, channel in known.items() if channels.is_incremental(channel)}
 

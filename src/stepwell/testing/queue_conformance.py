@@ -359,6 +359,15 @@ class QueueConformance:
         with pytest.raises(LimitReachedError):
             await self.admit(persistence, new_id(), max_active=2)
 
+    async def test_many_are_admitted_together_or_not_at_all(self, persistence: Persistence) -> None:
+        now = datetime.now(UTC)
+        runs = [Run(new_id(), new_id(), OWNER, RunRequest("assistant", "graph"), "pending", now, now) for _ in range(3)]
+        good = [Admission(run, create_thread=True) for run in runs]
+        with pytest.raises(NotFoundError):
+            await persistence.queue.admit_many([good[0], replace(good[1], create_thread=False), good[2]])
+        assert await persistence.records.open_runs(OWNER, None, None) == []
+        assert [admitted.run.run_id for admitted in await persistence.queue.admit_many(good)] == [run.run_id for run in runs]
+
     async def test_who_waits_for_a_run_hears_of_its_end(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)
         run_id = admitted.run.run_id

@@ -20,12 +20,14 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from langchain.tools import ToolRuntime
-from langchain_core.runnables import RunnableConfig
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from stepwell.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    # For types only: LangChain's tools bring a third of a second, and a server starts without them.
+    from langchain.tools import ToolRuntime
+    from langchain_core.runnables import RunnableConfig
 
 JOURNAL = "__stepwell_effects"
 """The key in a config's `configurable`. Two underscores keep it out of metadata and checkpoints."""
@@ -69,7 +71,7 @@ class EffectJournal(Protocol):
         ...
 
 
-Where = RunnableConfig | ToolRuntime[Any, Any]
+Where: TypeAlias = "RunnableConfig | ToolRuntime[Any, Any]"
 """What a tool has of its surroundings: its `config`, or better its `runtime`, which tells one call of a step from another."""
 
 
@@ -91,7 +93,7 @@ def effect_key(where: Where, n: int | str = 0) -> str:
         raise ConfigurationError(
             "An effect key belongs to a step of a running graph. Pass the config or the runtime that LangGraph gives to the tool."
         )
-    call = (where.tool_call_id or "") if isinstance(where, ToolRuntime) else ""
+    call = "" if isinstance(where, dict) else (where.tool_call_id or "")
     return "/".join([str(configurable.get("thread_id", "")), str(namespace), *([call] if call else []), str(n)])
 
 
@@ -108,5 +110,5 @@ def settled_now(where: Where) -> None:
 
 
 def _configurable(where: Where) -> Mapping[str, Any]:
-    config = where.config if isinstance(where, ToolRuntime) else where
+    config = where if isinstance(where, dict) else where.config
     return config.get("configurable") or {}

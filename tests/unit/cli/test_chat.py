@@ -9,8 +9,8 @@ import signal
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import create_deep_agent
-from stepwell.cli.chat import Chat
-from stepwell.cli.session import ChatSession
+from stepwell.cli.conversation import Chat
+from stepwell.cli.session import LocalSession
 from stepwell.cli.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say
 
@@ -21,7 +21,7 @@ def converse(typed: str, *turns, interrupt_on=None) -> tuple[int, str]:
     agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on=interrupt_on)
     screen = io.StringIO()
     with asyncio.Runner() as runner:
-        code = Chat(runner, Terminal(io.StringIO(typed), screen), ChatSession(agent)).converse()
+        code = Chat(runner, Terminal(io.StringIO(typed), screen), LocalSession(agent)).converse()
     model.assert_finished()
     return code, screen.getvalue()
 
@@ -101,8 +101,30 @@ def test_ctrl_c_at_a_question_drops_the_turn():
         raise KeyboardInterrupt
 
     with asyncio.Runner() as runner:
-        chat = Chat(runner, Terminal(io.StringIO(), screen), ChatSession(agent), press)
+        chat = Chat(runner, Terminal(io.StringIO(), screen), LocalSession(agent), press)
         assert chat.once("go") == 130
         assert chat.once("what now?") == 0
     assert "never mind" in screen.getvalue()
     assert "← Wrote" not in screen.getvalue()
+
+
+def test_threads_are_begun_listed_and_continued():
+    _, screen = converse("one\n/new\ntwo\n/threads\n/thread nothing\n", say("first"), say("second"))
+    first, second = screen.index("  one\n"), screen.index("  two\n")
+    assert second < first, "the newest comes first"
+    assert "No thread 'nothing'. /threads lists them." in screen
+
+
+def test_a_new_thread_knows_nothing_of_the_one_before():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("done")]
+    _, screen = converse("go\n/new\n/files\n", *turns)
+    assert "No files yet." in screen
+
+
+def test_a_question_that_nobody_can_answer_ends_a_single_message():
+    model = ScriptedModel([call("write_file", file_path="/a.md", content="x")])
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True})
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        assert Chat(runner, Terminal(io.StringIO(""), screen), LocalSession(agent)).only("go") == 1
+    assert "there is nobody to answer" in screen.getvalue()

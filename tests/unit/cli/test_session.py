@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.cli.approvals import answer_all
 from stepwell.cli.events import Called, Planned, Returned, Said
-from stepwell.cli.session import ChatSession
+from stepwell.cli.session import LocalSession
 from stepwell.testing import ScriptedModel, call, say
 
 
@@ -17,9 +17,9 @@ def double(number: int) -> int:
     return number * 2
 
 
-def session_of(*turns, middleware=(), tools=(double,)) -> ChatSession:
+def session_of(*turns, middleware=(), tools=(double,)) -> LocalSession:
     agent = create_agent(ScriptedModel(list(turns)), list(tools), middleware=list(middleware), checkpointer=InMemorySaver())
-    return ChatSession(agent)
+    return LocalSession(agent)
 
 
 async def events_of(stream) -> list:

@@ -17,11 +17,22 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from stepwell.errors import LeaseLostError
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.event_rows import insert_events
+from stepwell.runs.embedded.event_rows import insert_rows
 from stepwell.runs.records import Lease, NewEvent, RunEvent
+
+_STANDING = (
+    "SELECT json_group_array(json_array(thread_id, fence, lease_run, last_seq)) FROM threads"
+    " WHERE thread_id IN (SELECT value FROM json_each(?))"
+)
+_COUNT = (
+    "UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted"
+    " WHERE thread_id = json_extract(counted.value, '$[0]')"
+)
 
 HandOver = Callable[[str, Sequence[RunEvent]], None]
 """Told of committed events of a thread."""
@@ -35,10 +46,20 @@ class _Append:
     done: asyncio.Future[list[RunEvent]]
 
 
+@dataclass
+class _Place:
+    """Who has a thread, and its newest event's number."""
+
+    fence: int
+    run_id: str | None
+    last_seq: int
+
+
 class Appends:
     """Belongs to the loop it is used in."""
 
-    def __init__(self, database: Database, hand_over: HandOver) -> None:
+    def __init__(self, database: Database, hand_over: HandOver, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self._database = database
         self._hand_over = hand_over
         self._waiting: list[_Append] = []
@@ -46,7 +67,7 @@ class Appends:
 
     async def append(self, lease: Lease, events: Sequence[NewEvent], now: float) -> list[RunEvent]:
         """Gives the events as numbered, once they are committed. Whoever is cancelled meanwhile has perhaps written all the same."""
-        done = asyncio.get_running_loop().create_future()
+        done = self.loop.create_future()
         self._waiting.append(_Append(lease, events, now, done))
         if not self._writing:
             self._write()
@@ -56,7 +77,7 @@ class Appends:
     def _write(self) -> None:
         batch, self._waiting = self._waiting, []
         self._writing = True
-        written = asyncio.wrap_future(self._database.submit(lambda connection: [_append(connection, each) for each in batch]))
+        written = self._database.write_soon(lambda connection: _append_all(connection, batch))
         written.add_done_callback(lambda answers: self._written(batch, answers))
 
     def _written(self, batch: list[_Append], answers: asyncio.Future[list[list[RunEvent] | LeaseLostError]]) -> None:
@@ -76,11 +97,40 @@ class Appends:
             self._write()
 
 
-def _append(connection: sqlite3.Connection, append: _Append) -> list[RunEvent] | LeaseLostError:
+def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[list[RunEvent] | LeaseLostError]:
+    """Number and insert all that may be written; the others are refused, and leave nothing behind.
+
+    A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
+    event loop gives it back late.
+    """
+    places = _places(connection, {append.lease.thread_id for append in batch})
+    answers = [_number(append, places.get(append.lease.thread_id)) for append in batch]
+    written = [
+        (event, append.now)
+        for append, answer in zip(batch, answers, strict=True)
+        if isinstance(answer, list)
+        for event in answer
+    ]
+    if written:
+        counts = {event.thread_id: event.seq for event, _ in written}
+        connection.execute(_COUNT, (orjson.dumps(list(counts.items())).decode(),))
+        insert_rows(connection, written)
+    return answers
+
+
+def _places(connection: sqlite3.Connection, thread_ids: set[str]) -> dict[str, _Place]:
+    """Where the threads stand, by id, in one row."""
+    row = connection.execute(_STANDING, (orjson.dumps(list(thread_ids)).decode(),)).fetchone()
+    return {thread_id: _Place(fence, run_id, last_seq) for thread_id, fence, run_id, last_seq in orjson.loads(row[0])}
+
+
+def _number(append: _Append, place: _Place | None) -> list[RunEvent] | LeaseLostError:
+    """The events as they will be written, or why they are not."""
     lease = append.lease
-    try:
-        # Before anything is written, so that a refusal leaves nothing behind in the common transaction.
-        fence.require(connection, lease)
-    except LeaseLostError as error:
-        return error
-    return insert_events(connection, lease.thread_id, lease.run_id, append.events, append.now)
+    if place is None or (place.fence, place.run_id) != (lease.fence, lease.run_id):
+        return fence.lost(lease)
+    first = place.last_seq + 1
+    place.last_seq += len(append.events)
+    return [
+        RunEvent(seq, lease.thread_id, lease.run_id, event.event, event.data) for seq, event in enumerate(append.events, first)
+    ]

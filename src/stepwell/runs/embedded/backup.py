@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +59,8 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: Progress | No
     Refused with `ConfigurationError` while a server holds the database, and when the file is no sound backup.
     """
     _require_database(file)
-    check_copy(file)
+    if check_copy(file) == 0:
+        raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")
     lock = ProcessLock(database.with_name(database.name + ".lock"))
     lock.acquire()
     try:
@@ -137,12 +138,9 @@ def _publish(partial: Path, file: Path, *, force: bool) -> None:
 
 def _set_aside(database: Path, aside: Path) -> Path:
     """Give the old database a second name; it keeps its first until the new one takes it."""
-    try:
-        with closing(_open(database, write=True)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except sqlite3.DatabaseError:
-        # Too damaged to be opened, which may be why there is a restore: its log is kept beside it as it is.
-        pass
+    # Too damaged to be opened may be why there is a restore: then its log is kept beside it as it is.
+    with suppress(sqlite3.DatabaseError), closing(_open(database, write=True)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     os.link(database, aside)
     for end in ("-wal", "-shm"):
         beside = database.with_name(database.name + end)

@@ -18,7 +18,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -41,7 +42,9 @@ _READERS = 4
 @dataclass
 class _Job(Generic[T]):
     work: Work[T]
-    done: Future[T]
+    done: Future[T] | asyncio.Future[T]
+    loop: asyncio.AbstractEventLoop | None = None
+    """The loop that `done` belongs to, if it is one of asyncio's."""
     result: Any = None
     error: BaseException | None = None
 
@@ -58,13 +61,17 @@ class Database:
         self._open_readers: list[sqlite3.Connection] = []
         self._closed = False
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _make_private(path)
         writer = self._connect()
         migrate(writer)
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="stepwell-read")
+        self._questions: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._readers = [
+            threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
+            for number in range(_READERS)
+        ]
         self._writer = threading.Thread(target=self._write_groups, args=(writer,), name="stepwell-write", daemon=True)
-        self._writer.start()
+        for thread in (self._writer, *self._readers):
+            thread.start()
 
     @property
     def waiting(self) -> int:
@@ -73,14 +80,19 @@ class Database:
 
     def submit(self, work: Work[T]) -> Future[T]:
         """Hand work to the writer. The future is done when the work is committed, or has failed."""
-        if self._closed:
-            raise StorageUnavailableError("The database is closed: the server is stopping.")
-        job = _Job(work, Future[T]())
-        self._jobs.put(job)
-        return job.done
+        done = Future[T]()
+        self._hand_in(_Job(work, done))
+        return done
+
+    def write_soon(self, work: Work[T]) -> asyncio.Future[T]:
+        """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._hand_in(_Job(work, done, loop))
+        return done
 
     async def write(self, work: Work[T]) -> T:
-        return await asyncio.wrap_future(self.submit(work))
+        return await self.write_soon(work)
 
     def write_now(self, work: Work[T]) -> T:
         """The same for code that is not async; it blocks."""
@@ -90,7 +102,10 @@ class Database:
         """Work on a snapshot, in a reader's thread."""
         if self._closed:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, work)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._questions.put(_Job(work, done, loop))
+        return await done
 
     def read_now(self, work: Work[T]) -> T:
         """The same in the calling thread."""
@@ -111,9 +126,17 @@ class Database:
         self._closed = True
         self._jobs.put(None)
         self._writer.join()
-        self._readers.shutdown()
+        for _ in self._readers:
+            self._questions.put(None)
+        for reader in self._readers:
+            reader.join()
         for connection in self._open_readers:
             connection.close()
+
+    def _hand_in(self, job: _Job[Any]) -> None:
+        if self._closed:
+            raise StorageUnavailableError("The database is closed: the server is stopping.")
+        self._jobs.put(job)
 
     def _reader(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -135,6 +158,17 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA cache_size = -16000")
         return connection
+
+    def _answer_questions(self) -> None:
+        # Our own few threads: an executor's futures cost several times as much as the usual query.
+        while (job := self._questions.get()) is not None:
+            if job.done.cancelled():
+                continue
+            try:
+                job.result = self.read_now(job.work)
+            except BaseException as error:  # handed to whoever waits for it
+                job.error = error
+            _answer([job])
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         stopping = False
@@ -164,6 +198,15 @@ class Database:
         return group, False
 
 
+def _make_private(path: Path) -> None:
+    """A new file is readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
+
+    A file that is there is not opened: closing it again would take SQLite's locks away from this process's other connections.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def _run_group(connection: sqlite3.Connection, group: list[_Job[Any]]) -> None:
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -175,13 +218,33 @@ def _run_group(connection: sqlite3.Connection, group: list[_Job[Any]]) -> None:
             connection.execute("ROLLBACK")
         for job in group:
             job.error = job.error or _unavailable(error)
+    _answer(group)
+
+
+def _answer(group: list[_Job[Any]]) -> None:
+    """Tell everybody, in the order of their work."""
+    of_loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
     for job in group:
-        if not job.done.set_running_or_notify_cancel():
-            continue
-        if job.error is not None:
-            job.done.set_exception(job.error)
-        else:
-            job.done.set_result(job.result)
+        if job.loop is not None:
+            of_loops.setdefault(job.loop, []).append(job)
+        elif isinstance(job.done, Future) and job.done.set_running_or_notify_cancel():
+            _settle(job)
+    for loop, jobs in of_loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+            loop.call_soon_threadsafe(_settle_all, jobs)
+
+
+def _settle_all(jobs: list[_Job[Any]]) -> None:
+    for job in jobs:
+        if not job.done.done():  # whoever waited may have been cancelled
+            _settle(job)
+
+
+def _settle(job: _Job[Any]) -> None:
+    if job.error is not None:
+        job.done.set_exception(job.error)
+    else:
+        job.done.set_result(job.result)
 
 
 def _run_one(connection: sqlite3.Connection, job: _Job[Any]) -> None:

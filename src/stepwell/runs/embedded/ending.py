@@ -18,9 +18,9 @@ TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
 
 
-def end_event(run_id: str, status: RunStatus) -> NewEvent:
-    """The journal's mark that a run says nothing more."""
-    return NewEvent("end", wire.encode({"run_id": run_id, "status": status}))
+def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEvent:
+    """The journal's mark that a run says nothing more. `paused`: the graph waits, for an answer or at a breakpoint."""
+    return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
 def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> list[RunEvent]:
@@ -31,7 +31,8 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: 
         _free_thread(connection, lease.thread_id, lease.run_id, now)
         return []
     _keep_thread(connection, lease, outcome, now)
-    events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now)
+    paused = outcome.status == "success" and outcome.thread_status == "interrupted"
+    events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
     if outcome.result is not None:
         connection.execute("UPDATE runs SET result = ? WHERE run_id = ?", (outcome.result, lease.run_id))
     return events
@@ -87,7 +88,14 @@ def _run(connection: sqlite3.Connection, run_id: str) -> Run:
 
 
 def _end_run(
-    connection: sqlite3.Connection, run_id: str, status: RunStatus, error: Any, events: Any, now: float
+    connection: sqlite3.Connection,
+    run_id: str,
+    status: RunStatus,
+    error: Any,
+    events: Any,
+    now: float,
+    *,
+    paused: bool = False,
 ) -> list[RunEvent]:
     run = _run(connection, run_id)
     configurable = run.request.config.get("configurable", {})
@@ -107,7 +115,7 @@ def _end_run(
     insert_webhook(connection, run, _webhook_body(connection, run, status, error, now), now)
     if run.request.delete_thread_after:
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
-    return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status)], now)
+    return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
 
 
 def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Any, now: float) -> bytes:

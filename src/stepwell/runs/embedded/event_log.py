@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
-from weakref import WeakKeyDictionary
 
 from stepwell.clock import Clock
 from stepwell.runs.embedded.appending import Appends
@@ -38,8 +37,7 @@ class EmbeddedEventLog:
         self._database = database
         self._clock = clock
         self._followers = Followers()
-        self._lock = threading.Lock()
-        self._appends_of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Appends] = WeakKeyDictionary()
+        self._of_thread = threading.local()
 
     @property
     def following(self) -> int:
@@ -71,6 +69,9 @@ class EmbeddedEventLog:
     ) -> list[RunEvent]:
         return await self._database.read(lambda connection: list(events_after(connection, thread_id, run_id, after, limit)))
 
+    async def newest(self, thread_id: str) -> int:
+        return await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
+
     async def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
         with self._followers.join(thread_id) as follower:
             reader = Reader(self._database, follower, thread_id, run_id, after)
@@ -84,7 +85,7 @@ class EmbeddedEventLog:
         """As in the protocol. It ends only when the thread is gone."""
         with self._followers.join(thread_id) as follower:
             if after is None:
-                after = await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
+                after = await self.newest(thread_id)
                 # Events that came while the table was asked are new to this follower.
                 after = after if follower.first_given is None else min(after, follower.first_given - 1)
             reader = Reader(self._database, follower, thread_id, None, after)
@@ -98,9 +99,9 @@ class EmbeddedEventLog:
         return await self._database.write(lambda connection: connection.execute(statement, (thread_id, bound)).rowcount)
 
     def _appends(self) -> Appends:
-        """Those of the running loop. A loop that is gone takes its own with it."""
+        """Those of the running loop: of the one this thread ran last, if it is the same."""
         loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._appends_of_loop:
-                self._appends_of_loop[loop] = Appends(self._database, self._followers.give)
-            return self._appends_of_loop[loop]
+        appends: Appends | None = getattr(self._of_thread, "appends", None)
+        if appends is None or appends.loop is not loop:
+            appends = self._of_thread.appends = Appends(self._database, self._followers.give, loop)
+        return appends

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stepwell.errors import NotFoundError
 from stepwell.runs.records import NewEvent, RunEvent
+
+_INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, created_at) VALUES "
+_ROW = "(?, ?, ?, ?, ?, ?)"
+_SIZES = (64, 16, 4, 1)
 
 
 def insert_events(
@@ -22,8 +26,23 @@ def insert_events(
         raise NotFoundError("thread", thread_id)
     first = row["last_seq"] - len(events) + 1
     numbered = [RunEvent(seq, thread_id, run_id, event.event, event.data) for seq, event in enumerate(events, first)]
-    connection.executemany(
-        "INSERT INTO events (thread_id, seq, run_id, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(thread_id, event.seq, run_id, event.event, event.data, now) for event in numbered],
-    )
+    insert_rows(connection, [(event, now) for event in numbered])
     return numbered
+
+
+def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, float]]) -> None:
+    """Events that have their number, each with its time. Many rows per statement: see `appending`."""
+    for start, count in _portions(len(rows)):
+        values: list[object] = []
+        for event, now in rows[start : start + count]:
+            values += (event.thread_id, event.seq, event.run_id, event.event, event.data, now)
+        connection.execute(_INSERT + ", ".join([_ROW] * count), values)
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Start and size of each portion. Few different sizes, so that their statements stay prepared."""
+    start = 0
+    for size in _SIZES:
+        while count - start >= size:
+            yield start, size
+            start += size

@@ -15,4 +15,9 @@ def require(connection: sqlite3.Connection, lease: Lease) -> None:
         (lease.thread_id, lease.fence, lease.run_id),
     ).fetchone()
     if row is None:
-        raise LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")
+        raise lost(lease)
+
+
+def lost(lease: Lease) -> LeaseLostError:
+    """What whoever no longer has the thread is told."""
+    return LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.runs.embedded import ending, fence, thread_state_record
+from stepwell.runs.embedded import ending, fence, suspects, thread_state_record
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.queue import MAX_ATTEMPTS, Claim
 from stepwell.runs.records import Lease, Run
@@ -19,15 +19,22 @@ SELECT r.* FROM runs AS r JOIN threads AS t ON t.thread_id = r.thread_id
 WHERE r.status = 'pending' AND r.due_at <= :now AND t.lease_run IS NULL
   AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.thread_id = r.thread_id AND earlier.status = 'pending'
                   AND earlier.due_at <= :now AND earlier.number < r.number)
+  AND {which}
 ORDER BY r.number LIMIT :limit
 """
 
 
 def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> tuple[list[Claim], float | None]:
     """Take up to `limit` runs for `worker`. Also gives when the next run is due that is not due yet."""
-    rows = connection.execute(_CLAIMABLE, {"now": now, "limit": limit}).fetchall()
+    alone = [] if suspects.under_way(connection, now) else _claimable(connection, suspects.WAITED, min(limit, 1), now)
+    rows = [*alone, *_claimable(connection, suspects.FREE, limit - len(alone), now)]
     due = connection.execute("SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND due_at > ?", (now,)).fetchone()[0]
-    return [_begin(connection, run_from_row(row), worker, now) for row in rows], due
+    later = [when for when in (due, suspects.next_ready(connection, now)) if when is not None]
+    return [_begin(connection, run_from_row(row), worker, now) for row in rows], min(later, default=None)
+
+
+def _claimable(connection: sqlite3.Connection, which: str, limit: int, now: float) -> list[sqlite3.Row]:
+    return connection.execute(_CLAIMABLE.format(which=which), {"now": now, "limit": limit}).fetchall()
 
 
 def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> Claim:
@@ -83,6 +90,8 @@ def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> None:
 def recover(connection: sqlite3.Connection, now: float) -> list[Run]:
     """Nobody drives anything yet: whatever is leased was left by a process that is gone."""
     rows = connection.execute("SELECT * FROM runs WHERE status = 'running' ORDER BY number").fetchall()
+    if rows:
+        suspects.clear_bystanders(connection)
     thread_state_record.forget_unsaved(connection)
     # The fence is raised here too: a thread of execution that outlived its process's claim must not write any more.
     connection.execute(

@@ -13,6 +13,7 @@ from typing import Any, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
+from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database, GroupWritten
@@ -25,6 +26,7 @@ from stepwell.runs.embedded.repository import EmbeddedRepository
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.embedded.store import EmbeddedStore
 from stepwell.runs.embedded.traces import run_wrote
+from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Lease
 
@@ -85,6 +87,9 @@ class EmbeddedPersistence:
 
     def effects(self, lease: Lease) -> EmbeddedEffects:
         return EmbeddedEffects(self.database, lease, self._clock)
+
+    def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
+        return EmbeddedVault(self.database, thread_id, lease, self._clock)
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)

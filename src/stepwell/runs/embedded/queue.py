@@ -40,11 +40,19 @@ class EmbeddedQueue:
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
     async def admit(self, wanted: Admission) -> Admitted:
+        return (await self.admit_many([wanted]))[0]
+
+    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> tuple[Admitted, list[Run], list[RunEvent]]:
-            admitted, to_stop = admission.admit(connection, wanted, now)
-            stopped, events = _cancel(connection, to_stop, "replaced by a newer run", now)
+        def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
+            admitted, stopped, events = [], [], []
+            for wanted in admissions:
+                one, to_stop = admission.admit(connection, wanted, now)
+                runs, said = _cancel(connection, to_stop, "replaced by a newer run", now)
+                admitted.append(one)
+                stopped += runs
+                events += said
             return admitted, stopped, events
 
         admitted, stopped, events = await self._database.write(work)

@@ -15,6 +15,7 @@ import orjson
 
 from stepwell.errors import InvalidRequestError
 
+_MOST_KEYS = 100
 _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 _GET = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"  # noqa: S608  fixed text
 _LATEST = f"""
@@ -76,6 +77,8 @@ class Listing:
             yield "checkpoint_id = ?", [self.checkpoint_id]
         if self.before:
             yield "checkpoint_id < ?", [self.before]
+        if len(self.metadata or {}) > _MOST_KEYS:
+            raise InvalidRequestError(f"Checkpoints can be filtered by at most {_MOST_KEYS} metadata keys at once.")
         for key, value in (self.metadata or {}).items():
             # `IS`: a key that is not there equals null, as in LangGraph's savers.
             yield "json_extract(metadata, ?) IS ?", [_path(key), _comparable(value)]
@@ -142,11 +145,15 @@ def _with_writes(connection: sqlite3.Connection, row: sqlite3.Row) -> Checkpoint
 
 
 def _path(key: str) -> str:
-    if '"' in key:
-        raise InvalidRequestError(f"Checkpoints cannot be filtered by the metadata key '{key}': it holds a quotation mark.")
+    if '"' in key or "\0" in key:
+        raise InvalidRequestError(
+            f"Checkpoints cannot be filtered by the metadata key {key[:100]!r}: it holds a quotation mark or a zero character."
+        )
     return f'$."{key}"'
 
 
 def _comparable(value: Any) -> Any:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)  # as SQLite reads it in JSON
     # SQLite gives lists and objects as JSON without blanks.
     return orjson.dumps(value).decode() if isinstance(value, list | tuple | dict) else value

@@ -154,6 +154,22 @@ CREATE TABLE effects (
   PRIMARY KEY (thread_id, key)
 ) WITHOUT ROWID;
 
+-- What a research thread fetched, and what it did: see stepwell.audit.
+CREATE TABLE evidence (
+  thread_id TEXT NOT NULL,
+  sha256    TEXT NOT NULL,
+  content   BLOB NOT NULL,
+  PRIMARY KEY (thread_id, sha256)
+);
+CREATE TABLE trail (
+  thread_id TEXT NOT NULL,
+  seq       INTEGER NOT NULL,
+  key       TEXT NOT NULL,
+  line      BLOB NOT NULL,                    -- the entry, as it was sealed
+  PRIMARY KEY (thread_id, seq),
+  UNIQUE (thread_id, key)
+);
+
 -- Without the thread in the key: the sums outlive the thread, its id does not.
 CREATE TABLE usage (
   run_id        TEXT NOT NULL,

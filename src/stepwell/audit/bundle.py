@@ -1,0 +1,154 @@
+"""A run in one file that anybody can check: the trail, everything it refers to, and what is derived from it.
+
+```
+trail.jsonl         what happened                      sources/HASH     pages as they came
+report.md           the report                         texts/HASH       their text, which quotes point into
+claims.json         claims, quotes, sources            exchanged/HASH   other bodies that were sent or came back
+plan.json           the plan that was carried out      policy.md        the policy it was held to
+receipt.json        what left the machine              recording.jsonl  answers by request, for a replay
+manifest.json       the hash and size of each of these
+```
+
+The same vault gives the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from stepwell.audit.canonical import canonical, sha256
+from stepwell.audit.container import Member, read_content, read_members, size_of, write_members
+from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.receipt import receipt_bytes
+from stepwell.audit.recording import recording_lines
+from stepwell.audit.replay import Replay
+from stepwell.audit.trail import Entry, from_line, head, to_line
+from stepwell.audit.vault import EvidenceVault
+from stepwell.errors import BundleError
+
+FORMAT = "stepwell-bundle-1"
+BODIES = ("sources", "texts", "exchanged")
+
+
+async def write_bundle(vault: EvidenceVault, path: str | Path) -> None:
+    """Write all evidence of a vault to a file, which appears under its name only when it is whole."""
+    entries = await vault.entries()
+    evidence = read_evidence(entries)
+    members = derived_members(entries, evidence)
+    for name, digest in stored_members(entries, evidence).items():
+        members[name] = await vault.get(digest)
+    hashes = {name: (sha256(content), len(content)) for name, content in members.items()}
+    members["manifest.json"] = manifest_bytes(hashes, head(entries))
+    await asyncio.to_thread(_write, Path(path), members)
+
+
+def derived_members(entries: list[Entry], evidence: Evidence) -> dict[str, bytes]:
+    """The members that follow from the trail alone: a checker makes them again and compares."""
+    members = {
+        "trail.jsonl": b"".join(to_line(entry) for entry in entries),
+        "claims.json": evidence.to_bytes(),
+        "receipt.json": receipt_bytes(entries),
+        "recording.jsonl": recording_lines(entries),
+    }
+    if evidence.plan is not None:
+        members["plan.json"] = canonical(evidence.plan) + b"\n"
+    return members
+
+
+def stored_members(entries: list[Entry], evidence: Evidence) -> dict[str, str]:
+    """The members whose bytes the vault keeps, each with the hash it must have."""
+    pages = {source.bytes_sha256 for source in evidence.sources.values()}
+    texts = {source.text_sha256 for source in evidence.sources.values()}
+    bodies = {str(entry.data["body_sha256"]) for entry in entries if "body_sha256" in entry.data}
+    members = {f"sources/{digest}": digest for digest in pages}
+    members |= {f"texts/{digest}": digest for digest in texts}
+    members |= {f"exchanged/{digest}": digest for digest in bodies - pages}
+    if evidence.report_sha256 is not None:
+        members["report.md"] = evidence.report_sha256
+    if evidence.policy_sha256 is not None:
+        members["policy.md"] = evidence.policy_sha256
+    return members
+
+
+def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str) -> bytes:
+    """The manifest of members, given each one's hash and size."""
+    members = {name: {"bytes": size, "sha256": digest} for name, (digest, size) in hashes.items()}
+    return canonical({"format": FORMAT, "head": trail_head, "members": members}) + b"\n"
+
+
+class BundleReader:
+    """An open bundle. Close it, or use it in a `with`; `BundleError` if the file is no bundle."""
+
+    def __init__(self, path: str | Path) -> None:
+        try:
+            self._file = Path(path).open("rb")  # noqa: SIM115  # closed by close()
+        except OSError as error:
+            raise BundleError(f"The bundle '{Path(path).name}' cannot be opened ({error.strerror}).") from error
+        try:
+            self.members: dict[str, Member] = read_members(self._file, size_of(Path(path)))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def read(self, name: str) -> bytes:
+        if name not in self.members:
+            raise BundleError(f"The bundle has no member '{name}'.")
+        return read_content(self._file, self.members[name])
+
+    def body(self, digest: str) -> bytes:
+        """Stored bytes by their hash, from whichever folder has them; checked."""
+        for folder in BODIES:
+            if f"{folder}/{digest}" in self.members:
+                content = self.read(f"{folder}/{digest}")
+                if sha256(content) != digest:
+                    raise BundleError(f"Member '{folder}/{digest}' was changed. Verify the bundle.")
+                return content
+        raise BundleError(f"The bundle has no bytes with sha256 {digest[:64]}.")
+
+    def entries(self) -> list[Entry]:
+        """The trail: questions, plans and answers of the human, which a replay needs too."""
+        return [from_line(line) for line in self.read("trail.jsonl").splitlines(keepends=True)]
+
+    def replay(self) -> Replay:
+        """The recorded answers; usable while the bundle is open."""
+        return Replay(self.read("recording.jsonl"), self.body)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _write(path: Path, members: Mapping[str, bytes]) -> None:
+    try:
+        with _aside(path) as aside, aside.open("wb") as file:
+            write_members(file, sorted(members.items()))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise BundleError(f"The bundle '{path.name}' could not be written ({error.strerror}).") from error
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Path]:
+    """A file beside the wanted one, which takes its place if all goes well and vanishes if not."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(descriptor)
+    aside = Path(name)
+    try:
+        yield aside
+        os.replace(aside, path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,79 @@
+"""The part of a verdict that needs no judgement: do the cited quotes exist, and do they hold the sentence's facts?
+
+```
+nothing cited that exists                          unsupported
+a fact is there with another value, or turned      contradicted
+facts are missing, some are there                  partial
+facts are missing, none is there                   unsupported
+every fact is there, or there are none             supported, if a judge agrees
+```
+
+The result is a ceiling: what comes after may lower it, never raise it. Doubt lowers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stepwell.audit.evidence import Quote, Verdict
+from stepwell.audit.facts.date_match import match_dates
+from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
+from stepwell.audit.facts.finding import Finding
+from stepwell.audit.facts.statement import Statement, read
+from stepwell.audit.facts.wording import match_names, match_wording
+from stepwell.audit.facts.words import decimal_mark
+from stepwell.audit.sentences import passages
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The highest verdict that the facts allow, and why not a higher one. `facts_found` is how many stand in the quotes."""
+
+    ceiling: Verdict
+    reasons: tuple[str, ...] = ()
+    facts_found: int = 0
+
+
+def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Check:
+    """Check a sentence against the quotes it names. `quotes` are all there are, by id."""
+    if not evidence:
+        return Check("unsupported", ("it cites no evidence",))
+    unknown = [f"there is no evidence '{each}'" for each in dict.fromkeys(evidence) if each not in quotes]
+    cited = [quotes[each] for each in dict.fromkeys(evidence) if each in quotes]
+    if not cited:
+        return Check("unsupported", tuple(unknown))
+    return _concluded(*_looked_up(text, cited), unknown)
+
+
+def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
+    """What became of each fact, and how much of the sentence the nearest quoted sentence has."""
+    mark = decimal_mark("\n".join(quote.text for quote in cited))
+    statements = [statement for quote in cited for statement in _sentences(quote)]
+    claim = read(text, mark)
+    if not statements:
+        return [Finding("missing", "its quotes are empty")], 0.0
+    findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
+    findings += match_wording(claim, statements)
+    if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
+        findings.append(Finding("missing", "it shares no word with its quotes"))
+    return findings, max(claim.shared(statement) for statement in statements)
+
+
+def _sentences(quote: Quote) -> list[Statement]:
+    mark = decimal_mark(quote.text)
+    return [read(passage.text, mark) for passage in passages(quote.text)]
+
+
+def _concluded(findings: Sequence[Finding], shared: float, unknown: Sequence[str]) -> Check:
+    found = sum(finding.outcome == "found" for finding in findings)
+    reasons = tuple(dict.fromkeys([*unknown, *(finding.reason for finding in findings if finding.outcome != "found")]))
+    if any(finding.outcome == "contradicted" for finding in findings):
+        return Check("contradicted", reasons, found)
+    if any(finding.outcome == "missing" for finding in findings):
+        return Check("partial" if found or shared >= SAME_SUBJECT else "unsupported", reasons, found)
+    return Check("partial" if unknown else "supported", reasons, found)
+
+
+def _shares_a_word(claim: Statement, statements: Sequence[Statement]) -> bool:
+    return not claim.stems or any(claim.stems & statement.stems for statement in statements)

@@ -1,0 +1,52 @@
+"""Look a claim's dates up in the sentences it cites. A claim may say less than its quote ("2021" for "4 March 2021"), not more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepwell.audit.facts.dates import DatePoint
+from stepwell.audit.facts.figure_match import SAME_SUBJECT
+from stepwell.audit.facts.finding import FOUND, Finding
+from stepwell.audit.facts.statement import Statement
+from stepwell.audit.facts.words import stem
+
+_NAMED_BY_YEAR = (
+    "census edition report election season act law treaty war revolution survey film novel book study version model constitution "
+    "budget crisis championship olympics conference agreement reform earthquake flood fire expedition"
+)
+_BY_YEAR = frozenset(stem(word) for word in _NAMED_BY_YEAR.split())
+
+
+def match_dates(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
+    """One finding for each date of the claim."""
+    return [_match(claim, date, quotes) for date in claim.dates]
+
+
+def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Finding:
+    said = f"'{claim.text[date.start : date.end]}'"
+    if any(date.is_within(other) for quote in quotes for other in quote.dates) or _names_a_thing(date, quotes):
+        return FOUND
+    for quote in quotes:
+        for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():
+            if other.part == date.part and _differs(date, other):
+                return Finding("contradicted", f"the claim says {said}, the quote '{quote.text[other.start : other.end]}'")
+    return Finding("missing", f"the date {said} is not in the quotes")
+
+
+def _differs(date: DatePoint, other: DatePoint) -> bool:
+    """Whether two dates exclude each other; one that only says less does not."""
+    if date.alternative or other.alternative:
+        return date.year != other.year
+    pairs = ((date.year, other.year), (date.month, other.month), (date.day, other.day))
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
+def _names_a_thing(date: DatePoint, quotes: Sequence[Statement]) -> bool:
+    """The 1890 census: the year counts nothing there."""
+    if date.month is not None or date.part or date.year is None:
+        return False
+    return any(
+        figure.literal == str(date.year) and figure.unit is None and set(figure.nouns[:1]) & _BY_YEAR
+        for quote in quotes
+        for figure in quote.figures
+    )

@@ -1,0 +1,130 @@
+"""Names of a text: words that begin with a capital, in a row, and terms in quotation marks.
+
+The first word of a sentence has a capital anyway; it counts as a name unless it is one of the words sentences usually begin with.
+Languages that capitalise every noun have more "names" here, so more must stand in the quotes: the verdict is lower, not higher.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stepwell.audit.facts.number_words import read_number
+from stepwell.audit.facts.units import MULTIPLIER_OF, UNIT_OF
+from stepwell.audit.facts.words import Word, fold, is_function, stem, words
+
+_TITLES = frozenset(["mr", "mrs", "ms", "dr", "prof", "sir", "herr", "frau", "mme"])
+_OPENING_WORDS = (
+    "researchers scientists experts officials people studies study data results findings analysts critics authors reports report today "
+    "overall additionally furthermore moreover therefore thus hence meanwhile later earlier recently currently historically finally first "
+    "second third last next several various numerous all every nearly almost approximately roughly only since because although though "
+    "despite after before until unlike like here there now once often usually typically generally total average annual global "
+    "sources evidence together instead indeed similarly likewise consequently originally eventually initially subsequently "
+    "heute laut seit nach vor zudem außerdem dabei dort hier insgesamt alle selon depuis après avant aujourd según desde hoy"
+)
+_OPENING = frozenset(_OPENING_WORDS.split())
+_QUOTED = re.compile(r"“([^“”\n]{2,200})”|„([^„“”\n]{2,200})[“”]|«\s?([^«»\n]{2,200}?)\s?»|\"([^\"\n]{2,200})\"")
+_JOINS = re.compile(
+    r"[ \u00a0]|[ \u00a0]?(?:&|/)[ \u00a0]?|[ \u00a0](?:of|the|de|la|du|von|der|van|del|di)[ \u00a0](?:the[ \u00a0])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name: its words folded, and where it stands."""
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+
+
+def quoted_terms(text: str) -> list[str]:
+    """What stands in quotation marks."""
+    return [next(group for group in match.groups() if group) for match in _QUOTED.finditer(text)]
+
+
+def names(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Name]:
+    """Every name of a text outside the spans that are dates or figures."""
+    tokens = words(text)
+    found: list[list[Word]] = []
+    for position, word in enumerate(tokens):
+        if not _is_name(text, tokens, position, taken):
+            continue
+        if found and _JOINS.fullmatch(text[found[-1][-1].end : word.start]):
+            found[-1].append(word)
+        else:
+            found.append([word])
+    return [name for name in map(_name, found) if name.parts]
+
+
+def stands_in(name: Name, text: str) -> bool:
+    """Whether a text has the name: all its parts close together and in order, or its initials, or the words of its initials."""
+    tokens = words(text)
+    if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
+        return True
+    if len(name.parts) == 1 and stem(name.parts[0]) in {stem(word.text) for word in tokens}:
+        return True
+    if len(name.parts) == 1 and len(name.parts[0]) in range(2, 8) and name.parts[0].isalpha():
+        return _initials_of(name.parts[0], text)
+    return len(name.parts) > 1 and "".join(part[0] for part in name.parts) in _acronyms(text)
+
+
+def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple[int, int]]) -> bool:
+    word = tokens[position]
+    if any(start < word.end and word.start < end for start, end in taken):
+        return False
+    if not word.text[0].isupper():
+        return word.text.upper() != word.text and any(character.isdigit() for character in word.text)  # a code: b12
+    folded = word.text.casefold()
+    if folded in UNIT_OF or folded in MULTIPLIER_OF or read_number(tokens, position) is not None:
+        return len(word.text) > 1 and word.text.isupper() and folded not in UNIT_OF
+    if not _opens(text, word):
+        return len(word.text) > 1 or text[word.end : word.end + 1] == "."
+    if is_function(word.text) or folded in _OPENING or len(word.text) == 1:
+        return False
+    return not word.text.endswith("ly")
+
+
+def _opens(text: str, word: Word) -> bool:
+    before = text[: word.start].rstrip(" \u00a0\t\"'“”„«‘’([*_")
+    return not before or before[-1] in ".!?…:\n-•"
+
+
+def _name(found: list[Word]) -> Name:
+    parts = [piece for word in found for piece in _pieces(word.text)]
+    return Name(tuple(part for part in parts if part and part not in _TITLES), found[0].start, found[-1].end)
+
+
+def _pieces(word: str) -> list[str]:
+    return [fold(piece) for piece in re.split(r"[-'’](?=[^\W\d_]{2})", word)]
+
+
+def _in_order(parts: Sequence[str], tokens: list[str]) -> bool:
+    return any(_begins(parts, tokens, begin) for begin in range(len(tokens)))
+
+
+def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
+    """Whether the parts follow one another from here, with at most two other words between them ("of the")."""
+    here = begin
+    for position, part in enumerate(parts):
+        window = tokens[here : here + (3 if position else 1)]
+        at = next((offset for offset, token in enumerate(window) if token == part or _is_initial(part, token)), None)
+        if at is None:
+            return False
+        here += at + 1
+    return True
+
+
+def _is_initial(part: str, token: str) -> bool:
+    return len(part) == 1 and token.startswith(part) and len(token) > 1
+
+
+def _initials_of(acronym: str, text: str) -> bool:
+    """Whether the text writes out what the acronym stands for: WHO in "World Health Organization"."""
+    capitals = [fold(word.text)[:1] if word.text[0].isupper() else " " for word in words(text) if not is_function(word.text)]
+    return len(acronym) > 1 and acronym in "".join(capitals)
+
+
+def _acronyms(text: str) -> set[str]:
+    return {fold(word.text) for word in words(text) if len(word.text) > 1 and word.text.replace(".", "").isupper()}

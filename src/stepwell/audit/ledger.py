@@ -1,0 +1,108 @@
+"""How evidence lies in a trail, and how to read it back.
+
+| entry | key | data |
+|---|---|---|
+| `source`, `quote`, `claim` | `source:s1`, `quote:e1`, `claim:c1` | the fields of `Source`, `Quote`, `Claim` |
+| `plan` | the caller's | the plan; the last one counts |
+| `report` | the caller's | `sha256` of the stored Markdown; the last one counts |
+| any | the caller's | `policy_sha256` of the stored policy text, where the policy was applied; the last one counts |
+
+Ids are unique in a vault. Nothing that names a place on a machine is let in: bundles go to strangers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stepwell.audit.canonical import canonical
+from stepwell.audit.evidence import VERDICTS, Claim, Quote, Source, claim_from, quote_from, source_from, to_data
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.audit.vault import EvidenceVault
+from stepwell.errors import EvidenceDamagedError, EvidenceError
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PATH = re.compile(r"^(?:file:|[A-Za-z]:[\\/]|[~/\\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything a trail says about a report."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    quotes: dict[str, Quote] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    plan: dict[str, Any] | None = None
+    report_sha256: str | None = None
+    policy_sha256: str | None = None
+
+    def to_bytes(self) -> bytes:
+        """The member `claims.json` of a bundle."""
+        lists: dict[str, Iterable[Source | Quote | Claim]] = {
+            "claims": self.claims.values(),
+            "quotes": self.quotes.values(),
+            "sources": self.sources.values(),
+        }
+        return canonical({name: [to_data(item) for item in items] for name, items in lists.items()}) + b"\n"
+
+
+async def record_source(vault: EvidenceVault, source: Source) -> Entry:
+    """Write a source down. A title from the device keeps its last part only."""
+    for url in (source.url, source.final_url):
+        if url is not None and not url.lower().startswith(("http://", "https://")):
+            raise EvidenceError(
+                f"Source {source.source_id} has an address that is not http or https. Leave it out for a device source."
+            )
+    title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
+    return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(replace(source, title=title))))
+
+
+async def record_quote(vault: EvidenceVault, quote: Quote) -> Entry:
+    return await vault.append(NewEntry("quote", f"quote:{quote.quote_id}", to_data(quote)))
+
+
+async def record_claim(vault: EvidenceVault, claim: Claim) -> Entry:
+    return await vault.append(NewEntry("claim", f"claim:{claim.claim_id}", to_data(claim)))
+
+
+def read_evidence(entries: Iterable[Entry]) -> Evidence:
+    """What a trail says; `EvidenceDamagedError` names the first entry that does not have the form above."""
+    found = Evidence()
+    for entry in entries:
+        try:
+            found = _with(found, entry)
+        except (TypeError, KeyError, ValueError) as error:
+            raise EvidenceDamagedError(f"entry {entry.seq} ({entry.kind}) does not have the form of one: {error}") from error
+    return found
+
+
+def _with(found: Evidence, entry: Entry) -> Evidence:
+    if "policy_sha256" in entry.data:
+        found = replace(found, policy_sha256=_hash(entry.data["policy_sha256"]))
+    if entry.kind == "source":
+        source = source_from(entry.data)
+        _hash(source.bytes_sha256), _hash(source.text_sha256)
+        found.sources[source.source_id] = source
+    elif entry.kind == "quote":
+        quote = quote_from(entry.data)
+        if [type(entry.data[name]) for name in ("start", "end", "text")] != [int, int, str]:
+            raise ValueError("offsets are integers and words are text")
+        found.quotes[quote.quote_id] = quote
+    elif entry.kind == "claim":
+        claim = claim_from(entry.data)
+        if claim.verdict not in VERDICTS:
+            raise ValueError(f"there is no verdict '{claim.verdict}'")
+        found.claims[claim.claim_id] = claim
+    elif entry.kind == "plan":
+        return replace(found, plan=entry.data)
+    elif entry.kind == "report":
+        return replace(found, report_sha256=_hash(entry.data["sha256"]))
+    return found
+
+
+def _hash(value: object) -> str:
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError("a sha256 has 64 lower-case hexadecimal digits")
+    return value

@@ -1,0 +1,59 @@
+"""Take every address out of a text that a model wrote, so that the only links of a report are those that code puts there.
+
+Removed and counted: Markdown links and images (the label stays), reference definitions, HTML tags, bare addresses with a scheme,
+`www.`, or a host with a path. A bare domain name ("example.com") is a word: nothing makes a link of it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+_TAG = re.compile(r"</?[a-zA-Z!?][^<>]{0,2000}>|<(?:[a-zA-Z][\w+.-]{1,31}:|[^\s<>@]{1,64}@)[^\s<>]{0,2000}>")
+_DEFINITION = re.compile(r"^[ \t>]*\[[^\[\]\n]{1,200}\]:[ \t]*\S[^\n]*$", re.MULTILINE)
+_LINK = re.compile(
+    r"!?\[([^\[\]\n]{0,500})\]\((?:<[^<>\n]{0,2000}>|[^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,2000})?)(?:\s[^()\n]{0,500})?\)"
+)
+_REFERENCE = re.compile(r"!?\[([^\[\]\n]{1,500})\]\[([^\[\]\n]{0,200})\]")
+ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{1,31}:)?//[^\s<>\"'|]+"  # any scheme, or none
+    r"|\bwww\.[^\s<>\"'|]+"
+    r"|\b(?:mailto|javascript|data|file|tel|ftp|xmpp|magnet|blob|ipfs):[^\s<>\"'|]+"
+    r"|\b[\w-]+(?:\.[\w-]+)*\.[a-z]{2,24}(?::\d+)?/[^\s<>\"'|]*",
+    re.IGNORECASE,
+)
+IDS = re.compile(r"\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Stripped:
+    """A text without links, and how many there were."""
+
+    text: str
+    removed: int
+
+
+def strip_links(text: str) -> Stripped:
+    """Remove until nothing is left: what remains of one link must not make up another."""
+    removed = 0
+    before = None
+    while text != before:
+        before = text
+        text = _INVISIBLE.sub("", html.unescape(text.replace("\r\n", "\n").replace("\r", "\n")))
+        for form, replacement in ((_DEFINITION, ""), (_LINK, _label), (_REFERENCE, _label), (_TAG, ""), (ADDRESS, "")):
+            text, count = form.subn(replacement, text)
+            removed += count if form is not _TAG else 0
+    return Stripped(text.replace("](", "] ("), removed)
+
+
+def _label(match: re.Match[str]) -> str:
+    """The words of a link; evidence ids stay citations."""
+    label = match[1]
+    if not IDS.fullmatch(label):
+        return label
+    second = match[2] if match.re is _REFERENCE else ""
+    return f"[{label}] [{second}]" if IDS.fullmatch(second) else f"[{label}]"

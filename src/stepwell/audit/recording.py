@@ -1,0 +1,140 @@
+"""Every request once, with its answer: what a resumed run goes on from, and what a replay answers from.
+
+```
+intend   entry `request`, key K              before anything is sent
+send     the caller's
+store    entry `response` or `model_call`, key K:answer, with the hash of the body
+```
+
+A node that runs again finds K:answer and sends nothing. If only the intent is there, nobody knows whether the request arrived: it is
+sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash;
+headers that were sent are not stored at all, and keys in addresses are blotted out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from stepwell.audit.canonical import canonical, sha256
+from stepwell.audit.redaction import without_secret_headers, without_secrets
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.audit.vault import EvidenceVault
+from stepwell.errors import EvidenceError, RequestCeilingError
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request to be made. `key` is the same when the same step runs again; `url` may be `model:name` for one in the process."""
+
+    key: str
+    to: Literal["web", "model"]
+    method: str
+    url: str
+    body: bytes = b""
+    step: str = ""
+    why: str = ""
+    leaves_machine: bool = True
+
+    def fingerprint(self) -> str:
+        """The same for every request that asks the same: what a replay looks its answer up by."""
+        asked = {"to": self.to, "method": self.method.upper(), "url": without_secrets(self.url), "body": sha256(self.body)}
+        return sha256(canonical(asked))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: data that fit into the trail (also of a failure, so that it can be replayed), and the body."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    body: bytes = b""
+
+
+class Recorder:
+    """Makes requests and writes them down. One for a run; `max_requests` is the ceiling of requests to the web, resends included."""
+
+    def __init__(self, vault: EvidenceVault, max_requests: int | None = None) -> None:
+        self._vault = vault
+        self._max_requests = max_requests
+        self._one_at_a_time = asyncio.Lock()
+
+    async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The stored answer, or the one that `send` gets. `RequestCeilingError` before anything is sent.
+
+        What `send` raises passes through, and the next attempt is a resend: return failures that a replay should repeat as an `Answer`.
+        """
+        stored = await self._vault.find(f"{outgoing.key}:answer")
+        if stored is not None:
+            return await self._stored(outgoing, stored)
+        if outgoing.leaves_machine:
+            await self._intend(outgoing)
+        return await self._store(outgoing, await send())
+
+    async def _intend(self, outgoing: Outgoing) -> None:
+        async with self._one_at_a_time:  # counting and writing belong together
+            entries = await self._vault.entries()
+            if outgoing.to == "web" and self._max_requests is not None and requests_made(entries) >= self._max_requests:
+                raise RequestCeilingError(self._max_requests)
+            keys = {entry.key for entry in entries}
+            resend = sum(key.startswith(f"{outgoing.key}:resend:") for key in keys) + 1 if outgoing.key in keys else 0
+            key = f"{outgoing.key}:resend:{resend}" if resend else outgoing.key
+            body = await self._vault.put(outgoing.body)
+            await self._vault.append(NewEntry("request", key, _intent(outgoing, body, resend)))
+
+    async def _store(self, outgoing: Outgoing, answer: Answer) -> Answer:
+        body = await self._vault.put(answer.body)
+        data = {
+            "request": outgoing.key,
+            "fingerprint": outgoing.fingerprint(),
+            "answer": without_secret_headers(answer.data),
+            "body_sha256": body,
+            "bytes": len(answer.body),
+        }
+        kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
+        return await self._stored(outgoing, await self._vault.append(NewEntry(kind, f"{outgoing.key}:answer", data)))
+
+    async def _stored(self, outgoing: Outgoing, entry: Entry) -> Answer:
+        if entry.data.get("fingerprint") != outgoing.fingerprint():
+            raise EvidenceError(f"The key '{outgoing.key}' was used for another request. Give each request its own key.")
+        return Answer(entry.data["answer"], await self._vault.get(entry.data["body_sha256"]))
+
+
+def requests_made(entries: Iterable[Entry]) -> int:
+    """How many requests went to the web, resends included: what ceilings count."""
+    return sum(entry.kind == "request" and entry.data.get("to") == "web" for entry in entries)
+
+
+def recording_lines(entries: Iterable[Entry]) -> bytes:
+    """The member `recording.jsonl` of a bundle: every answer, by what was asked."""
+    lines = [
+        canonical({"key": entry.key, "kind": entry.kind, **{name: entry.data.get(name) for name in _RECORDED}})
+        for entry in entries
+        if is_answer(entry)
+    ]
+    return b"".join(line + b"\n" for line in lines)
+
+
+def is_answer(entry: Entry) -> bool:
+    return entry.kind in ("response", "model_call") and "fingerprint" in entry.data
+
+
+_RECORDED = ("fingerprint", "answer", "body_sha256")
+
+
+def _intent(outgoing: Outgoing, body_sha256: str, resend: int) -> dict[str, Any]:
+    url = without_secrets(outgoing.url)
+    return {
+        "to": outgoing.to,
+        "method": outgoing.method.upper(),
+        "url": url,
+        "host": urlsplit(url).hostname or "",
+        "body_sha256": body_sha256,
+        "bytes": len(url.encode()) + len(outgoing.body),
+        "step": outgoing.step,
+        "why": outgoing.why,
+        "resend": resend,
+        "request": outgoing.key,
+    }

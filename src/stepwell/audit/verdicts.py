@@ -1,0 +1,32 @@
+"""A claim's verdict: the machine's ceiling first, then a judge, who can lower or confirm it and never raise it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stepwell.audit.checks import check
+from stepwell.audit.evidence import Claim, Quote, Verdict
+from stepwell.audit.judge import Judge, LexicalJudge
+from stepwell.errors import StepwellError
+
+_RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
+
+
+async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
+    """The claim with its verdict and reasons. `quotes` are all there are, by id. Without a judge, shared words decide.
+
+    The judge is asked only about claims that it could still lower to something else; what nothing supports stays so.
+    """
+    checked = check(claim.text, claim.evidence, quotes)
+    if checked.ceiling not in ("supported", "partial"):
+        return replace(claim, verdict=checked.ceiling, reasons=checked.reasons)
+    cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
+    try:
+        judgement = await (judge or LexicalJudge()).judge(claim.text, cited)
+    except (StepwellError, TimeoutError) as error:  # not wider: a pause of the graph must pass through
+        told = f"it could not be judged ({type(error).__name__})"
+        return replace(claim, verdict="partial", reasons=(*checked.reasons, told))
+    lower = min(checked.ceiling, judgement.verdict, key=_RANK.__getitem__)
+    why = (judgement.reason,) if judgement.reason and judgement.verdict != "supported" else ()
+    return replace(claim, verdict=lower, reasons=(*checked.reasons, *why))

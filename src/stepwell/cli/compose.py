@@ -1,0 +1,117 @@
+"""The composition root of the server: settings -> graphs, database, services -> application.
+
+The only place that knows both the server and the applications. Importing it imports LangGraph and the web framework, so the
+command does it as late as it can.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from stepwell.apps import APPLICATIONS
+from stepwell.clock import SystemClock
+from stepwell.models import DEFAULT_LOCAL_MODEL
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
+from stepwell.runs.langgraph_json import read_langgraph_json
+from stepwell.runs.maintenance import Housekeeping, RetentionRules
+from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.retention import Retention
+from stepwell.runs.telemetry import open_telemetry
+from stepwell.runs.webhooks import WebhookSender
+from stepwell.server.app import create_app
+from stepwell.server.metrics import Metrics
+from stepwell.server.model_loading import ModelLoading
+from stepwell.server.opening import Services, open_services
+from stepwell.server.settings import ServerSettings
+from stepwell.server.webhook_metrics import CountedOutbox
+from stepwell.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwell.models import LocalModels
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """What is served."""
+
+    registry: GraphRegistry
+    notes: tuple[str, ...] = ()
+    """What a langgraph.json asks for and does not get."""
+    ours: bool = True
+    """Our own applications: they run on the configured model, and are built when they are first run."""
+
+
+def graphs_to_serve(langgraph_json: Path | None) -> Graphs:
+    """The graphs of a project, whose variables and folders are taken over now; without one, our applications."""
+    if langgraph_json is None:
+        return Graphs(GraphRegistry.from_specs(dict(APPLICATIONS), Path()))
+    project = read_langgraph_json(langgraph_json)
+    project.enter()
+    return Graphs(GraphRegistry.from_project(project), project.notes, ours=False)
+
+
+@dataclass(frozen=True)
+class OpenServer:
+    app: FastAPI
+    services: Services
+
+
+@asynccontextmanager
+async def open_server(
+    settings: Settings, server_settings: ServerSettings, graphs: Graphs, database: Path
+) -> AsyncIterator[OpenServer]:
+    """Everything but the socket, open until left."""
+    clock = SystemClock()
+    metrics = Metrics()
+    persistence = EmbeddedPersistence(database, clock=clock, group_written=metrics.group_written)
+    async with AsyncExitStack() as stack:
+        telemetry = open_telemetry(settings.telemetry)
+        stack.push_async_callback(telemetry.close)
+        services = await stack.enter_async_context(
+            open_services(
+                persistence,
+                graphs.registry,
+                server_settings,
+                clock=clock,
+                new_id=lambda: str(uuid.uuid4()),
+                model_loading=_model_loading(settings),
+                check_graphs=not graphs.ours,
+                drain_s=server_settings.drain_s,
+                watchers=[telemetry],
+                metrics=metrics,
+            )
+        )
+        outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)
+        await stack.enter_async_context(WebhookSender(outbox, clock, server_settings.webhook_rules))
+        await stack.enter_async_context(_housekeeping(services, server_settings))
+        yield OpenServer(create_app(services, server_settings), services)
+
+
+def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
+    """Sweeps what has expired; deletes what is old only if the operator says what that is."""
+    maintenance = services.persistence.maintenance
+    days = settings.retention_days
+    rules = RetentionRules(None if days is None else timedelta(days=days), settings.retention_checkpoints)
+    if rules.empty:
+        return Housekeeping(maintenance)
+    retention = Retention(maintenance, services.registry, services.persistence.saver(), services.clock)
+    return Housekeeping(maintenance, lambda: retention.apply(rules))
+
+
+def _model_loading(settings: Settings) -> ModelLoading:
+    return ModelLoading(lambda: _local_models(settings), settings.local_model or DEFAULT_LOCAL_MODEL)
+
+
+def _local_models(settings: Settings) -> LocalModels:
+    from stepwell.models import process_local_models  # when it is asked for: it brings what only the embedded model needs
+
+    return process_local_models(settings)

@@ -1,0 +1,49 @@
+"""Which run brings the process down, when several were under way each time it died.
+
+```
+crash ─> counted for every run that was under way and has made no checkpoint since its last crash
+  2 crashes: a suspect. It waits a while after each restart, longer each time, and suspects are driven one at a time.
+  the process dies while it waits: it was not this one, the count begins anew
+  5 crashes (`MAX_ATTEMPTS`): it is given up
+```
+So a poisonous run is found out, one that only happened to be there goes on, and a process that dies of something else (no memory, an
+operator, a bad disk) takes no run with it. Functions of a connection, for use inside a transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+_SUSPECT_AFTER = 2
+_WAIT_S = 0.5
+_LONGEST_S = 30.0
+"""A suspect that has lived so long keeps the others waiting no more."""
+
+_WAITS_UNTIL = f"(r.updated_at + {_WAIT_S} * (1 << (r.crashes - {_SUSPECT_AFTER})))"
+
+FREE = f"r.crashes < {_SUSPECT_AFTER}"
+"""Condition on `runs AS r`: not a suspect."""
+WAITED = f"r.crashes >= {_SUSPECT_AFTER} AND {_WAITS_UNTIL} <= :now"
+"""Condition on `runs AS r`: a suspect that has waited long enough at `:now`."""
+
+_UNDER_WAY = f"""
+SELECT 1 FROM runs AS r WHERE r.status = 'running' AND r.crashes >= {_SUSPECT_AFTER} AND r.updated_at > :now - {_LONGEST_S}
+  AND r.crash_mark IS (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id)
+"""  # noqa: S608 - only numbers of ours
+_NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND NOT {FREE} AND {_WAITS_UNTIL} > :now"  # noqa: S608
+
+
+def under_way(connection: sqlite3.Connection, now: float) -> bool:
+    """Whether one is driven and has not shown yet that it gets past its step."""
+    return connection.execute(_UNDER_WAY, {"now": now}).fetchone() is not None
+
+
+def next_ready(connection: sqlite3.Connection, now: float) -> float | None:
+    """When the next one will have waited long enough."""
+    when: float | None = connection.execute(_NEXT, {"now": now}).fetchone()[0]
+    return when
+
+
+def clear_bystanders(connection: sqlite3.Connection) -> None:
+    """The process has died while these were waiting: it was none of them."""
+    connection.execute("UPDATE runs SET crashes = 0 WHERE status = 'pending' AND crashes > 0")

@@ -1,0 +1,150 @@
+"""An AI message as it is written, as events of content blocks: the form of LangChain's streaming protocol.
+
+```
+message-start          {id, role, metadata}
+content-block-start    {index, content}          the block, still empty
+content-block-delta    {index, delta}            text-delta | reasoning-delta | tool-call-delta
+content-block-finish   {index, content}          the block, whole; a call of a tool with its arguments parsed
+message-finish         {usage, metadata}
+```
+
+Every event after the first names its message twice, because clients tell messages that are written at the same time apart by
+different fields: `message_id` (Python) and `run_id` (JavaScript). A piece of a tool call comes twice for the same reason: as
+`delta`, and as `content`, which is all that JavaScript's SDK 1.12 reads. Both add to what came before, so the cost stays linear.
+
+Knows nothing of graphs, namespaces or journals: that is `protocol_events`. An answer that was broken off has no finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+from langchain_core.messages import AIMessage, AIMessageChunk, UsageMetadata
+from langchain_core.messages.ai import add_usage
+
+from stepwell.runs.wire import plain
+
+Event = dict[str, Any]
+Block = dict[str, Any]
+
+_CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
+_GROWING = {"text": "text", "reasoning": "reasoning", "tool_call_chunk": "args", "server_tool_call_chunk": "args"}
+"""Blocks that come in pieces, and the field that grows."""
+
+
+class MessageBlocks:
+    """The AI messages of one drive."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Writing] = {}
+
+    def events(self, message: Any, metadata: Mapping[str, Any]) -> list[Event]:
+        """What a chunk, or a message that came whole, adds. Other messages than a model's have no blocks."""
+        if not isinstance(message, AIMessage) or not message.id:
+            return []
+        return list(self._events(message, message.id, metadata))
+
+    def _events(self, message: AIMessage, message_id: str, metadata: Mapping[str, Any]) -> Iterator[Event]:
+        names = {"message_id": message_id, "run_id": message_id}
+        writing = self._open.get(message_id)
+        if writing is None:
+            writing = self._open[message_id] = _Writing()
+            yield {"event": "message-start", "role": "ai", "id": message_id, "metadata": _about(metadata), **names}
+        for event in writing.add(message):
+            yield {**event, **names}
+        if not isinstance(message, AIMessageChunk) or message.chunk_position == "last":
+            del self._open[message_id]
+            for event in writing.finish():
+                yield {**event, **names}
+
+
+class _Writing:
+    """One message as far as it is written."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[str, Any], tuple[int, Block]] = {}
+        self._usage: UsageMetadata | None = None
+        self._metadata: dict[str, Any] = {}
+
+    def add(self, message: AIMessage) -> Iterator[Event]:
+        if message.usage_metadata:
+            self._usage = add_usage(self._usage, message.usage_metadata)
+        self._metadata.update(message.response_metadata)
+        for key, block in _keyed(_blocks(message)):
+            index, so_far = self._blocks.setdefault(key, (len(self._blocks), {}))
+            grows = _GROWING.get(block["type"])
+            if not so_far:
+                yield {"event": "content-block-start", "index": index, "content": {**block, **({grows: ""} if grows else {})}}
+            yield from _deltas(index, block, grows)
+            _grow(so_far, block, grows)
+
+    def finish(self) -> Iterator[Event]:
+        for index, block in self._blocks.values():
+            yield {"event": "content-block-finish", "index": index, "content": _finished(block)}
+        rest = {"usage": self._usage, "metadata": plain(self._metadata)}
+        yield {"event": "message-finish", **{name: value for name, value in rest.items() if value}}
+
+
+def _about(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth knowing of the model call: where it was made, and with which model."""
+    known = {"langgraph_node": "langgraph_node", "ls_provider": "provider", "ls_model_name": "model"}
+    return {ours: metadata[theirs] for theirs, ours in known.items() if isinstance(metadata.get(theirs), str)}
+
+
+def _blocks(message: AIMessage) -> list[Block]:
+    """Standard blocks. Tool calls are read from their own field: a last chunk holds only a piece of one, and LangChain would
+    take it for a whole."""
+    if isinstance(message.content, str) and not message.additional_kwargs:
+        found: list[Block] = [{"type": "text", "text": message.content}] if message.content else []
+    else:
+        found = [plain(block) for block in message.content_blocks if block["type"] not in _CALLS]
+    if isinstance(message, AIMessageChunk):
+        return [*found, *({**chunk, "type": "tool_call_chunk"} for chunk in message.tool_call_chunks)]
+    calls = [{**call, "type": "tool_call"} for call in message.tool_calls]
+    return [*found, *calls, *({**call, "type": "invalid_tool_call"} for call in message.invalid_tool_calls)]
+
+
+def _keyed(blocks: list[Block]) -> Iterator[tuple[tuple[str, Any], Block]]:
+    """Each block with what it has in common with its other pieces: its index where the provider gives one, a call's id, or its
+    place among those of its type."""
+    counts: dict[str, int] = {}
+    for block in blocks:
+        kind = block["type"]
+        place = counts.get(kind, 0)
+        counts[kind] = place + 1
+        call_id = f"id {block['id']}" if kind in _CALLS and block.get("id") else None
+        index = block.get("index")
+        yield (kind, index if index is not None else call_id or place), block
+
+
+def _deltas(index: int, block: Block, grows: str | None) -> Iterator[Event]:
+    piece = block.get(grows) if grows else None
+    if not piece:
+        return
+    event: Event = {"event": "content-block-delta", "index": index}
+    if grows == "args":
+        yield {**event, "delta": {"type": "tool-call-delta", "args": piece}, "content": {"type": block["type"], "args": piece}}
+    else:
+        yield {**event, "delta": {"type": f"{grows}-delta", grows: piece}}
+
+
+def _grow(so_far: Block, block: Block, grows: str | None) -> None:
+    before = so_far.get(grows) or "" if grows else ""
+    so_far.update({name: value for name, value in block.items() if value is not None})
+    if grows:
+        so_far[grows] = before + (block.get(grows) or "")
+
+
+def _finished(block: Block) -> Block:
+    if not block["type"].endswith("_chunk"):
+        return block
+    call = {"id": block.get("id"), "name": block.get("name")}
+    try:
+        args = orjson.loads(block["args"] or "{}")
+    except orjson.JSONDecodeError:
+        args = None
+    if isinstance(args, dict):
+        return {"type": block["type"].removesuffix("_chunk"), **call, "args": args}
+    return {"type": "invalid_tool_call", **call, "args": block["args"], "error": "The arguments are not a JSON object."}

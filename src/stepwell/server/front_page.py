@@ -1,0 +1,32 @@
+"""`/`: what this is and where to go on, for a person who opens the address and for a program that asks. Shows nothing of a user's."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.metadata import version
+from typing import Any
+
+_STYLE = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }"
+
+
+def describe_front() -> dict[str, Any]:
+    return {
+        "name": "Stepwell",
+        "version": version("stepwell"),
+        "about": "A server of durable agents. It speaks the API of LangGraph's SDKs.",
+        "docs": "/docs",
+        "openapi": "/openapi.json",
+        "health": "/ok",
+    }
+
+
+def render_front(address: str) -> str:
+    """The same as a page, with the two ways to begin. `address` is how the visitor reached the server."""
+    front, shown = describe_front(), escape(address)
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>Stepwell</title><style>{_STYLE}</style><h1>Stepwell {escape(front['version'])}</h1><p>{escape(front['about'])}</p>"
+        f"<p>Talk to an agent in a terminal:</p><pre>stepwell chat --url {shown}</pre>"
+        f"<p>Or from Python:</p><pre>from langgraph_sdk import get_client\nclient = get_client(url=&quot;{shown}&quot;)</pre>"
+        "<p><a href=/docs>All routes</a> · <a href=/openapi.json>OpenAPI</a></p></html>"
+    )

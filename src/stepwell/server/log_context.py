@@ -1,0 +1,54 @@
+"""Which request and which run a line of the log belongs to. Set where one begins; read by `logs` for every record.
+
+The values live in context variables: tasks and the threads that LangGraph runs nodes in inherit them, so a library that logs
+inside a node is told apart too. Nothing here writes a log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+
+from stepwell.runs.records import Run
+
+_NONE: Mapping[str, str] = {}
+_run: ContextVar[Mapping[str, str]] = ContextVar("stepwell_run", default=_NONE)
+_request: ContextVar[Mapping[str, str]] = ContextVar("stepwell_request", default=_NONE)
+
+
+def enter_run(run: Run) -> None:
+    """What the current task logs from now on belongs to this run."""
+    _run.set(run_fields(run))
+
+
+def leave_run() -> None:
+    _run.set(_NONE)
+
+
+def enter_request(request_id: str) -> None:
+    """What the current task logs from now on belongs to this request."""
+    _request.set({"request_id": request_id})
+
+
+def current_fields() -> Mapping[str, str]:
+    """The fields of the request and the run that are under way here."""
+    run, request = _run.get(), _request.get()
+    return {**request, **run} if run and request else run or request
+
+
+def run_fields(run: Run) -> dict[str, str]:
+    return {
+        "run_id": run.run_id,
+        "thread_id": run.thread_id,
+        "assistant_id": run.request.assistant_id,
+        "graph_id": run.request.graph_id,
+        "owner_hash": owner_hash(run.owner),
+    }
+
+
+@lru_cache(maxsize=1024)
+def owner_hash(owner: str) -> str:
+    """Tells users apart without naming them: an owner may be an e-mail address."""
+    return hashlib.sha256(owner.encode()).hexdigest()[:12]

@@ -1,0 +1,151 @@
+"""What the server counts, in the text format of Prometheus. Read by `/metrics`; never a reason for anything to fail.
+
+Labels are few and closed: the route's pattern and never its path, graphs that are served, models up to a bound. An id never
+becomes a series. The registry is the server's own: two servers in one process do not mix.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stepwell.errors import StorageUnavailableError
+from stepwell.runs.maintenance import Maintenance
+from stepwell.server.request_log import route_of
+from stepwell.server.run_metrics import RunMetrics
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"})
+_UNKNOWN = float("nan")
+
+
+class Metrics:
+    """Counters of one server. Made first, then handed to whoever has something to count; `watch` adds what is asked when read."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.runs = RunMetrics(registry)
+        self._requests = Counter(
+            "stepwell_http_requests", "Requests answered", ["method", "route", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "stepwell_http_first_byte_seconds",
+            "Time to the first byte of an answer",
+            ["method", "route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._first_event = Histogram(
+            "stepwell_stream_first_event_seconds",
+            "Time from a request to the first event of its stream",
+            (),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._group_size = Histogram(
+            "stepwell_database_group_size",
+            "Pieces of work in one commit",
+            (),
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+            registry=registry,
+        )
+        self._commit = Histogram(
+            "stepwell_database_commit_seconds", "Time of one commit", (), buckets=_SECONDS, registry=registry
+        )
+        self._webhooks = Counter("stepwell_webhook_tries", "Tries to deliver a webhook", ["outcome"], registry=registry)
+        self._pending = Gauge("stepwell_runs_pending", "Runs that could run now and wait for their turn", registry=registry)
+        self._oldest = Gauge("stepwell_runs_oldest_pending_seconds", "How long the first of them has waited", registry=registry)
+        self._maintenance: Maintenance | None = None
+
+    def watch(self, maintenance: Maintenance, *, streams: Callable[[], int], driving: Callable[[], int]) -> None:
+        """Read from the storage, and how many streams and runs there are, whenever the metrics are read."""
+        self._maintenance = maintenance
+        self.registry.register(_StorageFigures(maintenance))
+        self.show("stepwell_streams_open", "Event streams that are open now", streams)
+        self.show("stepwell_runs_driving", "Runs under way in this process", driving)
+
+    def show(self, name: str, words: str, read: Callable[[], float]) -> None:
+        """A figure that is read whenever the metrics are."""
+        Gauge(name, words, registry=self.registry).set_function(read)
+
+    async def text(self) -> bytes:
+        """All of it. What the database cannot say now is not a number."""
+        if self._maintenance is not None:
+            try:
+                backlog = await self._maintenance.backlog()
+                self._pending.set(backlog.pending)
+                self._oldest.set(backlog.oldest_s)
+            except StorageUnavailableError:
+                self._pending.set(_UNKNOWN)
+                self._oldest.set(_UNKNOWN)
+        # In a thread: writing some thousand figures takes milliseconds, and streams should not feel them.
+        return await asyncio.to_thread(generate_latest, self.registry)
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def first_event(self, seconds: float) -> None:
+        self._first_event.observe(seconds)
+
+    def group_written(self, size: int, seconds: float) -> None:
+        """For the database; called in its writer's thread."""
+        self._group_size.observe(size)
+        self._commit.observe(seconds)
+
+    def webhook_tried(self, outcome: str) -> None:
+        self._webhooks.labels(outcome).inc()
+
+
+class _StorageFigures:
+    """What the storage counts by itself."""
+
+    def __init__(self, maintenance: Maintenance) -> None:
+        self._maintenance = maintenance
+
+    def collect(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
+        figures = self._maintenance.figures()
+        return [
+            CounterMetricFamily("stepwell_events_journaled", "Events written to the log", value=figures.events_written),
+            GaugeMetricFamily(
+                "stepwell_database_waiting_writes", "Pieces of work the writer has not begun", figures.waiting_writes
+            ),
+            GaugeMetricFamily("stepwell_database_bytes", "Size of the database on disk", figures.size_bytes),
+        ]
+
+
+class CountRequests:
+    """ASGI layer: tells `Metrics` of every answer when its first byte goes out, and of a stream's first event."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = perf_counter()
+        waiting_for_event = False
+
+        async def counted(message: Message) -> None:
+            nonlocal waiting_for_event
+            if message["type"] == "http.response.start":
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                self._metrics.answered(method, route_of(scope), message["status"], perf_counter() - began)
+                waiting_for_event = any(
+                    name == b"content-type" and value.startswith(b"text/event-stream") for name, value in message["headers"]
+                )
+            elif waiting_for_event and message["body"].startswith(b"id:"):
+                waiting_for_event = False
+                self._metrics.first_event(perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, receive, counted)

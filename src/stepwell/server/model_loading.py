@@ -1,0 +1,93 @@
+"""Loading the embedded model on request, and telling how far it is. One load however many ask; who comes later joins it.
+
+The work is done by the model's own thread (`stepwell.models.local`); here its events are carried over to the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import AsyncIterator, Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from stepwell.errors import MissingExtraError, StepwellError
+from stepwell.models.status import ModelEvent
+
+if TYPE_CHECKING:
+    from stepwell.models.local.models import LocalModels
+
+LOOK_EVERY_S = 0.1
+LOAD_TIMEOUT_S = 3600.0
+"""A big model over a slow line; the download itself has shorter time-outs."""
+
+
+class ModelLoading:
+    """The embedded model of this server: `events` loads it if need be."""
+
+    def __init__(self, local_models: Callable[[], LocalModels], model: str) -> None:
+        self._local_models = local_models
+        self._model = model
+
+    async def events(self) -> AsyncIterator[ModelEvent]:
+        """Load the model once and tell how it goes. The last event is `ready` or `error`."""
+        try:
+            require_local()
+            models = self._local_models()
+            latest = models.status(self._model)
+        except StepwellError as error:
+            yield ModelEvent(self._model, "error", message=str(error))
+            return
+        with models.board.following() as news:
+            outcome = self._ask(models)
+            if latest.status != "idle":
+                yield latest
+            async with asyncio.timeout(LOAD_TIMEOUT_S):
+                while not outcome.done():
+                    await asyncio.wait({outcome}, timeout=LOOK_EVERY_S)
+                    for event in _drain(news, latest.model_id):
+                        if event.status in ("downloading", "loading"):
+                            yield event
+        yield _last(outcome, models.status(self._model))
+
+    def _ask(self, models: LocalModels) -> asyncio.Future[BaseException | None]:
+        """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""
+        from stepwell.models.local.llama_runtime import Request
+
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[BaseException | None] = loop.create_future()
+
+        def settle(error: BaseException | None) -> None:
+            if not outcome.done():
+                outcome.set_result(error)
+
+        def deliver(item: Any) -> None:
+            if item is None or isinstance(item, BaseException):
+                loop.call_soon_threadsafe(settle, item)
+
+        models.runtime(self._model).ask(Request(None, deliver))
+        return outcome
+
+
+def require_local() -> None:
+    """Raise `MissingExtraError` where models cannot run in this process."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtraError("The embedded model", "local")
+
+
+def _drain(news: queue.SimpleQueue[ModelEvent], model_id: str) -> list[ModelEvent]:
+    """What has come since the last look, of this model."""
+    found: list[ModelEvent] = []
+    while not news.empty():
+        event = news.get_nowait()
+        if event.model_id == model_id:
+            found.append(event)
+    return found
+
+
+def _last(outcome: asyncio.Future[BaseException | None], now: ModelEvent) -> ModelEvent:
+    error = outcome.result()
+    if error is None:
+        return ModelEvent(now.model_id, "ready", now.file, now.done_bytes, now.total_bytes, now.dtype)
+    said = str(error) if isinstance(error, StepwellError) else "The model could not be loaded. The log says why."
+    return ModelEvent(now.model_id, "error", now.file, dtype=now.dtype, message=said)

@@ -1,0 +1,72 @@
+"""The OpenAPI document: what FastAPI finds in the routes, and the problems that every route may answer with.
+
+| code | when |
+|---|---|
+| 400, 413, 415, 422 | where there is something to read: no JSON, too big, not JSON at all, a field that is wrong |
+| 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
+| 404, 409 | where something is named; where something is changed |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from stepwell.server.policy import PUBLIC_PATHS
+from stepwell.server.problems import MEDIA_TYPE
+from stepwell.server.schemas.system import Problem
+
+DESCRIPTION = "Assistants, threads and runs: the API of LangGraph's SDKs. Errors are RFC 9457 problems."
+_WORDS = {
+    400: "The body is not JSON",
+    401: "Who asks is not known",
+    403: "Not allowed",
+    404: "There is no such thing",
+    409: "It stands against what is there",
+    413: "The body is too big",
+    415: "The body does not say that it is JSON",
+    422: "A field is wrong, or the request cannot be carried out",
+    429: "As many as allowed",
+    503: "Not now; Retry-After says when",
+}
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Make the document once, when it is first asked for."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
+            app.openapi_schema = _with_problems(document)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way FastAPI documents for a document of one's own
+
+
+def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas["Problem"] = Problem.model_json_schema()
+    components["responses"] = {f"Problem{code}": _response(words) for code, words in _WORDS.items()}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            operation["responses"].pop("422", None)
+            for code in _codes(path, method, operation):
+                operation["responses"][str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
+    return document
+
+
+def _response(words: str) -> dict[str, Any]:
+    return {"description": words, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+
+
+def _codes(path: str, method: str, operation: dict[str, Any]) -> list[int]:
+    codes = [] if path in PUBLIC_PATHS else [401, 403, 429]
+    codes += [400, 404, 413, 415] if "requestBody" in operation else []
+    codes += [404] if "{" in path or path.startswith("/store") else []
+    codes += [409] if method != "get" else []
+    return [*codes, 422, 503]

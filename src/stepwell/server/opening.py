@@ -1,0 +1,91 @@
+"""What the routes stand on, opened by whoever starts the server. Routes hold nothing of their own.
+
+`open_services` is the order of a start: storage, then a look at the serializer, at who can sign in and at every graph, then
+the engine. A server that cannot keep its promises does not begin to serve; it says which one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepwell.clock import Clock
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.engine import Engine, RunWatcher
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.strict_serde import check_strict
+from stepwell.runs.threads import Threads
+from stepwell.server.metrics import Metrics
+from stepwell.server.model_loading import ModelLoading
+from stepwell.server.run_log import RunLog
+from stepwell.server.settings import ServerSettings, require_sign_in
+from stepwell.server.sse import LiveStreams
+
+
+@dataclass(frozen=True)
+class Services:
+    """The whole of a server, without HTTP."""
+
+    persistence: Persistence
+    registry: GraphRegistry
+    assistants: Assistants
+    threads: Threads
+    engine: Engine
+    model_loading: ModelLoading
+    clock: Clock
+    new_id: Callable[[], str]
+    metrics: Metrics
+    streams: LiveStreams = field(default_factory=LiveStreams)
+
+
+@asynccontextmanager
+async def open_services(
+    persistence: Persistence,
+    registry: GraphRegistry,
+    settings: ServerSettings,
+    *,
+    clock: Clock,
+    new_id: Callable[[], str],
+    model_loading: ModelLoading,
+    check_graphs: bool = True,
+    watchers: Sequence[RunWatcher] = (),
+    metrics: Metrics | None = None,
+    **engine_options: Any,
+) -> AsyncIterator[Services]:
+    """Open, check and work until left; leaving drains the engine and closes the storage.
+
+    Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
+    trouble can be a model that is not set up yet.
+    """
+    async with persistence:
+        _check_serializer(persistence)
+        require_sign_in(settings, await persistence.access.count_usable_keys())
+        if check_graphs:
+            await registry.check()
+        assistants = Assistants(persistence.records, registry, clock, new_id)
+        await assistants.install_defaults()
+        threads = Threads(persistence, registry, clock, new_id)
+        metrics = metrics or Metrics()
+        engine = Engine(
+            persistence,
+            registry,
+            assistants,
+            clock=clock,
+            new_id=new_id,
+            max_active_runs_per_owner=settings.max_active_runs_per_owner,
+            webhook_rules=settings.webhook_rules,
+            watchers=(RunLog(), metrics.runs, *watchers),
+            **engine_options,
+        )
+        async with engine:
+            services = Services(persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics)
+            metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
+            yield services
+
+
+def _check_serializer(persistence: Persistence) -> None:
+    """A checkpoint must not be able to run code. Asked of the saver that will be used, not of a setting."""
+    check_strict(persistence.saver().serde)

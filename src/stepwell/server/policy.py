@@ -1,0 +1,123 @@
+"""Who may do what: one table and one function.
+
+A route declares its action, and gets the principal:
+
+```python
+@router.get("/threads/{thread_id}")
+async def get_thread(thread_id: str, principal: Annotated[Principal, Depends(policy("threads:read"))]): ...
+```
+
+A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`.
+
+`authorize` decides by the action alone. Whose *things* may be seen is decided by the database, which is asked with
+`principal.owner`: a thing of somebody else is not found (404), never forbidden.
+
+Rules to keep: a route has a policy or stands in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
+action that is not in the table cannot be declared, so that a typing error does not open what was meant for operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+
+from stepwell.errors import AccessError, ConfigurationError
+from stepwell.server.principal import Principal
+
+if TYPE_CHECKING:
+    from stepwell.server.auth import Authenticator
+    from stepwell.server.limits import OpenStreams
+
+PUBLIC_PATHS = frozenset({"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout"})
+"""Answered to anybody. They show nothing that belongs to a user."""
+
+OPERATOR_ONLY = frozenset({"metrics:read", "usage:all", "db:read", "db:write", "users:export", "users:delete"})
+"""For operators; on a server that asks nobody who they are, everybody is one."""
+
+_NOUNS = ("assistants", "threads", "runs", "store", "model")
+_VERBS = ("read", "search", "create", "update", "delete", "write")
+USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS) | {
+    "threads:export",
+    "runs:cancel",
+    "usage:read",
+    "model:load",
+}
+"""For every user, on what is theirs."""
+
+
+def authorize(principal: Principal, action: str) -> None:
+    """Raise `AccessError` unless this principal may do this kind of thing at all."""
+    if action in OPERATOR_ONLY and not principal.is_operator:
+        raise AccessError(f"'{action}' is for operators of this server. Ask one, or use a key made with --operator.")
+    if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
+        raise AccessError(f"'{action}' is not an action of this server.")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A FastAPI dependency: finds the principal of a request and asks `authorize`."""
+
+    action: str
+
+    async def __call__(self, request: Request) -> Principal:
+        authenticator: Authenticator = request.app.state.authenticator
+        principal: Principal = await authenticator.principal_of(request)
+        authorize(principal, self.action)
+        request.state.principal = principal
+        return principal
+
+
+def policy(action: str) -> Policy:
+    """The policy of a route, for `Depends(...)`."""
+    if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
+        raise ConfigurationError(f"No action '{action}'. Add it to USER_ACTIONS or OPERATOR_ONLY in server/policy.py.")
+    return Policy(action)
+
+
+@dataclass(frozen=True)
+class StreamPolicy:
+    """The same for a route that answers with a stream: it also counts the stream until it has ended, and refuses one too many
+    (`LimitReachedError`) before the route has begun anything."""
+
+    action: str
+
+    async def __call__(self, request: Request) -> AsyncIterator[Principal]:
+        principal = await Policy(self.action)(request)
+        open_streams: OpenStreams = request.app.state.open_streams
+        give_back = open_streams.take(principal.owner)
+        try:
+            yield principal
+        finally:
+            give_back()
+
+
+def stream_policy(action: str) -> StreamPolicy:
+    """The policy of a route that streams, for `Depends(...)`."""
+    return StreamPolicy(policy(action).action)
+
+
+def actions_of(route: Any) -> set[str]:
+    """The actions a route declares, its own and those of the routers it was included by."""
+    dependant = getattr(route, "dependant", None)
+    return {call.action for call in _calls(dependant) if isinstance(call, Policy | StreamPolicy)} if dependant else set()
+
+
+def routes_without_policy(app: FastAPI) -> list[str]:
+    """`METHOD /path` of every route that anybody could use and that is not in the table of public ones."""
+    return sorted(
+        f"{','.join(sorted(route.methods or {'ANY'}))} {route.path}"
+        for route in iter_route_contexts(app.routes)
+        if route.path not in PUBLIC_PATHS and not actions_of(route)
+    )
+
+
+def _calls(dependant: Dependant) -> Iterator[Any]:
+    if dependant.call is not None:
+        yield dependant.call
+    for inner in dependant.dependencies:
+        yield from _calls(inner)

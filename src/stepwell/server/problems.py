@@ -1,0 +1,183 @@
+"""From an error to an answer: RFC 9457 `application/problem+json`. The only place that knows HTTP codes of errors.
+
+```
+StepwellError      -> the nearest class in KINDS, its own sentence as `detail`
+body, query, path  -> 422 with the field named; a body that is no JSON 400
+unknown path       -> 404, wrong method 405, not JSON 415
+anything else      -> 500 with a reference that is in the log; nothing about the inside goes out
+```
+`detail` is where LangGraph's SDKs look for a sentence. What the caller sent is never repeated: it may hold a secret.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, cast
+
+import orjson
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from langgraph.store.base import InvalidNamespaceError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stepwell import errors
+
+MEDIA_TYPE = "application/problem+json"
+
+_log = logging.getLogger("stepwell.server")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A sort of problem: its code, and the last part of its type."""
+
+    status: int
+    name: str
+    title: str
+
+
+KINDS: Mapping[type[BaseException], Kind] = {
+    errors.InvalidRequestError: Kind(422, "invalid-request", "The request cannot be carried out as it stands"),
+    errors.NotFoundError: Kind(404, "not-found", "There is no such thing"),
+    errors.AlreadyExistsError: Kind(409, "already-exists", "The id is taken"),
+    errors.ThreadBusyError: Kind(409, "thread-busy", "Another run is at work on the thread"),
+    errors.InterruptAnsweredError: Kind(409, "interrupt-answered", "The question has an answer already"),
+    errors.ResumeError: Kind(409, "resume", "The resume does not fit an open question"),
+    errors.LimitReachedError: Kind(429, "limit-reached", "As many as allowed"),
+    errors.LeaseLostError: Kind(503, "thread-taken-over", "The thread was taken over meanwhile"),
+    errors.StorageUnavailableError: Kind(503, "storage-unavailable", "The database cannot be used now"),
+    errors.RunError: Kind(422, "run", "The run cannot be started, resumed or found"),
+    errors.PaymentError: Kind(402, "payment", "Money is missing or not acceptable"),
+    errors.NotSignedInError: Kind(401, "not-signed-in", "Who asks is not known"),
+    errors.SignInUnavailableError: Kind(503, "sign-in-unavailable", "The identity provider does not answer"),
+    errors.AccessError: Kind(403, "access", "Not allowed"),
+    errors.ModelUnavailableError: Kind(503, "model-unavailable", "No usable model"),
+}
+"""The nearest class in an error's ancestry counts. What is not here is unexpected."""
+
+_UNEXPECTED = Kind(500, "unexpected", "Something went wrong in the server")
+
+
+def problem(
+    status: int, name: str, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
+) -> Response:
+    """An answer that says what is wrong. `members` are added to the standard ones."""
+    body = {"type": f"urn:stepwell:problem:{name}", "title": title, "status": status, "detail": detail, **members}
+    return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def problem_of(error: errors.StepwellError) -> Response | None:
+    """The answer to an error that the caller can do something about; `None` for one nobody expected."""
+    kind = next((KINDS[ancestor] for ancestor in type(error).__mro__ if ancestor in KINDS), None)
+    if kind is None:
+        return None
+    headers, members = {}, {}
+    if kind.status in (429, 503):
+        headers["Retry-After"] = str(getattr(error, "retry_after_s", 1))
+    if isinstance(error, errors.NotSignedInError):
+        headers["WWW-Authenticate"] = error.challenge
+    if interrupt_ids := getattr(error, "interrupt_ids", ()):
+        members["interrupt_ids"] = list(interrupt_ids)
+    return problem(kind.status, kind.name, kind.title, str(error), headers=headers, **members)
+
+
+def _for_stepwell(request: Request, error: Exception) -> Response:
+    answer = problem_of(cast("errors.StepwellError", error))
+    if answer is None:
+        raise error
+    return answer
+
+
+def _for_http(request: Request, error: Exception) -> Response:
+    """Starlette's own: no such path, wrong method."""
+    error = cast("HTTPException", error)
+    status = HTTPStatus(error.status_code)
+    details = {
+        404: f"Nothing is served at '{request.url.path}'. What there is stands in /openapi.json.",
+        405: f"'{request.url.path}' does not take {request.method}.",
+    }
+    plain = error.detail == status.phrase
+    detail = details.get(error.status_code, error.detail) if plain else error.detail
+    headers = {**(error.headers or {})}
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names the methods of one route; a path may have several
+        headers["Allow"] = ", ".join(methods_at(request.app, request.url.path))
+    name = status.phrase.lower().replace(" ", "-")
+    return problem(error.status_code, name, status.phrase, detail, headers=headers)
+
+
+def methods_at(app: FastAPI, path: str) -> list[str]:
+    """What the routes of a path take."""
+    found = (route for route in iter_route_contexts(app.routes) if compile_path(route.path or "")[0].match(path))
+    return sorted({method for route in found for method in route.methods or ()})
+
+
+def _for_validation(request: Request, error: Exception) -> Response:
+    faults = cast("RequestValidationError", error).errors()
+    if faults and faults[0]["type"] == "json_invalid":
+        at = faults[0]["loc"][-1]
+        return problem(400, "not-json", "The body is not JSON", f"The body cannot be read as JSON, from character {at} on.")
+    fields = [{"field": _field(fault["loc"]), "message": _sentence(fault["msg"])} for fault in faults[:20]]
+    first = fields[0] if fields else {"field": "request", "message": "invalid"}
+    return problem(
+        422, "invalid-field", "A field is not as it must be", f"{first['field']}: {first['message']}.", errors=fields
+    )
+
+
+def _for_namespace(request: Request, error: Exception) -> Response:
+    """LangGraph's own rules for the names of the store."""
+    kind = KINDS[errors.InvalidRequestError]
+    return problem(kind.status, kind.name, kind.title, str(error))
+
+
+def _sentence(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _field(place: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in place) or "body"
+
+
+def install_problems(app: FastAPI) -> None:
+    """Answer every error of the routes with a problem."""
+    app.add_exception_handler(errors.StepwellError, _for_stepwell)
+    app.add_exception_handler(HTTPException, _for_http)
+    app.add_exception_handler(RequestValidationError, _for_validation)
+    app.add_exception_handler(InvalidNamespaceError, _for_namespace)
+
+
+class UnexpectedErrors:
+    """Outermost ASGI layer: logs what nobody expected under a reference, and tells the caller only that reference."""
+
+    def __init__(self, app: ASGIApp, new_id: Callable[[], str]) -> None:
+        self._app = app
+        self._new_id = new_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:
+            reference = self._new_id()
+            _log.exception("unexpected error, reference %s: %s %s", reference, scope["method"], scope["path"])
+            if begun:  # the answer cannot be taken back; a connection that breaks off tells the client to ask again
+                raise
+            detail = f"The server could not answer. The operator finds the cause in the log under '{reference}'."
+            answer = problem(_UNEXPECTED.status, _UNEXPECTED.name, _UNEXPECTED.title, detail, reference=reference)
+            await answer(scope, receive, send)

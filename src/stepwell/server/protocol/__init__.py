@@ -1,0 +1,9 @@
+"""LangGraph's thread streams (`client.threads.stream`): commands to a thread, and a filtered stream of what its runs say.
+
+```
+POST /threads/T/commands       commands   -> engine, threads
+POST /threads/T/stream/events  following  -> journal -> translation -> subscription -> frames
+```
+
+Over server-sent events only; the protocol's other transport, a websocket, is not offered.
+"""

@@ -1,0 +1,192 @@
+"""What a client tells a thread to do.
+
+```
+run.start              {assistant_id, input, config, metadata}     -> {run_id}       makes the thread if need be
+input.respond          {interrupt_id, response} | {responses}      -> {run_id}       goes on, once for each question
+state.get              {namespace, keys}                           -> {values, checkpoint}
+state.listCheckpoints  {namespace, limit, before}                  -> {checkpoints}
+state.fork             {checkpoint_id, input, config}              -> {run_id, thread_id}
+```
+
+The answer to a command that was understood and refused is `error` with a code, under HTTP's 200: that is where SDKs look for
+the sentence. What concerns the request rather than the command stays a problem with a status of its own: a thread that is not
+there or somebody else's, too many runs, a database that cannot be written.
+
+Rule to keep: an answer goes by the id of its question, never bare, so that it cannot reach a later one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
+from stepwell.runs.starting import RunOrder
+from stepwell.runs.stream_modes import PROTOCOL
+from stepwell.server.opening import Services
+from stepwell.server.policy import authorize
+from stepwell.server.principal import Principal
+from stepwell.server.schemas.protocol import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
+from stepwell.server.schemas.runs import RunConfig
+
+Json = dict[str, Any]
+
+STREAMED = ("values", "updates", "custom", "tools", "lifecycle", PROTOCOL)
+"""What a run says for the sake of all channels, whoever listens later."""
+
+_INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
+_NOT_HERE = {
+    "agent.getTree": "Ask GET /assistants/{assistant_id}/graph for the graph, and follow 'lifecycle' for what is under way.",
+    "input.inject": "Start a run with the message as its input: it waits for the run under way.",
+    "subscription.subscribe": "Open POST /threads/{thread_id}/stream/events instead: websockets are not offered.",
+    "subscription.unsubscribe": "Close the stream instead: websockets are not offered.",
+    "subscription.reconnect": "Open POST /threads/{thread_id}/stream/events with 'since' instead: websockets are not offered.",
+}
+
+
+async def carry_out(services: Services, principal: Principal, thread_id: str, command: ThreadCommand) -> Json:
+    """The answer to a command."""
+    place = await services.persistence.events.newest(thread_id)
+    try:
+        result = await _Thread(services, principal, thread_id).do(command.method, command.params or {})
+    except _Refused as refused:
+        return {"type": "error", "id": command.id, "error": refused.code, "message": str(refused)}
+    # What the client has heard of before this command: what comes after is the command's.
+    return {"type": "success", "id": command.id, "result": result, "meta": {"applied_through_seq": place}}
+
+
+class _Refused(Exception):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class _Thread:
+    """The commands of one thread."""
+
+    def __init__(self, services: Services, principal: Principal, thread_id: str) -> None:
+        self._services = services
+        self._principal = principal
+        self._owner = principal.owner
+        self._thread_id = thread_id
+
+    async def do(self, method: str, params: Json) -> Json:
+        if method in _NOT_HERE:
+            raise _Refused("not_supported", f"'{method}' is not offered. {_NOT_HERE[method]}")
+        if method not in _METHODS:
+            raise _Refused("unknown_command", f"No command '{method[:100]}'. There are: {', '.join(_METHODS)}.")
+        action, model, carry_out = _METHODS[method]
+        authorize(self._principal, action)
+        try:
+            return await carry_out(self, model.model_validate(params))
+        except ValidationError as error:
+            raise _Refused("invalid_argument", _first_fault(error)) from error
+        except InvalidRequestError as error:
+            raise _Refused("invalid_argument", str(error)) from error
+        except (InterruptAnsweredError, ResumeError) as error:
+            raise _Refused("no_such_interrupt", str(error)) from error
+        except NotFoundError as error:
+            if error.kind == "thread":
+                raise
+            raise _Refused("no_such_checkpoint" if error.kind == "checkpoint" else "invalid_argument", str(error)) from error
+
+    async def run_start(self, params: RunStart) -> Json:
+        strategy: Json = {"multitask_strategy": params.multitask_strategy} if params.multitask_strategy else {}
+        order = RunOrder(
+            assistant_id=params.assistant_id,
+            input=params.input,
+            metadata=params.metadata or {},
+            if_not_exists="create",
+            **self._common(params.config),
+            **strategy,
+        )
+        return await self._start(order)
+
+    async def input_respond(self, params: InputRespond) -> Json:
+        answers = params.answers()
+        if not answers:
+            raise _Refused("invalid_argument", "No question is named. Send 'interrupt_id' and 'response', or 'responses'.")
+        if unknown := [each for each in answers if not _INTERRUPT_ID.fullmatch(each)]:
+            raise _Refused("no_such_interrupt", f"No question '{unknown[0]}' is open on this thread.")
+        command = {"resume": answers, **params.model_dump(include={"update", "goto"}, exclude_none=True)}
+        assistant_id = await self._assistant()
+        order = RunOrder(
+            assistant_id=assistant_id, command=command, metadata=params.metadata or {}, **self._common(params.config)
+        )
+        return await self._start(order)
+
+    async def state_get(self, params: StateGet) -> Json:
+        place = {"checkpoint_ns": "|".join(params.namespace)} if params.namespace else None
+        state = await self._services.threads.state(self._owner, self._thread_id, checkpoint=place)
+        values = state["values"] if isinstance(state["values"], dict) else {}
+        chosen = values if params.keys is None else {key: values[key] for key in params.keys if key in values}
+        return {"values": chosen, **_checkpoint(state)}
+
+    async def list_checkpoints(self, params: ListCheckpoints) -> Json:
+        place = {"checkpoint_ns": "|".join(params.namespace)} if params.namespace else None
+        states = await self._services.threads.history(
+            self._owner, self._thread_id, limit=params.limit, before=params.before, checkpoint=place
+        )
+        return {"checkpoints": [_summary(state) for state in states]}
+
+    async def state_fork(self, params: StateFork) -> Json:
+        common = {**self._common(params.config), "checkpoint_id": params.checkpoint_id}
+        started = await self._start(RunOrder(assistant_id=await self._assistant(), input=params.input, **common))
+        return {**started, "thread_id": self._thread_id}
+
+    async def _assistant(self) -> str:
+        """The one that the thread's last run was of."""
+        thread = await self._services.threads.get(self._owner, self._thread_id)
+        if not (assistant_id := thread.metadata.get("assistant_id")):
+            raise _Refused("no_such_run", "No run was ever started on this thread. Begin with run.start.")
+        return str(assistant_id)
+
+    def _common(self, config: RunConfig | None) -> Json:
+        given = config.model_dump(exclude_none=True) if config else {}
+        checkpoint_id = given.get("configurable", {}).get("checkpoint_id")
+        return {
+            "thread_id": self._thread_id,
+            "config": given,
+            "stream_modes": STREAMED,
+            "stream_subgraphs": True,
+            # The protocol has no field of its own for where a run branches off.
+            "checkpoint_id": checkpoint_id if isinstance(checkpoint_id, str) else None,
+        }
+
+    async def _start(self, order: RunOrder) -> Json:
+        return {"run_id": (await self._services.engine.start(self._owner, order)).run.run_id}
+
+
+_METHODS: Mapping[str, tuple[str, type[BaseModel], Callable[[_Thread, Any], Awaitable[Json]]]] = {
+    "run.start": ("runs:create", RunStart, _Thread.run_start),
+    "input.respond": ("runs:create", InputRespond, _Thread.input_respond),
+    "state.get": ("threads:read", StateGet, _Thread.state_get),
+    "state.listCheckpoints": ("threads:read", ListCheckpoints, _Thread.list_checkpoints),
+    "state.fork": ("runs:create", StateFork, _Thread.state_fork),
+}
+
+
+def _checkpoint(state: Mapping[str, Any]) -> Json:
+    place = state.get("checkpoint") or {}
+    if not place.get("checkpoint_id"):
+        return {}
+    return {"checkpoint": {"id": place["checkpoint_id"], "ns": place.get("checkpoint_ns") or ""}}
+
+
+def _summary(state: Mapping[str, Any]) -> Json:
+    metadata = state.get("metadata") or {}
+    return {
+        "id": (state.get("checkpoint") or {}).get("checkpoint_id"),
+        "timestamp": state.get("created_at"),
+        "step": metadata.get("step", -1),
+        "metadata": metadata,
+    }
+
+
+def _first_fault(error: ValidationError) -> str:
+    """The field and what is wrong with it, never what was sent."""
+    fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    return f"{'.'.join(('params', *map(str, fault['loc'])))}: {fault['msg'].removeprefix('Value error, ')}."

@@ -1,0 +1,53 @@
+"""A thread's stream of protocol events, for one subscription.
+
+Where it begins when the client does not say: with the run that is under way or about to be, otherwise with the last one. So a
+client that comes a moment late misses nothing of its run, and is not told of the end of an earlier one, which it would take for
+its own. `since: 0` tells everything the journal still has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from datetime import datetime
+
+from stepwell.clock import Clock
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import Run, RunEvent
+from stepwell.runs.repository import Page
+from stepwell.server.protocol.subscription import Subscription
+from stepwell.server.protocol.translation import translate
+
+_RUNS = 100
+"""How far back a run that is still under way is looked for."""
+
+
+async def beginning(persistence: Persistence, owner: str, thread_id: str, now: datetime) -> int:
+    """The place before the newest run that has begun or is about to."""
+    # Asked for first: what a run that waits now will say, comes after it.
+    newest = await persistence.events.newest(thread_id)
+    run = _first_of_interest(await persistence.records.list_runs(owner, thread_id, None, Page(_RUNS, 0)), now)
+    first = await persistence.events.read(thread_id, run_id=run.run_id, limit=1) if run else []
+    return first[0].seq - 1 if first else newest
+
+
+def _first_of_interest(newest_first: Sequence[Run], now: datetime) -> Run | None:
+    under_way = [run for run in newest_first if run.status == "running"]
+    if under_way:
+        return under_way[-1]
+    if any(run.status == "pending" and (run.due_at is None or run.due_at <= now) for run in newest_first):
+        return None
+    return next((run for run in newest_first if run.finished), None)
+
+
+async def protocol_frames(
+    batches: AsyncIterator[Sequence[RunEvent]], subscription: Subscription, clock: Clock
+) -> AsyncGenerator[bytes, None]:
+    """What the subscription wants of each batch, as one piece of text."""
+    async for batch in batches:
+        now_ms = int(clock.now().timestamp() * 1000)
+        found = (translate(event) for event in batch)
+        piece = b"".join(
+            event.frame(now_ms) for event in found if event is not None and subscription.wants(event.channel, event.namespace)
+        )
+        if piece:
+            yield piece

@@ -1,0 +1,47 @@
+"""Which events a client of a thread stream wants: by channel, by namespace, by depth. Pure.
+
+A namespace is the path to a subgraph, one part for each level. A part is `node:task`; in what is asked for, `node` alone means
+any task of that node. `depth` is how many levels below the namespaces asked for are wanted too, and means nothing without them:
+SDKs filter in the same way once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Namespace = tuple[str, ...]
+
+CHANNELS = ("values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom")
+"""`checkpoints` may be asked for, as SDKs do with all of them, and stays silent."""
+NAMED_CUSTOM = "custom:"
+"""Before a name: only what the graph sends under that name."""
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """What one stream is to bring."""
+
+    channels: frozenset[str]
+    namespaces: Sequence[Namespace] = ()
+    depth: int | None = None
+
+    def wants(self, channel: str, namespace: Namespace) -> bool:
+        return self._wants_channel(channel) and self._wants_namespace(namespace)
+
+    def _wants_channel(self, channel: str) -> bool:
+        return channel in self.channels or (channel.startswith(NAMED_CUSTOM) and "custom" in self.channels)
+
+    def _wants_namespace(self, namespace: Namespace) -> bool:
+        if not self.namespaces:
+            return True
+        return any(
+            _begins_with(namespace, wanted) and (self.depth is None or len(namespace) - len(wanted) <= self.depth)
+            for wanted in self.namespaces
+        )
+
+
+def _begins_with(namespace: Namespace, wanted: Namespace) -> bool:
+    if len(wanted) > len(namespace):
+        return False
+    return all(part in (there, there.partition(":")[0]) for part, there in zip(wanted, namespace, strict=False))

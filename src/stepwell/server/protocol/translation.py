@@ -1,0 +1,167 @@
+"""From an event of the journal to one of the streaming protocol. Pure, and without memory.
+
+| journal | protocol |
+|---|---|
+| `metadata` | `lifecycle` running, of the root |
+| `end` | `lifecycle` completed, or interrupted where the graph waits or was stopped |
+| `error` | `lifecycle` failed; the `end` after it says nothing more |
+| `lifecycle` | the same, of a subgraph |
+| `values` | `values`, without questions |
+| `updates`, `custom` | the same, as `{node, values}` and `{name, payload}` |
+| `tools` | `tools` |
+| `protocol/messages`, `protocol/tasks` | `messages`, `tasks` |
+| `protocol/input` | `input.requested` |
+| all others | nothing |
+
+Rule to keep: one event becomes one or none, and always the same. Then a number of the journal is a place in the stream, for any
+filter, and coming back with it gives neither a gap nor a second copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from stepwell.runs import protocol_events
+from stepwell.runs.records import RunEvent
+from stepwell.server.protocol.subscription import NAMED_CUSTOM, Namespace
+
+_INTERRUPT = "__interrupt__"
+
+
+@dataclass(frozen=True)
+class ProtocolEvent:
+    """An event as clients know it. `members` is JSON: what stands in `params` beside the namespace and the time."""
+
+    seq: int
+    method: str
+    channel: str
+    namespace: Namespace
+    members: bytes
+
+    def frame(self, now_ms: int) -> bytes:
+        """As text/event-stream. `now_ms` is when it is sent: the journal does not tell when it happened."""
+        return (
+            b'id: %d\nevent: %b\ndata: {"type":"event","event_id":"%d","seq":%d,"method":"%b",'
+            b'"params":{"namespace":%b,"timestamp":%d,%b}}\n\n'
+        ) % (
+            *(self.seq, self.method.encode(), self.seq, self.seq, self.method.encode()),
+            *(orjson.dumps(self.namespace), now_ms, self.members),
+        )
+
+
+def translate(event: RunEvent) -> ProtocolEvent | None:
+    """The event of the protocol, or `None` for one it does not have."""
+    name, _, path = event.event.partition("|")
+    reading = _READINGS.get(name)
+    return reading(event, tuple(path.split("|")) if path else ()) if reading else None
+
+
+def _running(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    return _lifecycle(event, "running")
+
+
+def _failed(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    told = orjson.loads(event.data)
+    return _lifecycle(event, "failed", error=told.get("message") or told.get("error") or "The run failed.")
+
+
+def _ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    told = orjson.loads(event.data)
+    match told.get("status"):
+        case "success":
+            return _lifecycle(event, "interrupted" if told.get("paused") else "completed")
+        case "interrupted":
+            return _lifecycle(event, "interrupted")
+        case _:
+            return None
+
+
+def _lifecycle(event: RunEvent, phase: str, **more: str) -> ProtocolEvent:
+    return _made(event, "lifecycle", (), {"event": phase, "run_id": event.run_id, **more})
+
+
+def _of_subgraph(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    told = orjson.loads(event.data)
+    return ProtocolEvent(event.seq, "lifecycle", "lifecycle", tuple(told["namespace"]), b'"data":' + event.data)
+
+
+def _values(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    if b'"__interrupt__"' not in event.data:
+        return ProtocolEvent(event.seq, "values", "values", namespace, b'"data":' + event.data)
+    values = orjson.loads(event.data)
+    if not isinstance(values, dict) or _INTERRUPT not in values:
+        return _made(event, "values", namespace, values)
+    rest = {name: value for name, value in values.items() if name != _INTERRUPT}
+    return _made(event, "values", namespace, rest) if rest else None
+
+
+def _updates(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    updates = orjson.loads(event.data)
+    if not isinstance(updates, dict) or _INTERRUPT in updates:
+        return None
+    if len(updates) != 1:
+        return _made(event, "updates", namespace, {"values": updates})
+    ((node, values),) = updates.items()
+    return _made(event, "updates", namespace, {"node": node, "values": values})
+
+
+def _custom(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    """A graph gives a custom event its name by sending an object with a `name`."""
+    sent = orjson.loads(event.data)
+    name = sent.get("name") if isinstance(sent, dict) else None
+    if not isinstance(name, str) or not name:
+        return _made(event, "custom", namespace, {"payload": sent})
+    data = {"name": name, "payload": sent.get("payload", sent)}
+    return _made(event, "custom", namespace, data, channel=NAMED_CUSTOM + name)
+
+
+_TOOLS = {
+    "on_tool_start": ("tool-started", "input", "input"),
+    "on_tool_event": ("tool-output-delta", "data", "delta"),
+    "on_tool_end": ("tool-finished", "output", "output"),
+    "on_tool_error": ("tool-error", "error", "message"),
+}
+
+
+def _tools(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    told = orjson.loads(event.data)
+    if told.get("event") not in _TOOLS:
+        return None
+    kind, ours, theirs = _TOOLS[told["event"]]
+    data = {"event": kind, "tool_call_id": told["toolCallId"], "tool_name": told["name"], theirs: told[ours]}
+    return _made(event, "tools", namespace, data)
+
+
+def _message(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    return ProtocolEvent(event.seq, "messages", "messages", namespace, event.data[1:-1])
+
+
+def _task(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    return ProtocolEvent(event.seq, "tasks", "tasks", namespace, b'"data":' + event.data)
+
+
+def _question(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    return ProtocolEvent(event.seq, "input.requested", "input", namespace, b'"data":' + event.data)
+
+
+def _made(event: RunEvent, method: str, namespace: Namespace, data: Any, *, channel: str | None = None) -> ProtocolEvent:
+    return ProtocolEvent(event.seq, method, channel or method, namespace, b'"data":' + orjson.dumps(data))
+
+
+_READINGS: Mapping[str, Callable[[RunEvent, Namespace], ProtocolEvent | None]] = {
+    "metadata": _running,
+    "error": _failed,
+    "end": _ended,
+    "lifecycle": _of_subgraph,
+    "values": _values,
+    "updates": _updates,
+    "custom": _custom,
+    "tools": _tools,
+    protocol_events.MESSAGES: _message,
+    protocol_events.TASKS: _task,
+    protocol_events.INPUT: _question,
+}

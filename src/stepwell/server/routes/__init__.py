@@ -1,0 +1,1 @@
+"""One module per noun. A route parses, calls one service, answers."""

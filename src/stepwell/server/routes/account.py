@@ -1,0 +1,72 @@
+"""What a user has here: usage and cost, and all of their data to take away."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response, StreamingResponse
+
+from stepwell.runs.repository import UsageGroup, UsageRow
+from stepwell.server.answers import json_answer
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.fields import Uuid
+from stepwell.server.schemas.system import UsageAnswer
+
+router = APIRouter(tags=["Account"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("usage:read"))]
+Operator = Annotated[Principal, Depends(policy("usage:all"))]
+Exporter = Annotated[Principal, Depends(stream_policy("threads:export"))]
+OneThread = Annotated[Uuid | None, Query()]
+
+
+@router.get(
+    "/api/usage",
+    operation_id="get_usage",
+    summary="What your runs used of models, and what that cost",
+    responses={200: {"model": list[UsageAnswer]}},
+)
+async def get_usage(
+    principal: Reader, services: Given, group_by: UsageGroup = "model", thread_id: OneThread = None
+) -> Response:
+    rows = await services.persistence.records.usage(principal.owner, group_by, thread_id=thread_id)
+    return json_answer([_wire(row) for row in rows])
+
+
+@router.get(
+    "/api/usage/all",
+    operation_id="get_usage_of_all",
+    summary="The same over all users, for operators",
+    responses={200: {"model": list[UsageAnswer]}},
+)
+async def get_usage_of_all(principal: Operator, services: Given, group_by: UsageGroup = "owner") -> Response:
+    return json_answer([_wire(row) for row in await services.persistence.records.usage(None, group_by)])
+
+
+@router.get(
+    "/api/export",
+    operation_id="export_data",
+    summary="Everything that belongs to you, as JSON lines",
+    responses={200: {"description": "JSON lines", "content": {"application/x-ndjson": {"schema": {}}}}},
+)
+async def export_data(principal: Exporter, services: Given) -> Response:
+    lines: AsyncIterator[bytes] = services.threads.export(principal.owner)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+def _wire(row: UsageRow) -> dict[str, Any]:
+    used = row.usage
+    return {
+        "key": row.key,
+        "runs": row.runs,
+        "model": used.model,
+        "calls": used.calls,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cost_usd": used.cost_usd,
+        "unpriced_runs": row.unpriced_runs,
+    }

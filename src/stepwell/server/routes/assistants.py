@@ -1,0 +1,187 @@
+"""Assistants: graphs with a configuration."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from stepwell.runs.repository import Page
+from stepwell.server.answers import json_answer, next_page, nothing
+from stepwell.server.policy import policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.assistants import (
+    AssistantAnswer,
+    AssistantCount,
+    AssistantCreate,
+    AssistantPatch,
+    AssistantSearch,
+    GraphSchemas,
+    VersionChoice,
+    VersionsQuery,
+    assistant_wire,
+)
+from stepwell.server.schemas.fields import JsonObject, PathAssistant, pick
+
+router = APIRouter(tags=["Assistants"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("assistants:read"))]
+Searcher = Annotated[Principal, Depends(policy("assistants:search"))]
+Creator = Annotated[Principal, Depends(policy("assistants:create"))]
+Updater = Annotated[Principal, Depends(policy("assistants:update"))]
+Deleter = Annotated[Principal, Depends(policy("assistants:delete"))]
+
+Depth = Annotated[int, Field(ge=1, le=100)]
+
+
+@router.post(
+    "/assistants", operation_id="create_assistant", summary="Create an assistant", responses={200: {"model": AssistantAnswer}}
+)
+async def create_assistant(body: AssistantCreate, principal: Creator, services: Given) -> Response:
+    assistant = await services.assistants.create(
+        principal.owner,
+        graph_id=body.graph_id,
+        name=body.name,
+        config=body.config,
+        context=body.context,
+        metadata=body.metadata,
+        assistant_id=body.assistant_id,
+        if_exists=body.if_exists or "raise",
+        description=body.description,
+    )
+    return json_answer(assistant_wire(assistant))
+
+
+@router.post(
+    "/assistants/search",
+    operation_id="search_assistants",
+    summary="Find assistants; the header X-Pagination-Next tells where the next page begins",
+    responses={200: {"model": list[AssistantAnswer]}},
+)
+async def search_assistants(body: AssistantSearch, principal: Searcher, services: Given) -> Response:
+    limit, offset = body.limit or 10, body.offset or 0
+    page = Page(limit + 1, offset, body.sort_by or "created_at", body.sort_order != "asc")
+    found = await services.assistants.search(principal.owner, body.wanted(), page)
+    shown = [pick(assistant_wire(assistant), list(body.select or ())) for assistant in found[:limit]]
+    return json_answer(shown, headers=next_page(offset, limit, len(found)))
+
+
+@router.post("/assistants/count", operation_id="count_assistants", summary="Count assistants", responses={200: {"model": int}})
+async def count_assistants(body: AssistantCount, principal: Searcher, services: Given) -> Response:
+    return json_answer(await services.assistants.count(principal.owner, body.wanted()))
+
+
+@router.get(
+    "/assistants/{assistant_id}",
+    operation_id="get_assistant",
+    summary="Get an assistant by its id or the name of its graph",
+    responses={200: {"model": AssistantAnswer}},
+)
+async def get_assistant(assistant_id: PathAssistant, principal: Reader, services: Given) -> Response:
+    return json_answer(assistant_wire(await services.assistants.resolve(principal.owner, assistant_id)))
+
+
+@router.patch(
+    "/assistants/{assistant_id}",
+    operation_id="update_assistant",
+    summary="Change an assistant; the result is a new version",
+    responses={200: {"model": AssistantAnswer}},
+)
+async def update_assistant(assistant_id: PathAssistant, body: AssistantPatch, principal: Updater, services: Given) -> Response:
+    assistant = await services.assistants.update(
+        principal.owner,
+        assistant_id,
+        graph_id=body.graph_id,
+        name=body.name,
+        config=body.config,
+        context=body.context,
+        metadata=body.metadata,
+        description=body.description,
+    )
+    return json_answer(assistant_wire(assistant))
+
+
+@router.delete(
+    "/assistants/{assistant_id}",
+    operation_id="delete_assistant",
+    summary="Delete an assistant and its versions",
+    status_code=204,
+)
+async def delete_assistant(
+    assistant_id: PathAssistant, principal: Deleter, services: Given, delete_threads: bool = False
+) -> Response:
+    await services.assistants.delete(principal.owner, assistant_id, delete_threads=delete_threads)
+    return nothing()
+
+
+@router.post(
+    "/assistants/{assistant_id}/versions",
+    operation_id="list_assistant_versions",
+    summary="List an assistant's versions, newest first",
+    responses={200: {"model": list[AssistantAnswer]}},
+)
+async def list_versions(assistant_id: PathAssistant, body: VersionsQuery, principal: Reader, services: Given) -> Response:
+    page = Page(body.limit or 10, body.offset or 0, "version")
+    found = await services.assistants.versions(principal.owner, assistant_id, body.metadata or {}, page)
+    return json_answer([assistant_wire(version) for version in found])
+
+
+@router.post(
+    "/assistants/{assistant_id}/latest",
+    operation_id="set_latest_assistant_version",
+    summary="Make a version the current one",
+    responses={200: {"model": AssistantAnswer}},
+)
+async def set_latest(assistant_id: PathAssistant, body: VersionChoice, principal: Updater, services: Given) -> Response:
+    return json_answer(assistant_wire(await services.assistants.set_latest(principal.owner, assistant_id, body.version)))
+
+
+@router.get(
+    "/assistants/{assistant_id}/schemas",
+    operation_id="get_assistant_schemas",
+    summary="JSON Schemas of the assistant's graph",
+    responses={200: {"model": GraphSchemas}},
+)
+async def get_schemas(assistant_id: PathAssistant, principal: Reader, services: Given) -> Response:
+    return json_answer(await services.assistants.schemas(principal.owner, assistant_id))
+
+
+@router.get(
+    "/assistants/{assistant_id}/graph",
+    operation_id="get_assistant_graph",
+    summary="Nodes and edges of the assistant's graph; xray draws subgraphs too",
+    responses={200: {"model": JsonObject}},
+)
+async def get_graph(
+    assistant_id: PathAssistant, principal: Reader, services: Given, xray: Annotated[Depth | bool, Query()] = False
+) -> Response:
+    return json_answer(await services.assistants.graph(principal.owner, assistant_id, xray))
+
+
+@router.get(
+    "/assistants/{assistant_id}/subgraphs",
+    operation_id="get_assistant_subgraphs",
+    summary="JSON Schemas of the graph's subgraphs",
+    responses={200: {"model": dict[str, GraphSchemas]}},
+)
+async def get_subgraphs(assistant_id: PathAssistant, principal: Reader, services: Given, recurse: bool = False) -> Response:
+    return json_answer(await services.assistants.subgraphs(principal.owner, assistant_id, None, recurse))
+
+
+@router.get(
+    "/assistants/{assistant_id}/subgraphs/{namespace}",
+    operation_id="get_assistant_subgraph",
+    summary="JSON Schemas of one subgraph",
+    responses={200: {"model": dict[str, GraphSchemas]}},
+)
+async def get_subgraph(
+    assistant_id: PathAssistant,
+    namespace: Annotated[str, Path(max_length=1024)],
+    principal: Reader,
+    services: Given,
+    recurse: bool = False,
+) -> Response:
+    return json_answer(await services.assistants.subgraphs(principal.owner, assistant_id, namespace, recurse))

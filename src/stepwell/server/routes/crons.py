@@ -1,0 +1,24 @@
+"""Runs on a schedule: LangGraph's clients know them, this server does not have them, and says so."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from stepwell.errors import NotFoundError
+from stepwell.server.policy import policy
+from stepwell.server.principal import Principal
+
+router = APIRouter(include_in_schema=False)
+
+Caller = Annotated[Principal, Depends(policy("runs:read"))]
+METHODS = ["GET", "POST", "PATCH", "DELETE"]
+
+
+@router.api_route("/runs/crons", methods=METHODS)
+@router.api_route("/runs/crons/{rest:path}", methods=METHODS)
+@router.api_route("/threads/{thread_id}/runs/crons", methods=METHODS)
+async def no_crons(principal: Caller) -> Response:
+    raise NotFoundError("cron", "runs on a schedule", "This server has none; start runs from a scheduler of your own.")

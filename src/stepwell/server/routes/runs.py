@@ -1,0 +1,150 @@
+"""Runs of a thread."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from stepwell.runs.records import CancelAction, RunStatus
+from stepwell.runs.repository import Page
+from stepwell.server.answers import json_answer, nothing
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_answers import (
+    RESULT,
+    SSE,
+    LastEventId,
+    await_run,
+    cancels,
+    parse_last_event_id,
+    show_run,
+    stream_run,
+)
+from stepwell.server.run_orders import order_of
+from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, ThreadId, pick
+from stepwell.server.schemas.runs import RunAnswer, RunCreate, RunField, StreamMode, run_wire
+
+router = APIRouter(tags=["Runs"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("runs:read"))]
+StreamReader = Annotated[Principal, Depends(stream_policy("runs:read"))]
+Creator = Annotated[Principal, Depends(policy("runs:create"))]
+StreamCreator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+Deleter = Annotated[Principal, Depends(policy("runs:delete"))]
+Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
+
+
+@router.post(
+    "/threads/{thread_id}/runs",
+    operation_id="create_run",
+    summary="Start a run and do not wait for it",
+    responses={200: {"model": RunAnswer}},
+)
+async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
+    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
+    return show_run(admitted.run)
+
+
+@router.post(
+    "/threads/{thread_id}/runs/stream", operation_id="stream_run", summary="Start a run and follow what it says", responses=SSE
+)
+async def create_run_stream(thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given) -> Response:
+    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+
+
+@router.post(
+    "/threads/{thread_id}/runs/wait", operation_id="wait_run", summary="Start a run and wait for its values", responses=RESULT
+)
+async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
+    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+
+
+@router.get(
+    "/threads/{thread_id}/runs",
+    operation_id="list_runs",
+    summary="The thread's runs, newest first",
+    responses={200: {"model": list[RunAnswer]}},
+)
+async def list_runs(
+    thread_id: ThreadId,
+    principal: Reader,
+    services: Given,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 10,
+    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
+    status: RunStatus | None = None,
+    select: Annotated[list[RunField] | None, Query(max_length=20)] = None,
+) -> Response:
+    await services.threads.get(principal.owner, thread_id)
+    runs = await services.persistence.records.list_runs(principal.owner, thread_id, status, Page(limit, offset))
+    return json_answer([pick(run_wire(run), list(select or ())) for run in runs])
+
+
+@router.get(
+    "/threads/{thread_id}/runs/{run_id}", operation_id="get_run", summary="Get a run", responses={200: {"model": RunAnswer}}
+)
+async def get_run(thread_id: ThreadId, run_id: RunId, principal: Reader, services: Given) -> Response:
+    return json_answer(run_wire(await services.persistence.records.get_run(principal.owner, thread_id, run_id)))
+
+
+@router.delete(
+    "/threads/{thread_id}/runs/{run_id}", operation_id="delete_run", summary="Forget a run that has ended", status_code=204
+)
+async def delete_run(thread_id: ThreadId, run_id: RunId, principal: Deleter, services: Given) -> Response:
+    await services.persistence.records.delete_run(principal.owner, thread_id, run_id)
+    return nothing()
+
+
+@router.get(
+    "/threads/{thread_id}/runs/{run_id}/join", operation_id="join_run", summary="Wait for a run's values", responses=RESULT
+)
+async def join_run(
+    thread_id: ThreadId, run_id: RunId, principal: Reader, services: Given, cancel_on_disconnect: bool = False
+) -> Response:
+    run = await services.persistence.records.get_run(principal.owner, thread_id, run_id)
+    return await_run(services, principal, run, cancel_on_disconnect=cancel_on_disconnect)
+
+
+@router.get(
+    "/threads/{thread_id}/runs/{run_id}/stream",
+    operation_id="join_run_stream",
+    summary="Follow a run, from the start or after Last-Event-ID; a run that has ended is told again",
+    responses=SSE,
+)
+async def join_run_stream(
+    thread_id: ThreadId,
+    run_id: RunId,
+    principal: StreamReader,
+    services: Given,
+    cancel_on_disconnect: bool = False,
+    stream_mode: Annotated[list[StreamMode | Literal[""]] | None, Query(max_length=20)] = None,
+    last_event_id: LastEventId = None,
+) -> Response:
+    after = parse_last_event_id(last_event_id) or 0
+    modes = [mode for mode in stream_mode or () if mode] or None  # SDKs send an empty one for none
+    run = await services.persistence.records.get_run(principal.owner, thread_id, run_id)
+    return stream_run(services, principal, run, cancel_on_disconnect=cancel_on_disconnect, after=after, modes=modes)
+
+
+@router.post(
+    "/threads/{thread_id}/runs/{run_id}/cancel",
+    operation_id="cancel_run",
+    summary="Stop a run; 'rollback' also forgets what it did",
+    status_code=202,
+    response_class=Response,
+    responses={202: {"description": "The run is told to stop"}, 204: {"description": "The run has ended"}},
+)
+async def cancel_run(
+    thread_id: ThreadId,
+    run_id: RunId,
+    principal: Canceller,
+    services: Given,
+    wait: bool = False,
+    action: CancelAction = "interrupt",
+) -> Response:
+    await services.engine.cancel(principal.owner, thread_id, [run_id], action=action, wait=wait, status=None)
+    return nothing(204 if wait else 202)

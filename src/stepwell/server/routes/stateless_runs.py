@@ -1,0 +1,71 @@
+"""Runs that bring their own thread, several runs at once, and stopping several."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends
+from pydantic import Field
+from starlette.responses import Response
+
+from stepwell.runs.records import CancelAction
+from stepwell.server.answers import json_answer, nothing
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_answers import RESULT, SSE, await_run, cancels, show_run, stream_run
+from stepwell.server.run_orders import order_of
+from stepwell.server.schemas.runs import BatchRun, CancelMany, RunAnswer, RunCreate, run_wire
+
+router = APIRouter(tags=["Stateless runs"], route_class=JsonRoute)
+
+Creator = Annotated[Principal, Depends(policy("runs:create"))]
+StreamCreator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
+MAX_BATCH = 100
+
+
+@router.post(
+    "/runs",
+    operation_id="create_stateless_run",
+    summary="Start a run on a thread of its own",
+    responses={200: {"model": RunAnswer}},
+)
+async def create_run(body: RunCreate, principal: Creator, services: Given) -> Response:
+    return show_run((await services.engine.start(principal.owner, order_of(body, None))).run)
+
+
+@router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
+async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given) -> Response:
+    admitted = await services.engine.start(principal.owner, order_of(body, None))
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+
+
+@router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
+async def create_run_wait(body: RunCreate, principal: Creator, services: Given) -> Response:
+    admitted = await services.engine.start(principal.owner, order_of(body, None))
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+
+
+@router.post(
+    "/runs/batch",
+    operation_id="create_run_batch",
+    summary="Start several runs at once: all of them or none",
+    responses={200: {"model": list[RunAnswer]}},
+)
+async def create_batch(
+    body: Annotated[list[BatchRun], Body(), Field(min_length=1, max_length=MAX_BATCH)], principal: Creator, services: Given
+) -> Response:
+    admitted = await services.engine.start_many(principal.owner, [order_of(run, run.thread_id) for run in body])
+    return json_answer([run_wire(each.run) for each in admitted])
+
+
+@router.post(
+    "/runs/cancel",
+    operation_id="cancel_runs",
+    summary="Stop several runs: those named, or all of a status",
+    status_code=204,
+)
+async def cancel_runs(body: CancelMany, principal: Canceller, services: Given, action: CancelAction = "interrupt") -> Response:
+    await services.engine.cancel(principal.owner, body.thread_id, body.run_ids, action=action, wait=False, status=body.status)
+    return nothing()

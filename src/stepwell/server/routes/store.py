@@ -1,0 +1,99 @@
+"""The store: what a user keeps across threads. Everybody has a store of their own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from stepwell.errors import InvalidRequestError
+from stepwell.server.answers import json_answer, nothing
+from stepwell.server.policy import policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.store import (
+    ItemAnswer,
+    ItemDelete,
+    ItemPut,
+    ItemsAnswer,
+    ItemSearch,
+    NamespaceQuery,
+    NamespacesAnswer,
+    item_wire,
+)
+
+router = APIRouter(tags=["Store"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("store:read"))]
+Searcher = Annotated[Principal, Depends(policy("store:search"))]
+Writer = Annotated[Principal, Depends(policy("store:write"))]
+Deleter = Annotated[Principal, Depends(policy("store:delete"))]
+
+
+@router.put("/store/items", operation_id="put_item", summary="Keep an item, in place of what was there", status_code=204)
+async def put_item(body: ItemPut, principal: Writer, services: Given) -> Response:
+    store = services.persistence.store(principal.owner)
+    ttl = {"ttl": body.ttl} if body.ttl is not None and store.supports_ttl else {}
+    await store.aput(tuple(body.namespace), body.key, body.value, body.index, **ttl)
+    return nothing()
+
+
+@router.get(
+    "/store/items",
+    operation_id="get_item",
+    summary="Get an item; null if there is none",
+    responses={200: {"model": ItemAnswer | None}},
+)
+async def get_item(
+    principal: Reader,
+    services: Given,
+    key: Annotated[str, Query(min_length=1, max_length=1024)],
+    namespace: Annotated[list[str] | None, Query(max_length=50)] = None,
+) -> Response:
+    item = await services.persistence.store(principal.owner).aget(_labels(namespace), key)
+    return json_answer(item_wire(item) if item else None)
+
+
+def _labels(namespace: list[str] | None) -> tuple[str, ...]:
+    """SDKs send the labels joined by dots; several `namespace` parameters are taken too."""
+    labels = tuple(label for part in namespace or () for label in part.split("."))
+    if not labels or not all(labels):
+        raise InvalidRequestError("'namespace' must be labels joined by dots, such as 'users.ada', none of them empty.")
+    return labels
+
+
+@router.delete("/store/items", operation_id="delete_item", summary="Forget an item", status_code=204)
+async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> Response:
+    await services.persistence.store(principal.owner).adelete(tuple(body.namespace), body.key)
+    return nothing()
+
+
+@router.post(
+    "/store/items/search",
+    operation_id="search_items",
+    summary="Find items under a namespace",
+    responses={200: {"model": ItemsAnswer}},
+)
+async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
+    found = await services.persistence.store(principal.owner).asearch(
+        tuple(body.namespace_prefix), query=body.query, filter=body.filter, limit=body.limit or 10, offset=body.offset or 0
+    )
+    return json_answer({"items": [item_wire(item) for item in found]})
+
+
+@router.post(
+    "/store/namespaces",
+    operation_id="list_namespaces",
+    summary="Namespaces that hold something",
+    responses={200: {"model": NamespacesAnswer}},
+)
+async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: Given) -> Response:
+    found = await services.persistence.store(principal.owner).alist_namespaces(
+        prefix=tuple(body.prefix) if body.prefix else None,
+        suffix=tuple(body.suffix) if body.suffix else None,
+        max_depth=body.max_depth,
+        limit=body.limit or 100,
+        offset=body.offset or 0,
+    )
+    return json_answer({"namespaces": [list(namespace) for namespace in found]})

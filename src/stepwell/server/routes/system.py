@@ -1,0 +1,59 @@
+"""How the server is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stepwell.server.answers import json_answer
+from stepwell.server.docs_page import render_docs
+from stepwell.server.front_page import describe_front, render_front
+from stepwell.server.health import describe_server, readiness
+from stepwell.server.policy import policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.system import Info, Ok
+
+router = APIRouter(tags=["System"], route_class=JsonRoute)
+
+Operator = Annotated[Principal, Depends(policy("metrics:read"))]
+
+
+@router.get(
+    "/ok", operation_id="get_ok", summary="Is the server well? check_db=1 asks the database too", responses={200: {"model": Ok}}
+)
+async def get_ok(services: Given, check_db: bool = False) -> Response:
+    return json_answer(await readiness(services, check_db=check_db))
+
+
+@router.get(
+    "/info", operation_id="get_info", summary="Versions, and what clients may count on", responses={200: {"model": Info}}
+)
+async def get_info() -> Response:
+    return json_answer(describe_server())
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    summary="Counters in the text format of Prometheus",
+    responses={200: {"description": "Counters", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def get_metrics(principal: Operator, services: Given) -> Response:
+    return Response(await services.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get("/docs", include_in_schema=False)
+async def get_docs(request: Request) -> Response:
+    return Response(render_docs(request.app.openapi()), media_type="text/html")
+
+
+@router.get("/", include_in_schema=False)
+async def get_front(request: Request) -> Response:
+    if "text/html" in request.headers.get("accept", ""):
+        return Response(render_front(str(request.base_url).rstrip("/")), media_type="text/html")
+    return json_answer(describe_front())

@@ -1,0 +1,175 @@
+"""A thread's state: now, at a checkpoint, its history, and what its runs say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.responses import Response
+
+from stepwell.server.answers import json_answer
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id
+from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, ThreadId, checkpoint_of
+from stepwell.server.schemas.state import (
+    HistoryQuery,
+    StateAnswer,
+    StateAt,
+    StateField,
+    StatePatch,
+    StateWrite,
+    StateWritten,
+    select_state,
+)
+from stepwell.server.schemas.threads import ThreadAnswer, thread_wire
+from stepwell.server.sse import EventStream, frames
+
+router = APIRouter(tags=["Threads"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("threads:read"))]
+StreamReader = Annotated[Principal, Depends(stream_policy("threads:read"))]
+Updater = Annotated[Principal, Depends(policy("threads:update"))]
+Select = Annotated[list[StateField] | None, Query()]
+ThreadStreamMode = Literal["run_modes", "lifecycle", "state_update"]
+
+LIFECYCLE = frozenset({"metadata", "error", "end"})
+STATE_UPDATE = frozenset({"values", "updates"})
+
+
+@router.get(
+    "/threads/{thread_id}/state",
+    operation_id="get_thread_state",
+    summary="The thread's state now",
+    responses={200: {"model": StateAnswer}},
+)
+async def get_state(
+    thread_id: ThreadId, principal: Reader, services: Given, subgraphs: bool = False, select: Select = None
+) -> Response:
+    state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs)
+    return json_answer(select_state(state, select))
+
+
+@router.post(
+    "/threads/{thread_id}/state",
+    operation_id="update_thread_state",
+    summary="Write to the thread's state, as if a node had",
+    responses={200: {"model": StateWritten}},
+)
+async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater, services: Given) -> Response:
+    written = await services.threads.update_state(
+        principal.owner,
+        thread_id,
+        values=body.values,
+        as_node=body.as_node,
+        checkpoint=checkpoint_of(body.checkpoint, body.checkpoint_id),
+    )
+    return json_answer(written)
+
+
+@router.patch(
+    "/threads/{thread_id}/state",
+    operation_id="patch_thread_state",
+    summary="Merge into the thread's metadata (an older form of PATCH /threads/{thread_id})",
+    responses={200: {"model": ThreadAnswer}},
+)
+async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater, services: Given) -> Response:
+    return json_answer(thread_wire(await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {})))
+
+
+@router.post(
+    "/threads/{thread_id}/state/checkpoint",
+    operation_id="get_thread_state_at",
+    summary="The thread's state at a checkpoint, also of a subgraph",
+    responses={200: {"model": StateAnswer}},
+)
+async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, services: Given) -> Response:
+    checkpoint = checkpoint_of(body.checkpoint, None)
+    state = await services.threads.state(principal.owner, thread_id, checkpoint=checkpoint, subgraphs=bool(body.subgraphs))
+    return json_answer(select_state(state, body.select))
+
+
+@router.get(
+    "/threads/{thread_id}/state/{checkpoint_id}",
+    operation_id="get_thread_state_at_id",
+    summary="The thread's state at a checkpoint of the root graph",
+    responses={200: {"model": StateAnswer}},
+)
+async def get_state_at_id(
+    thread_id: ThreadId,
+    checkpoint_id: Annotated[str, Path(max_length=256)],
+    principal: Reader,
+    services: Given,
+    subgraphs: bool = False,
+    select: Select = None,
+) -> Response:
+    checkpoint: JsonObject = {"checkpoint_id": checkpoint_id}
+    state = await services.threads.state(principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs)
+    return json_answer(select_state(state, select))
+
+
+@router.get(
+    "/threads/{thread_id}/history",
+    operation_id="get_thread_history",
+    summary="The thread's checkpoints, newest first",
+    responses={200: {"model": list[StateAnswer]}},
+)
+async def get_history(
+    thread_id: ThreadId,
+    principal: Reader,
+    services: Given,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 10,
+    before: Annotated[str | None, Query(min_length=1, max_length=256)] = None,
+) -> Response:
+    states = await services.threads.history(
+        principal.owner, thread_id, limit=limit, before=checkpoint_of(None, before), metadata=None, checkpoint=None
+    )
+    return json_answer(states)
+
+
+@router.post(
+    "/threads/{thread_id}/history",
+    operation_id="search_thread_history",
+    summary="The thread's checkpoints that fit, newest first",
+    responses={200: {"model": list[StateAnswer]}},
+)
+async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Reader, services: Given) -> Response:
+    states = await services.threads.history(
+        principal.owner,
+        thread_id,
+        limit=body.limit or 10,
+        before=body.before_checkpoint(),
+        metadata=body.metadata,
+        checkpoint=checkpoint_of(body.checkpoint, None),
+    )
+    return json_answer([select_state(state, body.select) for state in states])
+
+
+@router.get(
+    "/threads/{thread_id}/stream",
+    operation_id="stream_thread",
+    summary="What all runs of the thread say, as they say it; Last-Event-ID goes back",
+    responses=SSE,
+)
+async def stream_thread(
+    thread_id: ThreadId,
+    principal: StreamReader,
+    services: Given,
+    stream_mode: Annotated[list[ThreadStreamMode] | None, Query(max_length=3)] = None,
+    last_event_id: LastEventId = None,
+) -> Response:
+    await services.threads.get(principal.owner, thread_id)
+    modes = frozenset(stream_mode or ["run_modes"])
+    batches = services.engine.thread_events(principal.owner, thread_id, after=parse_last_event_id(last_event_id))
+    return EventStream(frames(batches, lambda event: _in_modes(event, modes)), services.streams)
+
+
+def _in_modes(event: str, modes: frozenset[str]) -> bool:
+    """`run_modes` is all there is; the others are parts of it."""
+    name = event.partition("|")[0]
+    return (
+        "run_modes" in modes
+        or ("lifecycle" in modes and name in LIFECYCLE)
+        or ("state_update" in modes and name in STATE_UPDATE)
+    )

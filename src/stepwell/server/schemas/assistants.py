@@ -1,0 +1,106 @@
+"""Assistants on the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.runs.records import Assistant
+from stepwell.runs.repository import AssistantFilter
+from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, Name, Offset, SortOrder, Text, Uuid, Whole
+
+GraphName = Annotated[str, Field(min_length=1, max_length=256)]
+AssistantField = Literal[
+    "assistant_id", "graph_id", "name", "description", "config", "context", "created_at", "updated_at", "metadata", "version"
+]
+SortBy = Literal["assistant_id", "graph_id", "name", "created_at", "updated_at"]
+
+
+class AssistantCreate(Body):
+    graph_id: GraphName
+    assistant_id: Uuid | None = None
+    config: JsonObject | None = None
+    context: JsonObject | None = None
+    metadata: JsonObject | None = None
+    if_exists: IfExists | None = None
+    name: Name | None = None
+    description: Text | None = None
+
+
+class AssistantPatch(Body):
+    graph_id: GraphName | None = None
+    config: JsonObject | None = None
+    context: JsonObject | None = None
+    metadata: JsonObject | None = None
+    name: Name | None = None
+    description: Text | None = None
+
+
+class AssistantCount(Body):
+    metadata: JsonObject | None = None
+    graph_id: GraphName | None = None
+    name: Name | None = None
+
+    def wanted(self) -> AssistantFilter:
+        return AssistantFilter(self.metadata or {}, self.graph_id, self.name)
+
+
+class AssistantSearch(AssistantCount):
+    limit: Limit | None = None
+    offset: Offset | None = None
+    sort_by: SortBy | None = None
+    sort_order: SortOrder | None = None
+    select: list[AssistantField] | None = None
+
+
+class VersionsQuery(Body):
+    metadata: JsonObject | None = None
+    limit: Limit | None = None
+    offset: Offset | None = None
+
+
+class VersionChoice(Body):
+    version: Annotated[int, Field(ge=1, le=2**31 - 1), Whole]
+
+
+class AssistantAnswer(Answer):
+    """A graph with a configuration."""
+
+    assistant_id: str
+    graph_id: str
+    name: str
+    description: str | None
+    config: JsonObject
+    context: JsonObject
+    metadata: JsonObject
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class GraphSchemas(BaseModel):
+    """JSON Schemas of a graph; `null` where none can be made."""
+
+    graph_id: str
+    input_schema: JsonObject | None
+    output_schema: JsonObject | None
+    state_schema: JsonObject | None
+    config_schema: JsonObject | None
+    context_schema: JsonObject | None
+
+
+def assistant_wire(assistant: Assistant) -> dict[str, Any]:
+    return {
+        "assistant_id": assistant.assistant_id,
+        "graph_id": assistant.graph_id,
+        "name": assistant.name,
+        "description": assistant.description,
+        "config": assistant.config,
+        "context": assistant.context,
+        "metadata": assistant.metadata,
+        "version": assistant.version,
+        "created_at": assistant.created_at,
+        "updated_at": assistant.updated_at,
+    }

@@ -1,0 +1,85 @@
+"""Fields that several bodies, paths and queries share, with their limits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import re2
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
+
+UUID_PATTERN = "^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$"
+MAX_PAGE = 1000
+MAX_OFFSET = 2**31 - 1
+
+
+def _uuid(text: str) -> str:
+    if re2.fullmatch(UUID_PATTERN, text) is None:
+        raise ValueError("must be a UUID, such as 1ba54ac6-6d3c-4a59-9f0a-1c2e3d4f5a6b")
+    return str(UUID(text))
+
+
+def _whole(number: Any) -> Any:
+    """JSON does not tell 10.0 from 10."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+Whole = BeforeValidator(_whole)
+_AS_UUID: JsonDict = {"pattern": UUID_PATTERN, "format": "uuid"}
+
+Uuid = Annotated[str, Field(json_schema_extra=_AS_UUID), AfterValidator(_uuid)]
+"""An id; upper case and missing hyphens are taken, and written as usual."""
+
+PathUuid = Annotated[str, Path(json_schema_extra=_AS_UUID), AfterValidator(_uuid)]
+ThreadId = PathUuid
+RunId = PathUuid
+
+AssistantRef = Annotated[str, Field(min_length=1, max_length=256)]
+"""An assistant's id, or the name of a graph for its own assistant."""
+
+PathAssistant = Annotated[str, Path(min_length=1, max_length=256)]
+
+JsonObject = dict[str, Any]
+Name = Annotated[str, Field(max_length=1024)]
+Text = Annotated[str, Field(max_length=65_536)]
+NodeName = Annotated[str, Field(min_length=1, max_length=1024)]
+CheckpointId = Annotated[str, Field(min_length=1, max_length=256)]
+Limit = Annotated[int, Field(ge=1, le=MAX_PAGE), Whole]
+Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET), Whole]
+SortOrder = Literal["asc", "desc"]
+IfExists = Literal["raise", "do_nothing"]
+
+
+class Body(BaseModel):
+    """A request's body: right in what it knows, silent about the rest."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class Answer(BaseModel):
+    """Describes an answer. Nothing in it is sure to be there: callers choose fields with `select`."""
+
+    model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+class CheckpointRef(Body):
+    """A moment of a thread. A missing `checkpoint_id` means the newest of the namespace."""
+
+    thread_id: str | None = None
+    checkpoint_ns: Annotated[str, Field(max_length=4096)] | None = None
+    checkpoint_id: CheckpointId | None = None
+    checkpoint_map: JsonObject | None = None
+
+
+def checkpoint_of(checkpoint: CheckpointRef | None, checkpoint_id: str | None) -> JsonObject | None:
+    """The two ways clients name a checkpoint, as one."""
+    if checkpoint is not None:
+        return checkpoint.model_dump(exclude_none=True, exclude={"thread_id"}) or None
+    return {"checkpoint_id": checkpoint_id} if checkpoint_id else None
+
+
+def pick(whole: JsonObject, select: list[str] | None) -> JsonObject:
+    """Only the fields that were asked for; all of them when nothing was."""
+    return {name: whole[name] for name in select if name in whole} if select else whole

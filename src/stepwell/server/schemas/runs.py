@@ -1,0 +1,150 @@
+"""Runs on the wire: what clients may ask for, and what a run looks like."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from stepwell.runs.records import CancelAction, Durability, MultitaskStrategy, Run, RunStatus
+from stepwell.server.schemas.fields import (
+    Answer,
+    AssistantRef,
+    Body,
+    CheckpointId,
+    CheckpointRef,
+    JsonObject,
+    NodeName,
+    Uuid,
+    Whole,
+)
+
+StreamMode = Literal[
+    "values", "messages", "messages-tuple", "updates", "events", "tasks", "checkpoints", "debug", "custom", "tools", "lifecycle"
+]  # fmt: skip
+RunField = Literal[
+    "run_id", "thread_id", "assistant_id", "created_at", "updated_at", "status", "metadata", "kwargs", "multitask_strategy",
+    "cancel_reason",
+]  # fmt: skip
+Nodes = Literal["*"] | Annotated[list[NodeName], Field(max_length=1000)]
+Tag = Annotated[str, Field(max_length=1024)]
+
+WEEK_S = 7 * 24 * 3600
+
+
+class RunConfig(Body):
+    """LangGraph's config. Keys that are not named here go through."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    tags: Annotated[list[Tag], Field(max_length=100)] | None = None
+    recursion_limit: Annotated[int, Field(ge=1, le=100_000), Whole] | None = None
+    configurable: JsonObject | None = None
+
+
+class SendTo(Body):
+    """A node to go to, with an input of its own."""
+
+    node: NodeName
+    input: Any = None
+
+
+class RunCommand(Body):
+    """LangGraph's command: answer questions, write to the state, go somewhere."""
+
+    resume: Any = None
+    update: JsonObject | Annotated[list[Any], Field(max_length=1000)] | None = None
+    goto: NodeName | SendTo | Annotated[list[NodeName | SendTo], Field(max_length=1000)] | None = None
+
+
+class RunCreate(Body):
+    """A run that is asked for. `null` means the same as leaving a field out."""
+
+    assistant_id: AssistantRef
+    input: Any = None
+    command: RunCommand | None = None
+    config: RunConfig | None = None
+    context: JsonObject | None = None
+    metadata: JsonObject | None = None
+    checkpoint: CheckpointRef | None = None
+    checkpoint_id: CheckpointId | None = None
+    stream_mode: StreamMode | Annotated[list[StreamMode], Field(max_length=20)] | None = None
+    stream_subgraphs: bool | None = None
+    stream_resumable: bool | None = None
+    interrupt_before: Nodes | None = None
+    interrupt_after: Nodes | None = None
+    webhook: Annotated[str, Field(max_length=65_536)] | None = None
+    multitask_strategy: MultitaskStrategy | None = None
+    if_not_exists: Literal["create", "reject"] | None = None
+    on_disconnect: Literal["cancel", "continue"] | None = None
+    on_completion: Literal["delete", "keep"] | None = None
+    after_seconds: Annotated[float, Field(ge=0, le=52 * WEEK_S, allow_inf_nan=False)] | None = None
+    durability: Durability | None = None
+    checkpoint_during: bool | None = Field(default=None, json_schema_extra={"deprecated": True})
+    strict_resume: bool | None = None
+
+
+class BatchRun(RunCreate):
+    """One of several runs; without a thread it is a stateless one."""
+
+    thread_id: Uuid | None = None
+
+
+class CancelMany(Body):
+    """Which runs to stop: by id, or all of a status."""
+
+    thread_id: Uuid | None = None
+    run_ids: Annotated[list[Uuid], Field(max_length=1000)] | None = None
+    status: Literal["pending", "running", "all"] | None = None
+
+
+class RunAnswer(Answer):
+    """One drive through a graph."""
+
+    run_id: str
+    thread_id: str
+    assistant_id: str
+    created_at: datetime
+    updated_at: datetime
+    status: RunStatus
+    metadata: JsonObject
+    kwargs: JsonObject
+    multitask_strategy: MultitaskStrategy
+    cancel_reason: str | None
+
+
+__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunAnswer", "RunCommand", "RunConfig", "RunCreate", "run_wire"]
+
+
+def run_wire(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": run.run_id,
+        "thread_id": run.thread_id,
+        "assistant_id": run.request.assistant_id,
+        "created_at": run.created_at,
+        "updated_at": run.updated_at,
+        "status": run.status,
+        "metadata": run.metadata,
+        "kwargs": _kwargs(run),
+        "multitask_strategy": run.multitask_strategy,
+        "cancel_reason": run.cancel_reason,
+    }
+
+
+def _kwargs(run: Run) -> dict[str, Any]:
+    """What the run was asked to do, under LangGraph's names."""
+    request = run.request
+    command = {**(request.command or {}), **({"resume": request.resume} if request.resume is not None else {})}
+    return {
+        "input": request.input,
+        "command": command or None,
+        "config": request.config,
+        "context": request.context,
+        "checkpoint": request.checkpoint,
+        "stream_mode": list(request.stream_modes),
+        "subgraphs": request.stream_subgraphs,
+        "interrupt_before": request.interrupt_before,
+        "interrupt_after": request.interrupt_after,
+        "durability": request.durability,
+    }

@@ -1,0 +1,89 @@
+"""Items of the store on the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from langgraph.store.base import Item, SearchItem
+from pydantic import AfterValidator, BaseModel, Field
+
+from stepwell.server.schemas.fields import Body, JsonObject, Limit, Offset, Whole
+
+Label = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^.\x00\x1f]+$")]
+Key = Annotated[str, Field(min_length=1, max_length=1024)]
+MAX_DEPTH = 50
+
+
+def _not_reserved(namespace: list[str]) -> list[str]:
+    if namespace and namespace[0] == "langgraph":
+        raise ValueError("a namespace may not begin with 'langgraph', which LangGraph keeps for itself")
+    return namespace
+
+
+Prefix = Annotated[list[Label], Field(max_length=MAX_DEPTH)]
+Namespace = Annotated[list[Label], Field(min_length=1, max_length=MAX_DEPTH), AfterValidator(_not_reserved)]
+
+
+class ItemPut(Body):
+    namespace: Namespace
+    key: Key
+    value: JsonObject
+    index: Literal[False] | Annotated[list[str], Field(max_length=100)] | None = None
+    ttl: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = None
+
+
+class ItemDelete(Body):
+    namespace: Namespace
+    key: Key
+
+
+class ItemSearch(Body):
+    namespace_prefix: Prefix
+    filter: JsonObject | None = None
+    limit: Limit | None = None
+    offset: Offset | None = None
+    query: Annotated[str, Field(max_length=65_536)] | None = None
+    refresh_ttl: bool | None = None
+
+
+class NamespaceQuery(Body):
+    prefix: Prefix | None = None
+    suffix: Prefix | None = None
+    max_depth: Annotated[int, Field(ge=1, le=MAX_DEPTH), Whole] | None = None
+    limit: Limit | None = None
+    offset: Offset | None = None
+
+
+class ItemAnswer(BaseModel):
+    """Something kept under a namespace and a key."""
+
+    namespace: list[str]
+    key: str
+    value: JsonObject
+    created_at: datetime
+    updated_at: datetime
+    score: float | None = None
+
+
+class ItemsAnswer(BaseModel):
+    """What a search found."""
+
+    items: list[ItemAnswer]
+
+
+class NamespacesAnswer(BaseModel):
+    """Namespaces that hold something."""
+
+    namespaces: list[list[str]]
+
+
+def item_wire(item: Item) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "namespace": list(item.namespace),
+        "key": item.key,
+        "value": item.value,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+    }
+    return {**shown, "score": item.score} if isinstance(item, SearchItem) else shown

@@ -1,0 +1,46 @@
+"""The server itself on the wire. These models only describe answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Ok(BaseModel):
+    ok: bool
+
+
+class Info(BaseModel):
+    """Versions and flags."""
+
+    version: str
+    langgraph_py_version: str
+    flags: dict[str, bool]
+    metadata: dict[str, str]
+
+
+class UsageAnswer(BaseModel):
+    """A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known."""
+
+    key: str
+    runs: int
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    unpriced_runs: int = Field(description="Runs whose price nobody knows: the cost is that of the others")
+
+
+class Problem(BaseModel):
+    """RFC 9457: what is wrong, in `detail`, with the way out."""
+
+    type: str = Field(description="Names the sort of problem; a URN")
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+    errors: list[dict[str, Any]] | None = Field(default=None, description="Fields that are wrong: `{field, message}`")
+    interrupt_ids: list[str] | None = Field(default=None, description="Questions that are concerned")
+    reference: str | None = Field(default=None, description="Under which the operator finds the cause in the log")

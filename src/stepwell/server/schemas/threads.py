@@ -1,0 +1,120 @@
+"""Threads on the wire, without their state."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.runs.records import PendingInterrupt, Thread, ThreadStatus
+from stepwell.runs.repository import ThreadFilter
+from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, NodeName, Offset, SortOrder, Uuid
+
+ThreadField = Literal[
+    "thread_id", "created_at", "updated_at", "state_updated_at", "metadata", "config", "context", "status", "values",
+    "interrupts", "error",
+]  # fmt: skip
+SortBy = Literal["thread_id", "status", "created_at", "updated_at", "state_updated_at"]
+ExtractPath = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class StateUpdate(Body):
+    """One write of a superstep."""
+
+    values: JsonObject | list[Any] | None = None
+    command: JsonObject | None = None
+    as_node: NodeName
+
+
+class Superstep(Body):
+    updates: Annotated[list[StateUpdate], Field(max_length=1000)]
+
+
+class ThreadCreate(Body):
+    thread_id: Uuid | None = None
+    metadata: JsonObject | None = None
+    if_exists: IfExists | None = None
+    supersteps: Annotated[list[Superstep], Field(max_length=1000)] | None = None
+    graph_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+
+
+class ThreadPatch(Body):
+    metadata: JsonObject | None = None
+
+
+class ThreadCount(Body):
+    metadata: JsonObject | None = None
+    values: JsonObject | None = None
+    status: ThreadStatus | None = None
+
+    def wanted(self) -> ThreadFilter:
+        return ThreadFilter(metadata=self.metadata or {}, values=self.values or {}, status=self.status)
+
+
+class ThreadSearch(ThreadCount):
+    ids: Annotated[list[Uuid], Field(max_length=1000)] | None = None
+    limit: Limit | None = None
+    offset: Offset | None = None
+    sort_by: SortBy | None = None
+    sort_order: SortOrder | None = None
+    select: list[ThreadField] | None = None
+    extract: Annotated[dict[str, ExtractPath], Field(max_length=10)] | None = None
+
+    def wanted(self) -> ThreadFilter:
+        return ThreadFilter(self.metadata or {}, self.values or {}, self.status, tuple(self.ids or ()))
+
+
+class ThreadPrune(Body):
+    thread_ids: Annotated[list[Uuid], Field(max_length=1000)]
+    strategy: Literal["delete", "keep_latest"] | None = None
+
+
+class Pruned(BaseModel):
+    """How many threads were pruned."""
+
+    pruned_count: int
+
+
+class ThreadAnswer(Answer):
+    """A conversation; `interrupts` are the open questions, by the task that asks."""
+
+    thread_id: str
+    created_at: datetime
+    updated_at: datetime
+    state_updated_at: datetime | None
+    status: ThreadStatus
+    metadata: JsonObject
+    config: JsonObject
+    values: JsonObject | None
+    interrupts: dict[str, list[JsonObject]]
+    error: JsonObject | None
+    extracted: JsonObject
+
+
+def thread_wire(thread: Thread) -> dict[str, Any]:
+    return {
+        "thread_id": thread.thread_id,
+        "created_at": thread.created_at,
+        "updated_at": thread.updated_at,
+        "state_updated_at": thread.state_updated_at or thread.updated_at,
+        "status": thread.status,
+        "metadata": thread.metadata,
+        "config": thread.config,
+        "values": thread.values,
+        "interrupts": interrupts_wire(thread.interrupts),
+        "error": thread.error,
+    }
+
+
+def interrupts_wire(interrupts: Any) -> dict[str, list[dict[str, Any]]]:
+    """Open questions by the task that asks; a task may have several."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for interrupt in interrupts:
+        found.setdefault(interrupt.task_id or interrupt.interrupt_id, []).append(_interrupt_wire(interrupt))
+    return found
+
+
+def _interrupt_wire(interrupt: PendingInterrupt) -> dict[str, Any]:
+    shown = {"id": interrupt.interrupt_id, "value": interrupt.value}
+    return {**shown, "response_schema": interrupt.response_schema} if interrupt.response_schema else shown

@@ -1,0 +1,226 @@
+"""How the server is set up: one frozen value, from the environment and the command line. `docs/reference/environment.md` lists it.
+
+```
+reachable from elsewhere?        who is asked who they are
+no  (loopback, local hosts)      nobody: all requests are the local user's        STEPWELL_AUTH=required asks all the same
+yes                              everybody; without keys or tokens set up the server does not start
+yes, with --insecure             nobody
+```
+
+"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it stands behind a
+proxy that is open to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import get_args
+from urllib.parse import urlsplit
+
+from stepwell.errors import ConfigurationError
+from stepwell.runs.webhook_rules import WebhookRules
+from stepwell.server.log_lines import LogFormat, LogLevel
+from stepwell.server.variables import Variables
+from stepwell.settings import Secret
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8123
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+
+
+@dataclass(frozen=True)
+class JwtSettings:
+    """Whose tokens are accepted. Without `jwks_url` it is asked from the issuer's discovery document."""
+
+    issuer: str
+    audience: str
+    jwks_url: str | None = None
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    user_claim: str = "sub"
+    operator_claim: str | None = None
+    operator_value: str = "true"
+    leeway_s: int = 30
+
+
+@dataclass(frozen=True)
+class OidcSettings:
+    """Signing in at the issuer of `JwtSettings`, for the page."""
+
+    client_id: str
+    client_secret: Secret | None = None
+    scopes: str = "openid"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """All of it. The defaults are those of a server for one person on one machine."""
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    public_url: str | None = None
+    """How the server is called from outside, when a proxy stands before it."""
+    extra_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    insecure: bool = False
+    always_ask: bool = False
+    jwt: JwtSettings | None = None
+    oidc: OidcSettings | None = None
+    session_hours: int = 24
+    body_limit_bytes: int = 8 * 1024 * 1024
+    json_depth_limit: int = 100
+    max_active_runs: int | None = None
+    max_streams: int | None = None
+    webhook_allow: tuple[str, ...] = ()
+    webhook_http: bool = False
+    webhook_secret: Secret | None = None
+    retention_days: int | None = None
+    retention_checkpoints: int | None = None
+    log_format: LogFormat = "auto"
+    log_level: LogLevel = "info"
+    drain_s: int = 10
+    """How long a server that stops lets runs finish; the rest is driven on by the next."""
+
+    @property
+    def reachable(self) -> bool:
+        """Somebody else than this machine's user may be able to send requests."""
+        return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
+
+    @property
+    def asks_who(self) -> bool:
+        """Requests must say whose they are."""
+        return self.always_ask or self.jwt is not None or (self.reachable and not self.insecure)
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """What may stand in the `Host` header, without a port. `*` is everything."""
+        everywhere = self.host in ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
+        if everywhere and self.asks_who and not self.extra_hosts and not self.public_url:
+            # The list guards servers that ask nobody: a page that takes over a name has no key and no cookie of that name.
+            return ("*",)
+        bound = () if everywhere else (_bracketed(self.host),)
+        return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
+
+    @property
+    def max_active_runs_per_owner(self) -> int | None:
+        return self.max_active_runs or (100 if self.asks_who else None)
+
+    @property
+    def max_streams_per_owner(self) -> int | None:
+        return self.max_streams or (100 if self.asks_who else None)
+
+    @property
+    def webhook_rules(self) -> WebhookRules:
+        """A server that only this machine's user reaches may call this machine: the user could do that without it."""
+        local = () if self.reachable or self.asks_who else ("127.0.0.0/8", "::1")
+        return WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
+
+    @property
+    def _public_host(self) -> tuple[str, ...]:
+        return (_bracketed(urlsplit(self.public_url).hostname or ""),) if self.public_url else ()
+
+    @classmethod
+    def load(
+        cls, variables: Mapping[str, str], *, host: str | None = None, port: int | None = None, insecure: bool = False
+    ) -> ServerSettings:
+        """From `Settings.server`; what the command line says wins."""
+        read = Variables(variables)
+        jwt = _jwt(read)
+        return cls(
+            host=host or read.text("STEPWELL_HOST") or DEFAULT_HOST,
+            port=read.whole("STEPWELL_PORT", DEFAULT_PORT, least=0, most=65535) if port is None else port,
+            public_url=read.address("STEPWELL_PUBLIC_URL"),
+            extra_hosts=tuple(name.lower() for name in read.listing("STEPWELL_ALLOWED_HOSTS")),
+            cors_origins=_origins(read.listing("STEPWELL_CORS_ORIGINS")),
+            insecure=insecure,
+            always_ask=read.choice("STEPWELL_AUTH", {"auto": False, "required": True}, False),
+            jwt=jwt,
+            oidc=_oidc(read, jwt),
+            session_hours=read.whole("STEPWELL_SESSION_HOURS", 24, most=24 * 365),
+            body_limit_bytes=read.whole("STEPWELL_BODY_LIMIT_BYTES", 8 * 1024 * 1024, least=1024),
+            json_depth_limit=read.whole("STEPWELL_JSON_DEPTH_LIMIT", 100, least=10, most=500),
+            max_active_runs=read.whole("STEPWELL_MAX_ACTIVE_RUNS", None),
+            max_streams=read.whole("STEPWELL_MAX_STREAMS", None),
+            webhook_allow=read.listing("STEPWELL_WEBHOOK_ALLOW"),
+            webhook_http=read.switch("STEPWELL_WEBHOOK_HTTP"),
+            webhook_secret=_secret(read.text("STEPWELL_WEBHOOK_SECRET")),
+            retention_days=read.whole("STEPWELL_RETENTION_DAYS", None, most=36500),
+            retention_checkpoints=read.whole("STEPWELL_RETENTION_CHECKPOINTS", None),
+            log_format=read.choice("STEPWELL_LOG_FORMAT", {form: form for form in get_args(LogFormat)}, "auto"),
+            log_level=read.choice("STEPWELL_LOG_LEVEL", {level: level for level in get_args(LogLevel)}, "info"),
+            drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600),
+        )
+
+
+def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
+    """Refuse to start a server that others can reach and that could not tell them apart."""
+    if settings.asks_who and not usable_keys and settings.jwt is None:
+        raise ConfigurationError(
+            f"The server at '{settings.host}' would ask who is there, but has no API key and no token issuer. Make a key with "
+            "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "
+            "only. `--insecure` serves everybody as one user."
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _jwt(read: Variables) -> JwtSettings | None:
+    issuer, audience = read.address("STEPWELL_JWT_ISSUER"), read.text("STEPWELL_JWT_AUDIENCE")
+    if not issuer and not audience:
+        return None
+    if not issuer or not audience:
+        raise ConfigurationError("STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE belong together: set both, or none.")
+    algorithms = read.listing("STEPWELL_JWT_ALGORITHMS") or JwtSettings.algorithms
+    if unfit := [name for name in algorithms if name not in ASYMMETRIC]:
+        raise ConfigurationError(
+            f"STEPWELL_JWT_ALGORITHMS names '{unfit[0]}'. Only signatures with a key pair can be checked: {', '.join(sorted(ASYMMETRIC))}."
+        )
+    return JwtSettings(
+        # As written: an issuer is compared letter by letter, with its slash at the end if it has one.
+        issuer=read.text("STEPWELL_JWT_ISSUER") or issuer,
+        audience=audience,
+        jwks_url=read.address("STEPWELL_JWT_JWKS_URL"),
+        algorithms=algorithms,
+        user_claim=read.text("STEPWELL_JWT_USER_CLAIM") or "sub",
+        operator_claim=read.text("STEPWELL_JWT_OPERATOR_CLAIM"),
+        operator_value=read.text("STEPWELL_JWT_OPERATOR_VALUE") or "true",
+    )
+
+
+def _oidc(read: Variables, jwt: JwtSettings | None) -> OidcSettings | None:
+    client_id = read.text("STEPWELL_OIDC_CLIENT_ID")
+    if not client_id:
+        return None
+    if jwt is None:
+        raise ConfigurationError(
+            "STEPWELL_OIDC_CLIENT_ID needs STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE: they say where to sign in."
+        )
+    secret = _secret(read.text("STEPWELL_OIDC_CLIENT_SECRET"))
+    return OidcSettings(client_id, secret, read.text("STEPWELL_OIDC_SCOPES") or "openid")
+
+
+def _origins(listed: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in listed:
+        parts = urlsplit(origin)
+        if origin == "*" or parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query:
+            raise ConfigurationError(
+                f"STEPWELL_CORS_ORIGINS names '{origin}'. Write whole origins, without a path: https://app.example"
+            )
+    return listed
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
+
+
+def _secret(text: str | None) -> Secret | None:
+    return Secret(text) if text else None

@@ -1,0 +1,188 @@
+"""Answers that take their time: server-sent events, and JSON that is not there yet.
+
+```
+EventStream   headers and a comment at once -> frames as they come -> a comment in every quiet HEARTBEAT_S
+PatientJson   short waits: a plain answer; long ones: a newline every HEARTBEAT_S, then the JSON
+```
+Whoever goes away is noticed at once, and `on_gone` says what that means for the run. A stream that fails in the middle, or whose
+server stops, breaks off without an end: clients then come back with the last id they saw, and nothing is lost. Nothing here
+knows what a run is beyond its events. Written on plain ASGI: one task reads, one watches the connection, one keeps it alive,
+and nothing is made for a single event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from stepwell.runs.records import RunEvent
+
+HEARTBEAT_S = 5.0
+OPENING = b": connected\n\n"
+HEARTBEAT = b": heartbeat\n\n"
+
+Gone = Callable[[], Awaitable[object]]
+"""What to do when the client went away before the end."""
+
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_log = logging.getLogger("stepwell.server")
+
+
+def frame(event: RunEvent) -> bytes:
+    """One event as text/event-stream. The data is JSON on one line."""
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.event.encode(), event.data)
+
+
+def data_frame(data: bytes) -> bytes:
+    """A frame without a name or an id."""
+    return b"data: %b\n\n" % data
+
+
+async def frames(
+    batches: AsyncIterator[Sequence[RunEvent]], wanted: Callable[[str], bool] | None = None
+) -> AsyncGenerator[bytes, None]:
+    """Each batch as one piece of text. `wanted` chooses by the event's name."""
+    async for batch in batches:
+        piece = b"".join(frame(event) for event in batch if wanted is None or wanted(event.event))
+        if piece:
+            yield piece
+
+
+class LiveStreams:
+    """The streams that are open now, so that a server that stops can break them off: their clients come back to the next one."""
+
+    def __init__(self) -> None:
+        self._pumps: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._pumps)
+
+    def add(self, pump: asyncio.Task[None]) -> None:
+        self._pumps.add(pump)
+        pump.add_done_callback(self._pumps.discard)
+
+    def end_all(self) -> None:
+        for pump in tuple(self._pumps):
+            pump.cancel()
+
+
+class EventStream(Response):
+    """`text/event-stream` from pieces of text."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        pieces: AsyncGenerator[bytes, None],
+        live: LiveStreams,
+        *,
+        headers: Mapping[str, str] | None = None,
+        on_gone: Gone | None = None,
+    ) -> None:
+        super().__init__(headers={**_HEADERS, **(headers or {})})
+        del self.headers["content-length"]
+        self._pieces = pieces
+        self._live = live
+        self._on_gone = on_gone
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send(_part(OPENING))
+        pump = asyncio.create_task(self._pump(send))
+        self._live.add(pump)
+        stayed = await _unless_gone(receive, pump, beside=self._beat(send))
+        if not stayed:
+            await _tell(self._on_gone)
+        elif pump.cancelled():
+            # The server stops. No last part is sent: a client that saw a clean end would ask for the run, and if that has ended
+            # meanwhile it would not come back for the rest.
+            _log.debug("a stream was cut off: the server stops")
+        elif (error := pump.exception()) is not None:  # broken off too, so that the client comes back
+            _log.error("a stream broke off", exc_info=error)
+        else:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pump(self, send: Send) -> None:
+        now = asyncio.get_running_loop().time
+        async with aclosing(self._pieces) as pieces:
+            async for piece in pieces:
+                self._sent_at = now()
+                await send(_part(piece))
+
+    async def _beat(self, send: Send) -> None:
+        now = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            if now() - self._sent_at >= HEARTBEAT_S:
+                await send(_part(HEARTBEAT))
+
+
+class PatientJson(Response):
+    """The JSON that `result` gives when it is there. White space before JSON means nothing, and keeps proxies waiting."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self, result: Coroutine[Any, Any, bytes], *, headers: Mapping[str, str] | None = None, on_gone: Gone | None = None
+    ) -> None:
+        super().__init__(headers={**_HEADERS, **(headers or {})})
+        del self.headers["content-length"]
+        self._result = result
+        self._on_gone = on_gone
+        self._begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        result = asyncio.create_task(self._result)
+        if not await _unless_gone(receive, result, beside=self._beat(send)):
+            await _tell(self._on_gone)
+            return
+        body = result.result()  # an error before the first byte is answered as a problem
+        if not self._begun:
+            self.headers["content-length"] = str(len(body))
+            await self._begin(send)
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _begin(self, send: Send) -> None:
+        self._begun = True
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+
+    async def _beat(self, send: Send) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            if not self._begun:
+                await self._begin(send)
+            await send(_part(b"\n"))
+
+
+async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *, beside: Coroutine[Any, Any, None]) -> bool:
+    """Let `work` run to its end unless the client goes away first. Afterwards nothing of it runs any more."""
+    gone = asyncio.create_task(_until_gone(receive))
+    beat = asyncio.create_task(beside)
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return work.done()
+    finally:
+        for task in (work, gone, beat):
+            task.cancel()
+        await asyncio.gather(work, gone, beat, return_exceptions=True)
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _tell(on_gone: Gone | None) -> None:
+    if on_gone is not None:
+        await on_gone()
+
+
+def _part(body: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}

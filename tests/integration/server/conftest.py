@@ -1,0 +1,86 @@
+"""A real server on a port of loopback, over a real database in a temporary folder, in the test's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+import uvicorn
+from fastapi import FastAPI
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from tests.integration.server.graphs import GRAPHS
+
+from stepwell.clock import SystemClock
+from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.graph_sources import GraphSource
+from stepwell.runs.registry import GraphRegistry
+from stepwell.server.app import create_app
+from stepwell.server.model_loading import ModelLoading
+from stepwell.server.opening import Services, open_services
+from stepwell.server.settings import ServerSettings
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    app: FastAPI
+    services: Services
+    http: httpx.AsyncClient
+    client: LangGraphClient
+
+
+@asynccontextmanager
+async def serve(folder: Path, settings: ServerSettings | None = None) -> AsyncIterator[Server]:
+    settings = settings or ServerSettings()
+    clock = SystemClock()
+    registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in GRAPHS.items()})
+    loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
+    persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
+    async with open_services(
+        persistence, registry, settings, clock=clock, new_id=lambda: str(uuid.uuid4()), model_loading=loading, drain_s=1
+    ) as services:
+        app = create_app(services, settings)
+        async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+            client = get_client(url=url, api_key=None)
+            try:
+                yield Server(url, app, services, http, client)
+            finally:
+                await client.aclose()
+                services.streams.end_all()
+
+
+@asynccontextmanager
+async def listening(app: FastAPI) -> AsyncIterator[str]:
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server._serve())  # `serve` would take over the test's signals
+    async with asyncio.timeout(10):
+        while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """One server for all tests of a module, for those that leave nothing behind that another would see."""
+    async with serve(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    async with serve(tmp_path) as running:
+        yield running

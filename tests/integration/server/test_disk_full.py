@@ -1,0 +1,85 @@
+"""A disk that is full: new work is refused, reading goes on, and it all recovers without a restart (faults.md, "disk full")."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.server.conftest import Server, serve
+
+SIZE = 8 * 1024 * 1024
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a few megabytes."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounting = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, check=False)
+    if mounting.returncode:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Take all the room there is."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        size = 65536
+        while size:
+            try:
+                file.write(b"x" * size)
+            except OSError:
+                size //= 2
+    return ballast
+
+
+async def new_thread(server: Server) -> str:
+    return str((await server.http.post("/threads", json={})).json()["thread_id"])
+
+
+async def until_full(server: Server) -> None:
+    """The write-ahead log has some room of its own; use it up."""
+    async with asyncio.timeout(30):
+        while (await server.http.post("/threads", json={"metadata": {"filler": "x" * 50_000}})).status_code == 200:
+            pass
+
+
+async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_disk: Path) -> None:
+    async with serve(small_disk) as server:
+        thread_id = await new_thread(server)
+        body = {"assistant_id": "ticks", "input": {"count": 1, "seconds": 1.5}}
+        run = (await server.http.post(f"/threads/{thread_id}/runs", json=body)).json()
+        ballast = fill(small_disk)
+        await until_full(server)
+
+        refused = await server.http.post(f"/threads/{thread_id}/runs", json=body)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"].isdigit()
+        assert "full" in refused.json()["detail"]
+        assert (await server.http.get("/ok", params={"check_db": 1})).status_code == 503
+        assert (await server.http.get("/ok")).status_code == 200
+        assert (await server.http.get(f"/threads/{thread_id}")).json()["thread_id"] == thread_id
+        assert (await server.http.get("/metrics")).status_code == 200
+        await asyncio.sleep(2)  # the run comes to its end meanwhile, and cannot write it down
+        assert (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()["status"] == "running"
+
+        ballast.unlink()
+        async with asyncio.timeout(15):
+            while (await server.http.get("/ok", params={"check_db": 1})).status_code != 200:  # noqa: ASYNC110 - as probes do
+                await asyncio.sleep(0.1)
+            joined = await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}/join")
+        assert joined.json()["log"] == ["ticked"]
+        again = await server.http.post(f"/threads/{thread_id}/runs/wait", json={"assistant_id": "echo", "input": {}})
+        assert again.status_code == 200
+        assert again.json()["log"] == ["ticked", "heard", "answered"]

@@ -1,0 +1,110 @@
+"""Whatever OpenAPI allows, and much that it does not, asked of every route: no 5xx, and answers as documented.
+
+Ids that exist are put into half of the requests, so that they get past the first "not found". `make test` asks little of each
+route, `make prove` much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from tests.conftest import Effort
+from tests.integration.clients.processes import Served, serving
+
+GRAPHS = Path(__file__).parents[1] / "clients" / "langgraph.json"
+HI = {"messages": [{"role": "user", "content": "hi"}]}
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+SLOW = ("after_seconds", "webhook")  # what would make a run wait, or leave the machine
+
+NOT_ASKED = {
+    "/api/model/load",  # it would download a model; see test_model_load
+    "/threads/{thread_id}/stream",  # it never ends; see test_sdk_threads
+    "/threads/{thread_id}/stream/events",  # nor does it
+}
+
+pytestmark = pytest.mark.prove
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(GRAPHS, tmp_path_factory.mktemp("served")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def api(served: Served) -> Any:
+    return schemathesis.openapi.from_url(f"{served.url}/openapi.json")
+
+
+@pytest.fixture(scope="module")
+def known(served: Served) -> dict[str, str]:
+    """A thread with a run and a state."""
+    with httpx.Client(base_url=served.url, timeout=20) as http:
+        thread = http.post("/threads", json={}).json()["thread_id"]
+        run = http.post(f"/threads/{thread}/runs", json={"assistant_id": "echo", "input": HI}).json()["run_id"]
+        http.get(f"/threads/{thread}/runs/{run}/join")
+        return {"thread_id": thread, "run_id": run, "assistant_id": "echo"}
+
+
+@pytest.mark.timeout(1800)
+def test_no_request_breaks_the_server(
+    served: Served, api: Any, known: dict[str, str], effort: Effort, record_property: Any
+) -> None:
+    broken: dict[str, str] = {}
+    asked = 0
+    for result in api.get_all_operations():
+        operation = result.ok()
+        if operation.path in NOT_ASKED:
+            continue
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            try:
+                asked += _ask(operation.as_strategy(generation_mode=mode), known, effort.cases(6, 100))
+            except FailureGroup as failures:
+                broken[f"{operation.label} {mode.value}"] = str(failures)
+    record_property("requests", asked)
+    said = "\n\n".join(f"{label}: {what}" for label, what in broken.items())
+    assert not broken, f"{said}\n\nThe server's log:\n{served.lines.text[-20_000:]}"
+    assert asked > 500
+
+
+def _ask(cases: Any, known: dict[str, str], most: int) -> int:
+    """So many requests, each checked; gives how many there were."""
+    asked = 0
+
+    @given(case=cases)
+    @settings(max_examples=most, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    def ask(case: Any) -> None:
+        nonlocal asked
+        asked += 1
+        _use_known(case, known)
+        case.call_and_validate(checks=CHECKS, timeout=30)
+
+    with suppress(Unsatisfiable):  # nothing can be wrong about a request without parameters
+        ask()
+    return asked
+
+
+def _use_known(case: Any, known: dict[str, str]) -> None:
+    """Put what exists into every second request; deletions keep to what does not exist."""
+    if case.method.upper() == "DELETE" or crc32(f"{case.body}{case.path_parameters}".encode(errors="replace")) % 2:
+        return
+    for name in set(case.path_parameters or {}) & set(known):
+        case.path_parameters[name] = known[name]
+    for body in case.body if isinstance(case.body, list) else [case.body]:
+        if isinstance(body, dict) and "assistant_id" in body:
+            body["assistant_id"] = known["assistant_id"]
+            for name in SLOW:
+                body.pop(name, None)

@@ -1,0 +1,188 @@
+"""`stepwell serve` as a process: what it says, when it refuses, how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from tests.integration.served.process import GRAPHS, Server, environment, serve
+
+
+def refused(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Start a server that must not come up."""
+    command = [sys.executable, "-m", "stepwell", "serve", "--port", "0", *arguments]
+    variables = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
+    result = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Serving at" not in result.stdout
+    return result
+
+
+def fetch(url: str, accept: str = "*/*") -> tuple[str, str]:
+    with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": accept}), timeout=10) as answer:
+        return answer.headers["content-type"], answer.read().decode()
+
+
+def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
+    """R10: no key, and the server still comes up, says on which model it works and what that cannot do."""
+    with serve(tmp_path, graphs=None) as server:
+        screen = server.output
+        assert "simple_agent" in screen
+        assert "local:smollm2-135m (nothing else is configured)" in screen
+        assert f"stepwell chat --url {server.url}" in screen
+        assert server.stop() == 0
+    assert (tmp_path / "data" / "stepwell.db").is_file()
+
+
+def test_a_model_that_cannot_be_had_is_said_and_does_not_keep_the_server_down(tmp_path: Path):
+    with serve(tmp_path, graphs=None, STEPWELL_MODEL="nowhere:big") as server:
+        assert "model     none: Unknown model provider 'nowhere'" in server.output
+        assert "Set STEPWELL_MODEL=provider:name" in server.output
+
+
+def test_the_address_itself_says_what_this_is(server_process: Server):
+    kind, body = fetch(server_process.url + "/")
+    assert kind == "application/json"
+    assert json.loads(body)["docs"] == "/docs"
+    kind, page = fetch(server_process.url + "/", accept="text/html")
+    assert kind.startswith("text/html")
+    assert f"stepwell chat --url {server_process.url}" in page
+    assert "Stepwell" in fetch(server_process.url + "/docs")[1]
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = refused(tmp_path, "--port", str(port))
+    assert f"Port {port} of '127.0.0.1' is in use" in result.stderr
+    assert not (tmp_path / "data").exists(), "nothing is made before the port is had"
+
+
+def test_a_host_that_is_not_this_machine_is_refused(tmp_path: Path):
+    assert "is no address of this machine" in refused(tmp_path, "--host", "192.0.2.1", "--insecure").stderr
+
+
+def test_other_databases_are_refused_with_what_to_do(tmp_path: Path):
+    result = refused(tmp_path, "--database-url", "postgresql://me:hunter2@db/agents")
+    assert "keeps everything in one SQLite file" in result.stderr
+    assert "hunter2" not in result.stderr
+
+
+def test_the_database_may_lie_elsewhere(tmp_path: Path):
+    with serve(tmp_path, "--database-url", f"sqlite:///{tmp_path}/other.db") as server:
+        server.stop()
+    assert (tmp_path / "other.db").is_file()
+    assert not (tmp_path / "data" / "stepwell.db").exists()
+
+
+def test_a_graph_that_does_not_build_refuses_the_start_by_name_and_file(tmp_path: Path):
+    (tmp_path / "broken.py").write_text("raise RuntimeError('no flour')\n")
+    (tmp_path / "langgraph.json").write_text('{"graphs": {"cake": "./broken.py:graph"}}')
+    result = refused(tmp_path, "--graphs", str(tmp_path / "langgraph.json"))
+    assert "cake" in result.stderr
+    assert "broken.py" in result.stderr
+
+
+def test_an_open_address_without_keys_is_refused(tmp_path: Path):
+    assert "stepwell keys create" in refused(tmp_path, "--host", "0.0.0.0", "--graphs", str(GRAPHS)).stderr
+
+
+async def until(true: Callable[[], Awaitable[object]]) -> None:
+    """Ask again and again, for a while."""
+    async with asyncio.timeout(30):
+        while not await true():  # noqa: ASYNC110 - it is another process that is waited for
+            await asyncio.sleep(0.02)
+
+
+async def start_long_answer(client: LangGraphClient) -> tuple[str, str]:
+    """A run of about four seconds that is under way."""
+    thread_id = (await client.threads.create())["thread_id"]
+    asked = {"messages": [("user", "go")]}
+    run = await client.runs.create(thread_id, "long_answer", input=asked, stream_mode=["messages-tuple"])
+    await until(lambda: client.runs.list(thread_id, status="running"))
+    return thread_id, run["run_id"]
+
+
+@pytest.fixture
+async def client(server_process: Server) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=server_process.url, api_key=None) as opened:
+        yield opened
+
+
+async def test_sigterm_ends_streams_lets_runs_finish_and_exits_with_0(server_process: Server, client: LangGraphClient):
+    """The client sees its stream end at once, comes back to the next server and misses nothing."""
+    thread_id, run_id = await start_long_answer(client)
+    words: list[str] = []
+    enough = asyncio.Event()
+
+    async def follow() -> None:
+        async for part in client.runs.join_stream(thread_id, run_id, last_event_id="0"):
+            if part.event == "messages":
+                words.append(part.data[0]["content"])
+            if len(words) == 20:
+                enough.set()
+
+    following = asyncio.create_task(follow())
+    await asyncio.wait_for(enough.wait(), 30)
+    assert await asyncio.to_thread(server_process.stop) == 0
+    seen = len(words)
+    assert seen < 200, "the stream was ended while the run still had something to say"
+    await asyncio.to_thread(server_process.start)
+    await asyncio.wait_for(following, 60)
+    assert "".join(words).split() == [f"word{number}" for number in range(200)]
+    assert (await client.runs.get(thread_id, run_id))["status"] == "success"
+
+
+async def test_a_run_that_outlasts_the_drain_goes_on_at_the_next_start(tmp_path: Path):
+    with serve(tmp_path, STEPWELL_DRAIN_SECONDS="0") as server:
+        async with get_client(url=server.url, api_key=None) as client:
+            thread_id, run_id = await start_long_answer(client)
+            started = time.monotonic()
+            assert await asyncio.to_thread(server.stop) == 0
+            assert time.monotonic() - started < 5
+            await asyncio.to_thread(server.start)
+            values = await asyncio.wait_for(client.runs.join(thread_id, run_id), 60)
+            assert values["messages"][-1]["content"].endswith("word199")
+
+
+async def test_a_second_signal_does_not_wait(server_process: Server, client: LangGraphClient):
+    await start_long_answer(client)
+    started = time.monotonic()
+    server_process.signal(signal.SIGTERM)
+    await asyncio.sleep(0.3)
+    server_process.signal(signal.SIGTERM)
+    assert await asyncio.to_thread(server_process.wait) == 128 + signal.SIGTERM
+    assert time.monotonic() - started < 2, "the run had more to do than that"
+
+
+async def test_whoever_waits_for_a_run_that_ends_in_time_gets_its_values(server_process: Server, client: LangGraphClient):
+    thread_id = (await client.threads.create())["thread_id"]
+    asked = {"messages": [("user", "go")]}
+    waiting = asyncio.create_task(client.runs.wait(thread_id, "pauses", input=asked))
+    await until(lambda: client.runs.list(thread_id, status="running"))
+    assert await asyncio.to_thread(server_process.stop) == 0
+    values = await asyncio.wait_for(waiting, 10)
+    assert isinstance(values, dict)
+    assert values["messages"][-1]["content"] == "after a pause"
+
+
+@pytest.mark.parametrize("package", ["langchain_anthropic", "langchain_openai", "xllamacpp", "langchain_ollama"])
+def test_no_provider_is_imported_to_start(package: str):
+    """The start must stay quick: a provider's package is imported by the first run that needs it."""
+    code = f"import stepwell.cli.compose, stepwell.server.listening, sys; print({package!r} in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)
+    assert result.stdout == "False\n", result.stderr
