@@ -64,6 +64,7 @@ class Bench:
     pythons: dict[str, Path | None]
     quick: bool = False
     tokens_python: Path | None = None
+    with_peer: bool = True
     problems: dict[str, str] = field(default_factory=dict)
     """What went wrong, by contestant and claim; printed below the table."""
     raw: dict[str, Any] = field(default_factory=dict)

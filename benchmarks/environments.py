@@ -1,4 +1,4 @@
-"""The environments beside the project's own, in `.bench/`, made when missing: the peer's, and the token counter's.
+"""The environments beside the project's own, in `.bench/`, made when missing: the peers', and the token counter's.
 
 No package index is named: uv finds it as it does for the project. The peer gets the same LangChain and LangGraph as the
 floor, so that a ratio compares two harnesses and not two versions of what they stand on.
@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from benchmarks.bench import ROOT, log
 
 PEER = "deepagents==0.7.32"
+PEER_SERVER = "langgraph-cli[inmem]==0.4.40"
 TOKENS = "bpe-openai==0.1.4"
 SHARED = ("langchain", "langchain-core", "langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "pydantic")
 FOLDER = ROOT / ".bench"
@@ -31,6 +32,14 @@ def peer_python() -> Path:
     if not any(name.startswith("langgraph-checkpoint-sqlite") for name in shared):
         shared.append("langgraph-checkpoint-sqlite")
     return _environment("peer", [PEER, *shared])
+
+
+def peer_server_python() -> Path:
+    """The interpreter of an environment with `langgraph dev` and this project, which it is to serve."""
+    shared = [f"{name}=={found}" for name in SHARED if name != "langgraph-checkpoint-sqlite" and (found := _installed(name))]
+    # What the project needs is named too, so that a new dependency makes the environment anew.
+    needed = [requirement for requirement in requires("stepwell") or () if "extra ==" not in requirement]
+    return _environment("langgraph-dev", [PEER_SERVER, *shared, *needed, "--editable", f"{ROOT}[openai]"])
 
 
 def tokens_python() -> Path:

@@ -31,6 +31,9 @@ CLAIMS = (
     "tasks",
     "imports",
     "local_model",
+    "server_start",
+    "server_runs",
+    "server_streams",
 )
 
 
@@ -70,7 +73,7 @@ def _claims(text: str) -> tuple[str, ...]:
 def prepare(quick: bool, *, peer: bool = True) -> Bench:
     """Find or make the environments; a contestant that cannot run is left out and named below the table."""
     this = Path(sys.executable)
-    bench = Bench(pythons={"floor": this, "ours": this, "peer": None}, quick=quick)
+    bench = Bench(pythons={"floor": this, "ours": this, "peer": None}, quick=quick, with_peer=peer)
     try:
         if peer:
             bench.pythons["peer"] = environments.peer_python()

@@ -147,6 +147,8 @@ class Settings:
 
     telemetry: TelemetrySettings | None = None
     """Traces are off without."""
+    policy: Path | None = field(default=None, repr=False)
+    """The policy that research keeps to, if the environment names one; otherwise the one that ships."""
     search: SearchSettings = field(default_factory=SearchSettings)
     api_key: Secret | None = None
     """For `stepwell chat` on a server that asks who is there."""
@@ -177,6 +179,7 @@ class Settings:
             lm_studio_address=_find(layers, "STEPWELL_LM_STUDIO_BASE_URL", "LM_STUDIO_BASE_URL"),
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
             data_dir=_find_data_dir(layers),
+            policy=_path(_find(layers, "STEPWELL_POLICY")),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),
             local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
             task_models=_find_task_models(layers),
@@ -228,6 +231,10 @@ def _lookup(layers: Sequence[_Layer], name: str) -> tuple[str, _Layer | None]:
 
 def _secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).expanduser() if text else None
 
 
 def _find_data_dir(layers: Sequence[_Layer]) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 APPLICATIONS: Mapping[str, str] = {
+    "research": "stepwell.apps.research.graph:make_graph",
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }
 """Graph name -> where it is made, in the form of langgraph.json."""

@@ -13,6 +13,7 @@ from typing import Any
 from stepwell.errors import EvidenceError
 
 MAX_INTEGER = 2**53 - 1
+MAX_DEPTH = 64
 
 
 def canonical(value: Any) -> bytes:
@@ -26,7 +27,9 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _check(value: Any, place: str) -> None:
+def _check(value: Any, place: str, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise EvidenceError(f"{place[:100]} lies more than {MAX_DEPTH} levels deep. Store it as bytes instead.")
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, str):
@@ -39,10 +42,10 @@ def _check(value: Any, place: str) -> None:
             if not isinstance(key, str):
                 raise EvidenceError(f"{place} has the key {key!r}, which is not text.")
             _check_text(key, place)
-            _check(inner, f"{place}.{key}")
+            _check(inner, f"{place}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
         for position, inner in enumerate(value):
-            _check(inner, f"{place}[{position}]")
+            _check(inner, f"{place}[{position}]", depth + 1)
     elif isinstance(value, float):
         raise EvidenceError(f"{place} is a fraction, which languages print differently. Write it as text or in smaller units.")
     else:

@@ -43,7 +43,15 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     cited = [quotes[each] for each in dict.fromkeys(evidence) if each in quotes]
     if not cited:
         return Check("unsupported", tuple(unknown))
+    if not unknown and _is_quoted(text, cited):
+        return Check("supported", (), 1)
     return _concluded(*_looked_up(text, cited), unknown)
+
+
+def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
+    """Whether the sentence is a whole sentence of a quote, word for word. A part of one could leave out the "not"."""
+    said = " ".join(text.split())
+    return any(" ".join(passage.text.split()) == said for quote in cited for passage in passages(quote.text))
 
 
 def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:

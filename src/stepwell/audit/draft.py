@@ -60,8 +60,9 @@ class Draft:
 
 def read_draft(text: str) -> Draft:
     """Read what a model wrote."""
-    stripped = strip_links(text)
-    blocks = tuple(block for block in _blocks(_FALSE_CITATION.sub("", stripped.text)) if block.sentences)
+    # Citations stand apart from other words, so that taking them out joins no two halves of an address.
+    stripped = strip_links(_CITATION.sub(r" [\1] ", _FALSE_CITATION.sub(" ", text)))
+    blocks = tuple(block for block in _blocks(_FALSE_CITATION.sub(" ", stripped.text)) if block.sentences)
     return Draft(blocks, stripped.removed)
 
 
@@ -82,7 +83,7 @@ def _blocks(text: str) -> Iterator[DraftBlock]:
 
 
 def _heading(text: str, level: int) -> DraftBlock:
-    words = _CITATION.sub("", text).strip(" *_`")
+    words = strip_links(_CITATION.sub(" ", text)).text.strip(" *_`")
     unnumbered = re.sub(r"^\d{1,2}(?:\.\d{1,2})*[.)]?\s+", "", words)
     if unnumbered.casefold().strip(" :") in _RESERVED:
         return DraftBlock("heading", ())
@@ -100,5 +101,5 @@ def _sentences(text: str) -> tuple[DraftSentence, ...]:
 
 def _sentence(text: str) -> DraftSentence:
     ids = [each for match in _CITATION.finditer(text) for each in re.findall(r"e\d{1,6}", match[1])]
-    words = re.sub(r"\s+([.,;:!?…])", r"\1", re.sub(r"\s+", " ", _CITATION.sub("", text))).strip()
-    return DraftSentence(words, tuple(dict.fromkeys(ids)))
+    words = re.sub(r"\s+([.,;:!?…])", r"\1", re.sub(r"\s+", " ", _CITATION.sub(" ", text)))
+    return DraftSentence(" ".join(strip_links(words).text.split()), tuple(dict.fromkeys(ids)))

@@ -64,12 +64,29 @@ def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
-    return Source(**data)
+    """`TypeError` or `ValueError` if the data are not those of a source; so for the two below."""
+    source = Source(**data)
+    texts = (source.source_id, source.kind, source.title, source.media_type, source.fetched_at, source.robots)
+    _check_texts(*texts, source.url or "", source.final_url or "", source.engine or "", source.bytes_sha256, source.text_sha256)
+    return source
 
 
 def quote_from(data: Mapping[str, Any]) -> Quote:
-    return Quote(**data)
+    quote = Quote(**data)
+    _check_texts(quote.quote_id, quote.source_id, quote.text)
+    if type(quote.start) is not int or type(quote.end) is not int:
+        raise TypeError("offsets are integers")
+    return quote
 
 
 def claim_from(data: Mapping[str, Any]) -> Claim:
-    return Claim(**{**data, "evidence": tuple(data["evidence"]), "reasons": tuple(data["reasons"])})
+    claim = Claim(**{**data, "evidence": tuple(data["evidence"]), "reasons": tuple(data["reasons"])})
+    _check_texts(claim.claim_id, claim.text, *claim.evidence, *claim.reasons)
+    if claim.verdict not in VERDICTS:
+        raise ValueError(f"there is no verdict '{claim.verdict}'")
+    return claim
+
+
+def _check_texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a field that is text holds something else")

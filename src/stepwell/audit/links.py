@@ -20,8 +20,8 @@ _LINK = re.compile(
 )
 _REFERENCE = re.compile(r"!?\[([^\[\]\n]{1,500})\]\[([^\[\]\n]{0,200})\]")
 ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{1,31}:)?//[^\s<>\"'|]+"  # any scheme, or none
-    r"|\bwww\.[^\s<>\"'|]+"
+    r"(?:[a-z][a-z0-9+.-]{1,31}:)?//[^\s<>\"'|]*"  # any scheme, or none
+    r"|\bwww\.[^\s<>\"'|]*"
     r"|\b(?:mailto|javascript|data|file|tel|ftp|xmpp|magnet|blob|ipfs):[^\s<>\"'|]+"
     r"|\b[\w-]+(?:\.[\w-]+)*\.[a-z]{2,24}(?::\d+)?/[^\s<>\"'|]*",
     re.IGNORECASE,
@@ -44,9 +44,9 @@ def strip_links(text: str) -> Stripped:
     while text != before:
         before = text
         text = _INVISIBLE.sub("", html.unescape(text.replace("\r\n", "\n").replace("\r", "\n")))
-        for form, replacement in ((_DEFINITION, ""), (_LINK, _label), (_REFERENCE, _label), (_TAG, ""), (ADDRESS, "")):
+        for form, replacement in ((_DEFINITION, ""), (_LINK, _label), (_REFERENCE, _label), (ADDRESS, ""), (_TAG, "")):
             text, count = form.subn(replacement, text)
-            removed += count if form is not _TAG else 0
+            removed += count if form is not _TAG else 0  # the address in a tag has been counted
     return Stripped(text.replace("](", "] ("), removed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
 from stepwell.audit.evidence import Source
@@ -40,7 +40,10 @@ def check_references(report: str, sources: Mapping[str, Source]) -> list[str]:
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
     lines = [line for line in listed.split("\n") if line]
-    faults = [fault for number, line in enumerate(lines, 1) for fault in _line_faults(number, line, sources.values())]
+    stored: dict[str, list[Source]] = {}
+    for source in sources.values():
+        stored.setdefault(source.bytes_sha256[:12], []).append(source)
+    faults = [fault for number, line in enumerate(lines, 1) for fault in _line_faults(number, line, stored)]
     cited = {int(number) for match in _CITED.finditer(body) for number in match[1].split(", ")}
     faults += [
         f"cites [{number}], which is not in its list of sources" for number in sorted(cited) if not 1 <= number <= len(lines)
@@ -49,10 +52,11 @@ def check_references(report: str, sources: Mapping[str, Source]) -> list[str]:
     return faults
 
 
-def _line_faults(number: int, line: str, sources: Iterable[Source]) -> list[str]:
-    if _LINE.fullmatch(line) is None:
+def _line_faults(number: int, line: str, stored: Mapping[str, Sequence[Source]]) -> list[str]:
+    parts = _LINE.fullmatch(line)
+    if parts is None:
         return [f"has a line in its list of sources that is no source: '{line[:80]}'"]
-    if not any(line == reference_line(number, source) for source in sources):
+    if not any(line == reference_line(number, source) for source in stored.get(parts[2], ())):
         return [f"lists as source {number} what is not a stored source: '{line[:80]}'"]
     return []
 

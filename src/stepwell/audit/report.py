@@ -92,7 +92,8 @@ def _sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, S
     words, mark = claim.text, ""
     while words and words[-1] in ".!?…":
         words, mark = words[:-1], words[-1] + mark
-    return f"{words}{references}{mark or '.'}{MARKS[claim.verdict]}"
+    mark = mark or ("" if words.endswith((":", ";", ",")) else ".")
+    return f"{words}{references}{mark}{MARKS[claim.verdict]}"
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:

@@ -72,7 +72,7 @@ def _cuts(text: str) -> list[int]:
 
 
 def _closes(text: str, mark: re.Match[str]) -> bool:
-    after = text[mark.end() :].lstrip()[:12] if mark.end() < len(text) else ""
+    after = text[mark.end() : mark.end() + 80].lstrip()[:12]
     if not after or mark.group()[0] in "。！？":
         return True
     if mark.group()[0] in "!?…" or mark.group()[:2] == "..":

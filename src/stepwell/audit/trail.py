@@ -91,7 +91,7 @@ def from_line(line: bytes) -> Entry:
     """The entry of a line; `EvidenceDamagedError` if the line is none. Hashes are `check_chain`'s business."""
     try:
         fields = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvidenceDamagedError("a line of the trail is not JSON") from error
     if not isinstance(fields, dict) or fields.keys() != _FIELDS or not _typed(fields):
         raise EvidenceDamagedError("a line of the trail is not an entry")

@@ -7,6 +7,7 @@ written anew as a whole. For the latter compare the `head` with one you noted wh
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.references import check_references
 from stepwell.audit.sentences import cuts_a_word
 from stepwell.audit.trail import Entry, Problem, check_chain, head
-from stepwell.errors import BundleError, EvidenceDamagedError
+from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def verify_bundle(path: str | Path) -> Verification:
 def _verified(bundle: BundleReader) -> Verification:
     contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
     hashes = {name: (sha256(bundle.read(name)), member.size) for name, member in bundle.members.items()}
-    problems = [*_body_problems(hashes)]
+    problems = [*_body_problems(hashes), *_sum_problems(bundle)]
     entries, evidence, damage = _trail(bundle, contents)
     problems += damage
     if entries is None:
@@ -65,6 +66,13 @@ def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Problem]:
         folder, _, named = name.partition("/")
         if folder in BODIES and digest != named:
             yield Problem(name, "its bytes do not have the hash in its name: it was changed")
+
+
+def _sum_problems(bundle: BundleReader) -> Iterator[Problem]:
+    """Other software looks at these sums; they must not say something else than the hashes."""
+    for name, member in bundle.members.items():
+        if zlib.crc32(bundle.read(name)) != member.crc:
+            yield Problem(name, "its bytes do not have the check sum in the file's directory: it was changed")
 
 
 def _trail(bundle: BundleReader, contents: dict[str, bytes]) -> tuple[list[Entry] | None, Evidence | None, list[Problem]]:
@@ -104,7 +112,7 @@ def _member_problems(
 ) -> Iterator[Problem]:
     try:
         derived, stored = derived_members(entries, evidence), stored_members(entries, evidence)
-    except (EvidenceDamagedError, ValueError, TypeError) as error:
+    except (EvidenceError, ValueError, TypeError) as error:
         yield Problem("trail.jsonl", f"cannot be read through: {error}")
         return
     for name in sorted((derived.keys() | stored.keys()) - bundle.members.keys()):

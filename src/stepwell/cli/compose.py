@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from stepwell.apps import APPLICATIONS
+from stepwell.apps.research import facade as research
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
@@ -28,6 +29,7 @@ from stepwell.runs.retention import Retention
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.webhooks import WebhookSender
 from stepwell.server.app import create_app
+from stepwell.server.facades import RESEARCH, Facade
 from stepwell.server.metrics import Metrics
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.opening import Services, open_services
@@ -93,7 +95,12 @@ async def open_server(
         outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)
         await stack.enter_async_context(WebhookSender(outbox, clock, server_settings.webhook_rules))
         await stack.enter_async_context(_housekeeping(services, server_settings))
-        yield OpenServer(create_app(services, server_settings), services)
+        yield OpenServer(create_app(services, server_settings, facades()), services)
+
+
+def facades() -> dict[str, Facade]:
+    """Routes that an application has beside those of runs. They answer 404 where its graph is not served."""
+    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate)}
 
 
 def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:

@@ -121,11 +121,7 @@ class Attempt:
         run = self._run
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
         tasks = await self._persistence.question_tasks(run.thread_id) if traces else {}
-        checkpoint = None
-        if run.request.checkpoint and not (traces and traces.checkpointed):
-            newest = await self._persistence.saver().aget_tuple({"configurable": {"thread_id": run.thread_id}})
-            head = newest.config["configurable"]["checkpoint_id"] if newest else None
-            checkpoint = checkpoint_asked_for(run, head)
+        checkpoint = None if traces and traces.checkpointed else checkpoint_asked_for(run)
         given = {
             JOURNAL: self._persistence.effects(self._lease),
             VAULT: self._persistence.vault(run.thread_id, self._lease),

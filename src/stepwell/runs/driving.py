@@ -22,8 +22,6 @@ from langgraph.types import Command, Send
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Run
 
-NOTHING: dict[str, Any] = {}
-
 
 def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:
     """The graph's input: a state update, a command, or `None` to go on. `traces` is what earlier attempts left, if there were any."""
@@ -36,8 +34,6 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[s
     if resume or request.command:
         return _command(request.command or {}, resume)
     if request.resume:
-        return None
-    if request.input == NOTHING and request.checkpoint:
         return None
     return request.input
 
@@ -97,10 +93,10 @@ def _trace_id(run: Run) -> uuid.UUID:
     return uuid.uuid5(uuid.UUID(run.run_id), str(run.attempt))
 
 
-def checkpoint_asked_for(run: Run, head: str | None) -> dict[str, Any] | None:
-    """The checkpoint to start from, when it is not simply the newest: naming the newest would count as going back to it."""
+def checkpoint_asked_for(run: Run) -> dict[str, Any] | None:
+    """The checkpoint to go back to. The queue has taken out one that only means to go on."""
     asked = run.request.checkpoint
-    if not asked or not asked.get("checkpoint_id") or asked["checkpoint_id"] == head:
+    if not asked or not asked.get("checkpoint_id"):
         return None
     return {
         "checkpoint_id": asked["checkpoint_id"],

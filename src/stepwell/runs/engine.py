@@ -25,7 +25,6 @@ from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailab
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
-from stepwell.runs.checkpoint_config import checkpoint_config
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, Claim
@@ -136,7 +135,6 @@ class Engine:
             check_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
-        await self._require_checkpoint(owner, order)
         return make_admission(
             order,
             assistant,
@@ -146,19 +144,6 @@ class Engine:
             now=self._clock.now(),
             max_active=self._max_active if owner is not None else None,
         )
-
-    async def _require_checkpoint(self, owner: str | None, order: RunOrder) -> None:
-        """LangGraph takes a checkpoint that is not there for an empty thread: the run would begin with nothing, silently."""
-        named = order.checkpoint or {"checkpoint_id": order.checkpoint_id}
-        wanted = named.get("checkpoint_id")
-        if not wanted:
-            return
-        if order.thread_id is not None:
-            # First: only the owner may learn what is there.
-            await self._persistence.records.get_thread(owner, order.thread_id)
-            if await self._persistence.saver().aget_tuple(checkpoint_config(order.thread_id, named)):
-                return
-        raise NotFoundError("checkpoint", wanted, "List the thread's checkpoints with its history.")
 
     async def events(
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None

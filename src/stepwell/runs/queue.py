@@ -11,6 +11,7 @@ Each arrow is one transaction. Rules every implementation keeps:
   (`LeaseLostError`), in the same transaction as the write.
 - Runs of one thread are claimed in the order of admission, those that are not due yet aside.
 - An answer to a question is taken once. The same answer again gives the run that took it; another one is refused.
+- A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
 """
 

@@ -94,7 +94,8 @@ def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], 
     return RunRequest(
         assistant_id=assistant.assistant_id,
         graph_id=assistant.graph_id,
-        input=order.input,
+        # With a checkpoint, nothing new means: from there once more.
+        input=None if checkpoint and not order.input else order.input,
         command={key: value for key, value in command.items() if value is not None} or None,
         config=config,
         context=context,

@@ -8,12 +8,14 @@ Making it does no work: the services are open already, and are closed by whoever
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from stepwell.server.doors import install_doors
+from stepwell.server.facades import Facade
 from stepwell.server.limits import limit_layers
 from stepwell.server.metrics import CountRequests
 from stepwell.server.openapi import install_openapi
@@ -25,6 +27,7 @@ from stepwell.server.routes import (
     assistants,
     crons,
     model_load,
+    research,
     runs,
     stateless_runs,
     store,
@@ -45,13 +48,14 @@ ROUTERS = (
     assistants.router,
     store.router,
     model_load.router,
+    research.router,
     account.router,
     system.router,
 )
 
 
-def create_app(services: Services, settings: ServerSettings) -> FastAPI:
-    """The server as an ASGI application."""
+def create_app(services: Services, settings: ServerSettings, facades: Mapping[str, Facade] | None = None) -> FastAPI:
+    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes."""
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
@@ -62,6 +66,7 @@ def create_app(services: Services, settings: ServerSettings) -> FastAPI:
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers
     )
     app.state.services = services
+    app.state.facades = dict(facades or {})
     install_doors(app, settings, services.persistence.access, services.clock)
     for router in ROUTERS:
         app.include_router(router)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stepwell.testing.scripted import ScriptedModel
     from stepwell.testing.scripts import ScriptExhaustedError, each_run
     from stepwell.testing.store_conformance import OwnedStoreConformance, StoreConformance
+    from stepwell.testing.vault_conformance import VaultConformance
 
 __all__ = [
     "Asked",
@@ -47,6 +48,7 @@ __all__ = [
     "ScriptExhaustedError",
     "ScriptedModel",
     "StoreConformance",
+    "VaultConformance",
     "call",
     "calls",
     "each_run",
@@ -84,6 +86,7 @@ _HOMES = {
     "scripted": ("ScriptedModel",),
     "scripts": ("ScriptExhaustedError", "each_run"),
     "store_conformance": ("OwnedStoreConformance", "StoreConformance"),
+    "vault_conformance": ("VaultConformance",),
 }
 
 

@@ -21,6 +21,13 @@ class AppendingCases(EventLogCase):
         assert numbers(first + second) == [1, 2, 3]
         assert await log.read(claim.run.thread_id) == first + second
 
+    async def test_the_newest_number_is_the_last_events(self, log: EventLog, claim: Claim) -> None:
+        assert await log.newest(claim.run.thread_id) == await log.newest(new_id()) == 0
+        await log.append(claim.lease, words(1, 2, 3))
+        assert await log.newest(claim.run.thread_id) == 3
+        await log.trim(claim.run.thread_id, before=4)
+        assert await log.newest(claim.run.thread_id) == 3
+
     async def test_an_event_comes_back_as_it_was_written(self, log: EventLog, claim: Claim) -> None:
         awkward = [
             NewEvent("messages|tools:1", b'{"text": "\xc3\xbc \\u0000"}'),

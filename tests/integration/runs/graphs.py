@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+from itertools import pairwise
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage
@@ -12,6 +13,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
+from stepwell.middleware import SummarizationMiddleware
 from stepwell.testing import Asked, ScriptedModel, call, calls, each_run, say, slow
 
 
@@ -25,7 +27,7 @@ def _line(*nodes: Any, state: Any = Words) -> Any:
     for node in nodes:
         builder.add_node(node.__name__, node)
     names = [START, *(node.__name__ for node in nodes), END]
-    for left, right in zip(names, names[1:], strict=False):
+    for left, right in pairwise(names):
         builder.add_edge(left, right)
     return builder.compile()
 
@@ -122,3 +124,23 @@ def _help(asked: Asked) -> Any:
 
 
 deep = _deep()
+
+
+def _talk(asked: Asked) -> Any:
+    """Every turn: a plan and a file, then a helper, then an answer. What was said before does not matter to it."""
+    turn = next(str(message.content) for message in reversed(asked.messages) if message.type == "human")
+    last = asked.messages[-1]
+    if last.type == "human":
+        planning = call("write_todos", todos=[{"content": turn, "status": "in_progress"}])
+        return calls(planning, call("write_file", file_path=f"/{turn}.md", content=f"{turn} " * 20))
+    return say(f"{turn} done") if last.name == "task" else call("task", description=turn, subagent_type="general-purpose")
+
+
+def _talker() -> Any:
+    """A deep agent for long conversations, whose older part is summed up."""
+    model = ScriptedModel.by_agent({"main": _talk, "general-purpose": lambda asked: say("helped")})
+    summing_up = SummarizationMiddleware(ScriptedModel(lambda asked: say("earlier turns")), trigger_tokens=300, keep_messages=6)
+    return create_deep_agent(model, middleware=[summing_up])
+
+
+talker = _talker()

@@ -204,6 +204,41 @@ async def test_a_key_in_the_request_is_used_but_not_kept(open_runs: OpenRuns, th
     config = {"configurable": {"openai_api_key": secret, "style": "short"}}
     async with open_runs() as runs:
         await runs.result(await runs.start("two", thread_id, input={"words": []}, config=config))
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    kept = _all_bytes(tmp_path)
     assert b"style" in kept
     assert secret.encode() not in kept
+
+
+def _all_bytes(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+async def test_a_message_that_names_the_newest_checkpoint_goes_on_after_the_run_under_way(runs: Runs, thread_id: str) -> None:
+    """Field notes: web clients name the checkpoint they know with every message; none of two messages may be lost to a branch."""
+    await runs.result(await runs.start("two", thread_id, input={"words": ["0"]}))
+    known = await _newest_checkpoint(runs, thread_id)
+    first = await runs.start(
+        "siblings", thread_id, input={"words": ["1"]}, checkpoint={"checkpoint_id": known, "checkpoint_ns": ""}
+    )
+    second = await runs.start(
+        "two", thread_id, input={"words": ["2"]}, checkpoint={"checkpoint_id": known, "checkpoint_ns": ""}
+    )
+    await runs.result(first)
+    words = (await runs.result(second))["words"]
+    assert [word for word in words if word.isdigit()] == ["0", "1", "2"]
+
+
+async def test_a_message_that_names_an_older_checkpoint_begins_a_branch(runs: Runs, thread_id: str) -> None:
+    await runs.result(await runs.start("two", thread_id, input={"words": ["0"]}))
+    known = await _newest_checkpoint(runs, thread_id)
+    await runs.result(await runs.start("two", thread_id, input={"words": ["1"]}))
+    branch = await runs.start("two", thread_id, input={"words": ["2"]}, checkpoint={"checkpoint_id": known})
+    assert [word for word in (await runs.result(branch))["words"] if word.isdigit()] == ["0", "2"]
+    with pytest.raises(NotFoundError):
+        await runs.start("two", thread_id, input={"words": []}, checkpoint_id="1ef00000-0000-6000-8000-000000000000")
+
+
+async def _newest_checkpoint(runs: Runs, thread_id: str) -> str:
+    newest = await runs.persistence.saver().aget_tuple({"configurable": {"thread_id": thread_id}})
+    assert newest is not None
+    return str(newest.config["configurable"]["checkpoint_id"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -39,10 +40,12 @@ class Server:
 
 
 @asynccontextmanager
-async def serve(folder: Path, settings: ServerSettings | None = None) -> AsyncIterator[Server]:
+async def serve(
+    folder: Path, settings: ServerSettings | None = None, graphs: Mapping[str, Any] = GRAPHS
+) -> AsyncIterator[Server]:
     settings = settings or ServerSettings()
     clock = SystemClock()
-    registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in GRAPHS.items()})
+    registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
     async with open_services(

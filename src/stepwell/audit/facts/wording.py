@@ -37,13 +37,10 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
 
 def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Findings about words that turn, widen or firm up what the quotes say; nothing if there are none."""
-    nearest = max(quotes, key=claim.shared)
-    if claim.shared(nearest) >= _SAME_SUBJECT:
-        yield from _denied(claim, nearest)
-        yield from _turned(claim, nearest)
-        yield from _swapped(claim, nearest)
-        if is_hedged(nearest.text) and not is_hedged(claim.text):
-            yield Finding("missing", "the quote says only that it may be so")
+    closest = max(map(claim.shared, quotes))
+    if closest >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
+        near = [quote for quote in quotes if claim.shared(quote) == closest]
+        yield from min((list(_against(claim, quote)) for quote in near), key=len)
     spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
@@ -52,6 +49,14 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     for direction in directions(claim.text):
         if direction.pair not in known:
             yield Finding("missing", f"the quotes do not say '{direction.word}'")
+
+
+def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    yield from _denied(claim, quote)
+    yield from _turned(claim, quote)
+    yield from _swapped(claim, quote)
+    if is_hedged(quote.text) and not is_hedged(claim.text):
+        yield Finding("missing", "the quote says only that it may be so")
 
 
 def _denied(claim: Statement, quote: Statement) -> Iterator[Finding]:

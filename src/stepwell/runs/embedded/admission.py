@@ -9,6 +9,7 @@ from typing import Any
 
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.runs.embedded import questions
+from stepwell.runs.embedded.branching import settle_checkpoint
 from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
 from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.records import CancelAction, Run
@@ -16,9 +17,10 @@ from stepwell.runs.records import CancelAction, Run
 
 def admit(connection: sqlite3.Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
     """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
-    run = admission.run
     _find_or_make_thread(connection, admission, now)
-    inflight = _inflight(connection, run.thread_id, now)
+    inflight = _inflight(connection, admission.run.thread_id, now)
+    run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
+    admission = replace(admission, run=run)
     if admission.answers is not None:
         return _admit_answers(connection, admission, inflight, now), []
     _require_room(connection, admission)

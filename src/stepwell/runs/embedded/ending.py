@@ -10,6 +10,7 @@ from stepwell.runs import wire
 from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.runs.embedded.thread_values import keep_values, read_values
 from stepwell.runs.embedded.webhooks import insert_webhook
 from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, Run, RunEvent, RunStatus
 from stepwell.runs.secret_names import without_secrets
@@ -132,21 +133,20 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
         "updated_at": from_time(now).isoformat(),
         "error": error,
     }
-    row = connection.execute('SELECT "values" FROM threads WHERE thread_id = ?', (run.thread_id,)).fetchone()
     # The values are JSON already.
-    return wire.encode(told)[:-1] + b',"values":' + bytes(row["values"] or b"null") + b"}"
+    return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
 
 
 def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+    keep_values(connection, lease.thread_id, outcome.values)
     questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts)
     waiting = questions.open_questions(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
-        'UPDATE threads SET status = ?, "values" = COALESCE(?, "values"), interrupts = ?, error = ?, updated_at = ?,'
+        "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
         " state_updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
         (
             "busy" if more else outcome.thread_status,
-            outcome.values,
             interrupts_to_text(waiting),
             None if outcome.error is None else dumps(outcome.error),
             now,

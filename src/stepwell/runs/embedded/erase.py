@@ -16,7 +16,18 @@ from stepwell.errors import ThreadBusyError
 Eraser = Callable[[sqlite3.Connection, str], None]
 """Deletes what a layer keeps for a thread. Does nothing but SQL on the connection it is given, and does not commit."""
 
-_OF_THREAD = ("checkpoints", "writes", "events", "interrupts", "effects", "evidence", "trail", "runs", "threads")
+_OF_THREAD = (
+    "checkpoints",
+    "writes",
+    "events",
+    "interrupts",
+    "effects",
+    "evidence",
+    "trail",
+    "runs",
+    "thread_values",
+    "threads",
+)
 
 
 def refuse_if_busy(connection: sqlite3.Connection, thread_id: str) -> None:

@@ -11,8 +11,8 @@ from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.rows import interrupts_to_text
 
 _AT_REST = """
-INSERT INTO threads (thread_id, owner, status, metadata, config, "values", error, created_at, updated_at, state_updated_at)
-SELECT :new, owner, status, metadata, config, "values", error, :now, :now, state_updated_at FROM threads WHERE thread_id = :old
+INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at)
+SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at FROM threads WHERE thread_id = :old
 """
 
 _OPEN_QUESTIONS = """
@@ -28,15 +28,15 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_QUESTIONS, names)
-    for table in ("checkpoints", "writes"):
+    for table in ("thread_values", "checkpoints", "writes"):
         _copy_rows(connection, table, names)
     _settle(connection, new_id)
 
 
 def _copy_rows(connection: sqlite3.Connection, table: str, names: dict[str, object]) -> None:
     columns = [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
-    listed = ", ".join(columns)
-    taken = ", ".join(":new" if column == "thread_id" else column for column in columns)
+    listed = ", ".join(f'"{column}"' for column in columns)
+    taken = ", ".join(":new" if column == "thread_id" else f'"{column}"' for column in columns)
     connection.execute(f"INSERT INTO {table} ({listed}) SELECT {taken} FROM {table} WHERE thread_id = :old", names)  # noqa: S608 - names of ours
 
 

@@ -12,6 +12,7 @@ from stepwell.runs.embedded.erase import erase_thread, refuse_if_busy
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
 from stepwell.runs.embedded.searching import Clause, Order, all_of, contains, order_by, owned_by
+from stepwell.runs.embedded.thread_values import keep_values
 from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
 from stepwell.runs.repository import Page, ThreadFilter
 
@@ -57,14 +58,14 @@ class ThreadRecords(RecordsPart):
 
     async def search_threads(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]:
         where, tail = _matching(owner, wanted), order_by(page, _ORDER)
-        sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+        sql = f"SELECT * FROM whole_threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
         return await self._database.read(
             lambda connection: [thread_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
         )
 
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
         where = _matching(owner, wanted)
-        sql = f"SELECT COUNT(*) FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
+        sql = f"SELECT COUNT(*) FROM whole_threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
         return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
@@ -136,7 +137,7 @@ def threads_of_assistant(connection: sqlite3.Connection, owner: str | None, assi
 def _row(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row | None:
     where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
     row: sqlite3.Row | None = connection.execute(
-        f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
+        f"SELECT * FROM whole_threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
         where.bound,
     ).fetchone()
     return row
@@ -148,15 +149,14 @@ def _taken(thread_id: str) -> AlreadyExistsError:
 
 def _insert(connection: sqlite3.Connection, thread: Thread) -> None:
     connection.execute(
-        'INSERT INTO threads (thread_id, owner, status, metadata, config, "values", interrupts, error, created_at, updated_at,'
-        " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, interrupts, error, created_at, updated_at,"
+        " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             thread.thread_id,
             thread.owner,
             thread.status,
             dumps(thread.metadata),
             dumps(thread.config),
-            None if thread.values is None else dumps(thread.values).encode(),
             interrupts_to_text(thread.interrupts),
             None if thread.error is None else dumps(thread.error),
             to_time(thread.created_at),
@@ -164,3 +164,4 @@ def _insert(connection: sqlite3.Connection, thread: Thread) -> None:
             None if thread.state_updated_at is None else to_time(thread.state_updated_at),
         ),
     )
+    keep_values(connection, thread.thread_id, None if thread.values is None else dumps(thread.values).encode())

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from stepwell.runs.embedded import fence, questions
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
+from stepwell.runs.embedded.thread_values import keep_values
 from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
 
 
@@ -33,12 +34,13 @@ def save_thread_state(
     fence.require(connection, lease)
     questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
     waiting = questions.open_questions(connection, lease.thread_id)
-    row = connection.execute(
-        'UPDATE threads SET status = ?, "values" = ?, interrupts = ?, error = NULL, updated_at = ?, state_updated_at = ?,'
-        " lease_holder = NULL, lease_run = NULL WHERE thread_id = ? RETURNING *",
-        (status, values, interrupts_to_text(waiting), now, now, lease.thread_id),
-    ).fetchone()
-    return thread_from_row(row)
+    keep_values(connection, lease.thread_id, values)
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, error = NULL, updated_at = ?, state_updated_at = ?,"
+        " lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        (status, interrupts_to_text(waiting), now, now, lease.thread_id),
+    )
+    return thread_from_row(connection.execute("SELECT * FROM whole_threads WHERE thread_id = ?", (lease.thread_id,)).fetchone())
 
 
 def forget_unsaved(connection: sqlite3.Connection) -> None:

@@ -3,16 +3,20 @@
 Where it begins when the client does not say: with the run that is under way or about to be, otherwise with the last one. So a
 client that comes a moment late misses nothing of its run, and is not told of the end of an earlier one, which it would take for
 its own. `since: 0` tells everything the journal still has.
+
+SDKs watch the lifecycle from the moment they are opened, just before they start a run. Such a watcher of a thread at rest is
+kept waiting for a moment, for that run to begin.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
 
 from stepwell.clock import Clock
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import Run, RunEvent
+from stepwell.runs.records import Run, RunEvent, Thread
 from stepwell.runs.repository import Page
 from stepwell.server.protocol.subscription import Subscription
 from stepwell.server.protocol.translation import translate
@@ -21,13 +25,34 @@ _RUNS = 100
 """How far back a run that is still under way is looked for."""
 
 
-async def beginning(persistence: Persistence, owner: str, thread_id: str, now: datetime) -> int:
+_WATCHED = frozenset({"lifecycle", "input"})
+_MOMENT_S = 0.2
+
+
+async def beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
     """The place before the newest run that has begun or is about to."""
     # Asked for first: what a run that waits now will say, comes after it.
-    newest = await persistence.events.newest(thread_id)
-    run = _first_of_interest(await persistence.records.list_runs(owner, thread_id, None, Page(_RUNS, 0)), now)
-    first = await persistence.events.read(thread_id, run_id=run.run_id, limit=1) if run else []
+    newest = await persistence.events.newest(thread.thread_id)
+    runs = await persistence.records.list_runs(thread.owner, thread.thread_id, None, Page(_RUNS, 0))
+    run = _first_of_interest(runs, now)
+    if run is None or (run.finished and _watches(subscription, thread) and await _goes_on(persistence, thread, newest)):
+        return newest
+    first = await persistence.events.read(thread.thread_id, run_id=run.run_id, limit=1)
     return first[0].seq - 1 if first else newest
+
+
+def _watches(subscription: Subscription, thread: Thread) -> bool:
+    """A question that is open is told at once: nobody starts a run before having seen it."""
+    return subscription.channels <= _WATCHED and thread.status != "interrupted"
+
+
+async def _goes_on(persistence: Persistence, thread: Thread, after: int) -> bool:
+    """Whether somebody starts a run in this very moment."""
+    try:
+        async with asyncio.timeout(_MOMENT_S):
+            return bool(await anext(persistence.events.follow_thread(thread.thread_id, after=after), None))
+    except TimeoutError:
+        return False
 
 
 def _first_of_interest(newest_first: Sequence[Run], now: datetime) -> Run | None:

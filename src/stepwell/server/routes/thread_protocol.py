@@ -45,12 +45,12 @@ async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Crea
     responses=SSE,
 )
 async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: StreamReader, services: Given) -> Response:
-    await services.threads.get(principal.owner, thread_id)
-    after = body.since
+    thread = await services.threads.get(principal.owner, thread_id)
+    subscription, after = body.subscription(), body.since
     if after is None:
-        after = await beginning(services.persistence, principal.owner, thread_id, services.clock.now())
+        after = await beginning(services.persistence, thread, subscription, services.clock.now())
     batches = services.engine.thread_events(principal.owner, thread_id, after=after)
-    return EventStream(protocol_frames(batches, body.subscription(), services.clock), services.streams)
+    return EventStream(protocol_frames(batches, subscription, services.clock), services.streams)
 
 
 @router.get(

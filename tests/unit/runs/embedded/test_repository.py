@@ -57,6 +57,8 @@ async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
                 fill(connection, "writes", thread_id=thread_id, run_id=run_id, checkpoint_ns=namespace, value=SECRET.encode())
             fill(connection, "effects", thread_id=thread_id, run_id=run_id, result=SECRET)
             fill(connection, "webhooks", run_id=run_id, body=SECRET.encode())
+            fill(connection, "evidence", thread_id=thread_id, content=SECRET.encode())
+            fill(connection, "trail", thread_id=thread_id, line=SECRET.encode())
 
         await persistence.database.write(work)
         question = PendingInterrupt("i", SECRET)

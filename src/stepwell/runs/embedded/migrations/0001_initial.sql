@@ -33,7 +33,6 @@ CREATE TABLE threads (
   status           TEXT NOT NULL,
   metadata         TEXT NOT NULL,
   config           TEXT NOT NULL,
-  "values"         BLOB,                      -- JSON, as the last run left it
   interrupts       TEXT NOT NULL DEFAULT '[]',
   error            TEXT,
   created_at       REAL NOT NULL,
@@ -46,6 +45,12 @@ CREATE TABLE threads (
   temporary        INTEGER NOT NULL DEFAULT 0, -- the thread of a stateless run: not listed
   expires_at       REAL                        -- to be erased from then on
 );
+-- JSON, as the last run left it. Apart from the thread's row, which is written with every event: it may be large.
+CREATE TABLE thread_values (
+  thread_id TEXT PRIMARY KEY,
+  "values"  BLOB NOT NULL
+);
+CREATE VIEW whole_threads AS SELECT t.*, v."values" FROM threads AS t LEFT JOIN thread_values AS v ON v.thread_id = t.thread_id;
 CREATE INDEX threads_by_owner ON threads (owner, updated_at);
 CREATE INDEX threads_expiring ON threads (expires_at) WHERE expires_at IS NOT NULL;
 

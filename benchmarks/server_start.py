@@ -1,0 +1,38 @@
+"""Claim: the server is there soon. From the start of the process to the first good answer at `/ok`, with a project of two graphs.
+
+Wall time, the median of five; servers are started one at a time, in turn. The floor is a bare Starlette server without a graph.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from benchmarks.bench import Bench, ContestantError, Row
+from benchmarks.servers.process import pythons, start
+
+WHO = ("floor", "peer", "ours")
+STARTS = 5
+
+
+def rows(bench: Bench) -> list[Row]:
+    found = pythons(bench, WHO)
+    walls: dict[str, list[float]] = {name: [] for name in WHO}
+    cpus: dict[str, list[float]] = {name: [] for name in WHO}
+    for _ in range(2 if bench.quick else STARTS):
+        for name, python in found.items():
+            if f"{name}: server_start" in bench.problems:
+                continue
+            try:
+                with start(name, python) as server:
+                    walls[name].append(server.start_s)
+                    cpus[name] += [used] if (used := server.cpu_s()) is not None else []
+            except ContestantError as failure:
+                bench.problems[f"{name}: server_start"] = str(failure)
+    bench.raw["server_start"] = {"wall_s": walls, "cpu_s": cpus}
+    wall = {name: median(values) if values else None for name, values in walls.items()}
+    cpu = {name: median(values) if values else None for name, values in cpus.items()}
+    seconds = "{:.2f} s".format
+    return [
+        Row("cold start of the server, p50", "≤ 3 s", wall["ours"], wall["floor"], wall["peer"], 3.0, form=seconds),
+        Row("the same, CPU", "–", cpu["ours"], cpu["floor"], cpu["peer"], None, form=seconds),
+    ]

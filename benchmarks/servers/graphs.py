@@ -1,0 +1,67 @@
+"""The graphs that every server serves, and that the floor runs in process. Nothing but LangGraph, so that anybody can load them.
+
+| graph | what it does |
+|---|---|
+| `two_nodes` | each node adds a letter; the state is a word |
+| `ticker` | one node writes a custom event every `INTERVAL_S`, with the time it was due and the time it was written |
+"""
+
+import asyncio
+import time
+from typing import Any
+
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+INTERVAL_S = 0.1
+
+
+class Word(TypedDict):
+    word: str
+
+
+class Ticks(TypedDict):
+    events: int
+
+
+async def first(state: Word) -> dict[str, Any]:
+    return {"word": state["word"] + "a"}
+
+
+async def second(state: Word) -> dict[str, Any]:
+    return {"word": state["word"] + "b"}
+
+
+async def tick(state: Ticks) -> dict[str, Any]:
+    write = get_stream_writer()
+    began = time.time()
+    for number in range(state["events"]):
+        # Against the clock, not after the last event: a server that is late has to catch up, and cannot slow the load down.
+        due = began + number * INTERVAL_S
+        await asyncio.sleep(max(0.0, due - time.time()))
+        write({"number": number, "due": due, "written": time.time()})
+    return {"events": state["events"]}
+
+
+def build_two_nodes() -> StateGraph[Any, Any, Any, Any]:
+    graph = StateGraph(Word)
+    graph.add_node("first", first)
+    graph.add_node("second", second)
+    graph.add_edge(START, "first")
+    graph.add_edge("first", "second")
+    graph.add_edge("second", END)
+    return graph
+
+
+def build_ticker() -> StateGraph[Any, Any, Any, Any]:
+    graph = StateGraph(Ticks)
+    graph.add_node("tick", tick)
+    graph.add_edge(START, "tick")
+    graph.add_edge("tick", END)
+    return graph
+
+
+# Servers take compiled graphs by name from this file, so here they are made when it is imported.
+two_nodes = build_two_nodes().compile()
+ticker = build_ticker().compile()

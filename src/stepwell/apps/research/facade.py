@@ -1,0 +1,193 @@
+"""Between `/api/research` and the graph: what a caller asks as input, what a person says as an answer, what a run says as events.
+
+```
+metadata (first attempt)      start         {"node": "_start", "state": {"status": "started", "threadId", "runId"}}
+values   (a later attempt)    start         the same, with the whole state so far: what no checkpoint held is told again after it
+updates  {node: update}       research      {"node": node, "state": the update, in camelCase}
+updates  {__interrupt__: ..}  research, hitl_waiting    status awaiting_approval, with what is asked and its id
+error; a failed state         error         {"node": "_error", "state": {"status": "failed", "errorMessage"}}
+end      of a stopped run     error         it will not go on
+```
+
+Pure functions. The server knows none of this: the command line joins the two (`cli/compose.py`).
+
+Rule to keep: the same answer gives the same value, to the letter. By that the server knows a repetition, so nothing is filled in
+here that differs from one time to the next (a step's id, a time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
+from stepwell.errors import InvalidRequestError, ResumeError
+from stepwell.runs.records import PendingInterrupt, RunEvent
+
+GRAPH: Final = "research"
+
+Json = dict[str, Any]
+Message = tuple[str, Json]
+"""An event's name and its data, `{node, state}`."""
+
+SHOWN: Final = (
+    "status", "user_query", "context_urls", "plan", "audit_result", "reasoning", "plan_revision_count", "max_plan_revisions",
+    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
+)  # fmt: skip
+"""What of the state is told. Messages repeat the report, and the knowledge is the caller's own text."""
+
+STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
+_INTERRUPT: Final = "__interrupt__"
+_PLAN_APPROVAL: Final = "plan_approval"
+_SOURCE_REVIEW: Final = "source_review"
+_NODES: Final = {_PLAN_APPROVAL: "hitl_gate", _SOURCE_REVIEW: "source_review"}
+
+
+def make_input(asked: Mapping[str, Any]) -> Json:
+    """The graph's input. Every field is set: a second question on a thread must not inherit the first one's knowledge."""
+    return {
+        # The question as a message too, so that a thread reads as a talk, and an older message is not taken for the question.
+        "messages": [{"role": "user", "content": asked["query"]}],
+        "user_query": asked["query"],
+        "knowledge_context": asked.get("retrieved_context") or "",
+        "context_urls": list(asked.get("context_urls") or ()),
+        "max_plan_revisions": asked.get("max_plan_revisions") or MAX_PLAN_REVISIONS,
+        "review_sources": bool(asked.get("review_sources")),
+    }
+
+
+def make_answer(said: Mapping[str, Any], question: PendingInterrupt | None) -> Json:
+    """What the question gets. `question` is the open one where it is known, to refuse an answer that was meant for another."""
+    given = {name: value for name, value in said.items() if value is not None}
+    review = "admit" in given or "deny" in given
+    answer = _review(given) if review else _approval(given)
+    kind = question.value.get("type") if question and isinstance(question.value, Mapping) else None
+    if question and kind in _NODES and (kind == _SOURCE_REVIEW) != review:
+        wanted = "'admit' and 'deny'" if kind == _SOURCE_REVIEW else "'decision'"
+        raise ResumeError(
+            f"The open question '{question.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
+            "Send 'interruptId' with an answer to say which question it is for.",
+            (question.interrupt_id,),
+        )
+    return answer
+
+
+def _review(given: Mapping[str, Any]) -> Json:
+    admit, deny = list(given.get("admit", ())), list(given.get("deny", ()))
+    if "decision" in given or "approved" in given:
+        raise InvalidRequestError("'admit' and 'deny' answer a review of sources, 'decision' a plan. Send one of the two.")
+    if both := sorted(set(admit) & set(deny)):
+        raise InvalidRequestError(f"The source '{both[0]}' is both admitted and denied. Name it in one of the lists.")
+    return {name: given[name] for name in ("admit", "deny") if name in given}  # `admit` alone means: and no others
+
+
+def _approval(given: Mapping[str, Any]) -> Json:
+    """`approved` is what older clients send; with a `decision` that says otherwise it is refused."""
+    decision, approved = given.get("decision"), given.get("approved")
+    if decision is None and approved is None:
+        raise InvalidRequestError(
+            "Nothing is answered. Send 'decision' (approve, edit or reject), or 'admit' and 'deny' for sources."
+        )
+    if decision is not None and approved is not None and approved != (decision != "reject"):
+        raise InvalidRequestError(f"'approved' and 'decision' contradict each other: {decision}. Send 'decision' alone.")
+    decision = decision or ("approve" if approved else "reject")
+    if ("plan" in given) != (decision == "edit"):
+        raise InvalidRequestError("A 'plan' belongs to the decision 'edit', and 'edit' needs one. Send both or neither.")
+    if decision == "edit":
+        return {"decision": decision, "plan": _checked_plan(given["plan"])}
+    if decision == "approve":
+        return {"decision": decision}
+    reason, stop = given.get("reason", "").strip(), bool(given.get("stop"))
+    return {"decision": decision, **({"reason": reason} if reason else {}), **({"stop": True} if stop else {})}
+
+
+def _checked_plan(plan: Any) -> Any:
+    """The plan as it was sent: reading it would give new ids to steps without one."""
+    try:
+        ResearchPlan.model_validate(plan)
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(("plan", *map(str, fault["loc"])))
+        raise InvalidRequestError(f"{place}: {fault['msg']}. Send the plan as it was shown, with your changes.") from error
+    return plan
+
+
+def translate(event: RunEvent) -> list[Message]:
+    """What one event of a run is on `/api/research`; nothing for those that only the server's own clients need."""
+    match event.event:
+        case "metadata":
+            return _started(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
+        case "values":
+            values = orjson.loads(event.data)
+            return _started(event, _shown(values) if isinstance(values, dict) else {})
+        case "updates":
+            return [message for node, update in orjson.loads(event.data).items() for message in _updated(event, node, update)]
+        case "error":
+            return [_failed(orjson.loads(event.data).get("message"))]
+        case "end" if orjson.loads(event.data).get("status") == "interrupted":
+            return [_failed(STOPPED)]
+        case _:
+            return []
+
+
+def _started(event: RunEvent, state: Json) -> list[Message]:
+    known = {**state, "status": "started", "threadId": event.thread_id, "runId": event.run_id}
+    return [("start", {"node": "_start", "state": known})]
+
+
+def _updated(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
+    if node == _INTERRUPT:
+        for question in update:
+            yield from _asked(event, question)
+        return
+    state = _shown(update) if isinstance(update, Mapping) else {}
+    yield "research", {"node": node, "state": state}
+    if state.get("status") == "failed":
+        yield _failed(state.get("errorMessage"))
+
+
+def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
+    """One message under both names: 002's clients look for the status, ours for the name."""
+    value = question["value"] if isinstance(question["value"], Mapping) else {}
+    kind = value.get("type", _PLAN_APPROVAL)
+    state = {
+        "status": "awaiting_approval",
+        "interruptType": kind,
+        "interruptId": question["id"],
+        "threadId": event.thread_id,
+        "runId": event.run_id,
+        **{name: _camel(value[name]) for name in ("plan", "estimate", "sources") if name in value},
+        **({"auditResult": _audit(value["audit"])} if value.get("audit") else {}),
+        # As they are: keys of `rules` are ids, not words of ours. `problem` says what was wrong with an earlier answer.
+        **{name: value[name] for name in ("rules", "problem") if name in value},
+    }
+    data = {"node": _NODES.get(kind, kind), "state": state}
+    return [("research", data), ("hitl_waiting", data)]
+
+
+def _failed(message: Any) -> Message:
+    said = message or "The research failed and did not say why."
+    return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
+
+
+def _shown(state: Mapping[str, Any]) -> Json:
+    told = {to_camel(name): _camel(state[name]) for name in SHOWN if name in state}
+    if told.get("auditResult"):
+        told["auditResult"] = _audit(state["audit_result"])
+    return told
+
+
+def _audit(audit: Mapping[str, Any]) -> Json:
+    """With 002's `policyViolations`, one line each, beside the rules by id."""
+    lines = [str(Violation.model_validate(each)) for each in audit.get("violations") or ()]
+    return {**_camel(audit), "policyViolations": lines}
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {to_camel(name): _camel(inner) for name, inner in value.items()}
+    return [_camel(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,97 @@
+"""Carries out one step of a plan: search, choose pages, fetch them. What cannot be had is said, never passed over in silence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from stepwell.apps.research.desk import Desk
+from stepwell.apps.research.schemas import ResearchStep
+from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
+from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found
+
+MOST_RESULTS = 10
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a step brought. `pages` are in the order of their rank."""
+
+    step: ResearchStep
+    output: str
+    pages: tuple[FetchedPage, ...] = ()
+    engine: str | None = None
+    skipped: tuple[str, ...] = field(default=())
+
+
+async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
+    """Do a step. `known` are addresses that another step has already."""
+    if broken := desk.kit.policy.check_step(step):
+        reason = "; ".join(str(violation) for violation in broken)
+        return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
+    if ceiling := await desk.exhausted():
+        return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+    try:
+        return await (_fetch_one(desk, step) if step.tool == "fetch_page" else _search(desk, step, known))
+    except RequestCeilingError:
+        ceiling = f"The ceiling of {desk.kit.policy.limits.requests} requests is reached (rule limits.requests)."
+        return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+
+
+async def _fetch_one(desk: Desk, step: ResearchStep) -> Gathered:
+    pages, skipped = await _fetch(desk, step, [step.input])
+    return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
+
+
+async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
+    try:
+        searched = await desk.kit.search(desk.web(step.id)).search(step.input, MOST_RESULTS)
+    except ToolUseError as error:
+        return Gathered(step, f"Not searched: {error}", skipped=(f"Step '{step.input}': {error}",))
+    outcome = searched.outcome
+    match outcome:
+        case Found():
+            pass
+        case Empty():
+            return Gathered(step, f"{outcome.engine} found nothing.", engine=outcome.engine)
+        case Blocked() | Failed():
+            kind = "blocked" if isinstance(outcome, Blocked) else "failed"
+            tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
+            return Gathered(step, f"The search {kind}: {tried}", skipped=(f"The search for '{step.input}' {kind} ({tried}).",))
+    allowed = [result.url for result in outcome.results if not desk.kit.policy.check_url(result.url)]
+    fresh = [url for url in dict.fromkeys(allowed) if url not in known][: desk.kit.pages_per_step]
+    pages, skipped = await _fetch(desk, step, fresh)
+    said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
+    return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
+
+
+async def _fetch(desk: Desk, step: ResearchStep, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
+    """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
+
+    def check_hop(url: str) -> None:
+        if broken := desk.kit.policy.check_url(url) + desk.kit.policy.check_outgoing(url):
+            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
+
+    fetcher = PageFetcher(desk.web(step.id), clock=desk.kit.clock, check_hop=check_hop)
+    answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
+    pages, skipped = [], []
+    for url, answer in zip(urls, answers, strict=True):
+        if isinstance(answer, FetchedPage):
+            pages.append(answer)
+        elif isinstance(answer, RequestCeilingError):
+            skipped.append(f"A page of '{_host(url)}': the ceiling of requests is reached (rule limits.requests).")
+        elif isinstance(answer, WebError):
+            skipped.append(f"A page of '{_host(url)}' could not be read: {answer}")
+        else:
+            raise answer
+    return pages, skipped
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url[:60]
+    except ValueError:
+        return url[:60]

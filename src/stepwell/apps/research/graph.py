@@ -1,0 +1,81 @@
+"""The research graph: a plan that is audited and approved before anything runs, and a report whose every sentence can be checked.
+
+Read `routing.py` for the way through it and `state.py` for what it remembers; each node is a module in `nodes/`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from stepwell.apps.research import routing
+from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.nodes.auditor import auditor
+from stepwell.apps.research.nodes.hitl_gate import hitl_gate
+from stepwell.apps.research.nodes.intake import intake
+from stepwell.apps.research.nodes.source_review import source_review
+from stepwell.apps.research.nodes.synthesizer import synthesizer
+from stepwell.apps.research.nodes.thinker import thinker
+from stepwell.apps.research.nodes.tool_executor import tool_executor
+from stepwell.apps.research.schemas import Node, ReasoningEntry
+from stepwell.apps.research.state import ResearchInput, ResearchState
+from stepwell.errors import LeaseLostError, StorageUnavailableError
+
+logger = logging.getLogger(__name__)
+
+Work = Callable[[Kit, ResearchState, RunnableConfig], Awaitable[dict[str, Any]]]
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+NODES: dict[Node, Work] = {
+    "intake": intake,
+    "thinker": thinker,
+    "auditor": auditor,
+    "hitl_gate": hitl_gate,
+    "tool_executor": tool_executor,
+    "source_review": source_review,
+    "synthesizer": synthesizer,
+}
+
+
+def make_graph() -> Graph:
+    """The graph on the environment's settings."""
+    return build_graph(make_kit())
+
+
+def build_graph(kit: Kit) -> Graph:
+    """The graph on a kit. Whoever runs it gives it a saver."""
+    builder = StateGraph(ResearchState, input_schema=ResearchInput)
+    for name, work in NODES.items():
+        builder.add_node(name, _failing(name, work, kit))
+    builder.add_edge(START, "intake")
+    builder.add_conditional_edges("intake", routing.after_intake)
+    builder.add_conditional_edges("thinker", routing.after_thinker)
+    builder.add_conditional_edges("auditor", routing.after_audit)
+    builder.add_conditional_edges("hitl_gate", routing.after_gate)
+    builder.add_conditional_edges("tool_executor", routing.after_tools)
+    builder.add_conditional_edges("source_review", routing.after_review)
+    return builder.compile(name="research")
+
+
+def _failing(name: Node, work: Work, kit: Kit) -> Any:
+    """A node that fails says so in the trace and ends the research, with a sentence; what pauses or moves a run passes through."""
+
+    async def node(state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+        try:
+            return await work(kit, state, config)
+        except (GraphBubbleUp, LeaseLostError, StorageUnavailableError):
+            raise
+        except Exception as error:
+            logger.info("a research node failed", extra={"node": name}, exc_info=error)
+            message = str(error) or type(error).__name__
+            entry = ReasoningEntry(node=name, timestamp=kit.clock.now(), summary=f"Error: {message}")
+            return {"status": "failed", "error_message": message, "reasoning": [entry]}
+
+    node.__name__ = name
+    return node

@@ -1,0 +1,78 @@
+"""What the nodes of the graph work with. Made once for a graph; what belongs to one thread is found through the run's config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.policy_file import load_policy
+from stepwell.audit.folder_vault import FolderVault
+from stepwell.audit.replay import Replay
+from stepwell.audit.vault import VAULT, EvidenceVault
+from stepwell.clock import Clock, SystemClock
+from stepwell.models import capabilities_of, model_from_environment
+from stepwell.models.embedding.embedder import Embedder, choose_embedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.settings import Settings
+from stepwell.tools.web.chain import SearchChain
+from stepwell.tools.web.choice import public_web, search_chain
+from stepwell.tools.web.transport import Web
+
+PAGES_PER_STEP = 3
+STEPS_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Kit:
+    policy: Policy
+    web: Web
+    search: Callable[[Web], SearchChain]
+    """The engines on a way out: each step has one of its own, that records."""
+    embedder: Embedder
+    models: ModelRoutes | None = None
+    """`None`: no model that can write, so research is extractive."""
+    vault_for: Callable[[RunnableConfig], EvidenceVault] = field(default=lambda config: vault_of(config, Path("research")))
+    clock: Clock = field(default_factory=SystemClock)
+    replay: Replay | None = None
+    pages_per_step: int = PAGES_PER_STEP
+
+    @property
+    def writes(self) -> bool:
+        return self.models is not None
+
+
+def make_kit(settings: Settings | None = None, **changes: Any) -> Kit:
+    """From the environment; `changes` replace parts, for tests and replays."""
+    settings = settings or Settings.load()
+    clock = changes.get("clock") or SystemClock()
+    folder = settings.data_folder / "research"
+    parts: dict[str, Any] = {
+        "policy": None if "policy" in changes else load_policy(settings.policy),
+        "web": None if "web" in changes else public_web(settings),
+        "search": lambda web: search_chain(settings, web, clock=clock),
+        "embedder": None if "embedder" in changes else choose_embedder(settings),
+        "models": None if "models" in changes else _models(settings),
+        "vault_for": lambda config: vault_of(config, folder, clock),
+        "clock": clock,
+    }
+    return Kit(**{**parts, **changes})
+
+
+def vault_of(config: RunnableConfig, folder: Path, clock: Clock | None = None) -> EvidenceVault:
+    """The vault that the engine gave to the run; without one, a folder for the thread."""
+    configurable = config.get("configurable") or {}
+    given: EvidenceVault | None = configurable.get(VAULT)
+    return given or FolderVault(folder / str(configurable.get("thread_id", "scratch")), clock or SystemClock())
+
+
+def _models(settings: Settings) -> ModelRoutes | None:
+    """The configured models, if there is one whose words can be shown to a person. Nobody is asked to read the embedded one's."""
+    if model_from_environment(settings) is None:
+        return None
+    routes = ModelRoutes.from_settings(settings)
+    return routes if capabilities_of(routes["write"]).writes else None

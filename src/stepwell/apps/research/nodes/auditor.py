@@ -1,0 +1,120 @@
+"""Holds a plan against the policy, before anything leaves the machine. It fails closed: what cannot be read is a rejection.
+
+The machine part is code. The part to be judged goes to a model that did not write the plan; where there is none that could judge,
+it is left to the person at the gate, by name.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel, ConfigDict
+
+from stepwell.apps.research.asking import ask_for
+from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, ResearchPlan, Verdict, Violation
+from stepwell.apps.research.state import ResearchState
+from stepwell.errors import ModelAnswerError
+from stepwell.tools.web.fencing import fence
+
+
+class Judged(BaseModel):
+    """What the auditing model answers. Nothing in it has a default: an answer that leaves something out is not an answer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    verdict: Verdict
+    violations: list[Violation]
+    suggestions: list[str]
+
+
+async def auditor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    desk = await open_desk(kit, state, config)
+    plan = state.get("plan")
+    audit = await audit_plan(desk, state["user_query"], plan) if plan else _unreadable("there is no plan")
+    count = state.get("plan_revision_count", 0)
+    await desk.note("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
+    if audit.verdict == "approved":
+        return {
+            "audit_result": audit,
+            "status": "awaiting_approval",
+            "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
+        }
+    return {"audit_result": audit, **_not_approved(desk, state, audit, count + 1)}
+
+
+async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
+    policy = desk.kit.policy
+    if broken := policy.check_plan(plan):
+        return AuditResult(verdict="rejected", violations=tuple(broken))
+    if not policy.judged:
+        return AuditResult(verdict="approved")
+    if not desk.kit.writes:
+        return AuditResult(verdict="approved", left_to_the_human=tuple(policy.judged))
+    return await _judge(desk, question, plan)
+
+
+async def _judge(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
+    rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
+    shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
+    try:
+        judged = await ask_for(
+            Judged,
+            model=desk.model("audit"),
+            calls=desk.calls,
+            key=f"auditor:{_mark(plan)}",
+            role="auditor",
+            system=prompt("auditor", rules=rules),
+            user=f"The question:\n{_fence(question)}\n\nThe plan:\n{_fence(shown)}",
+        )
+    except ModelAnswerError as error:
+        return _unreadable(str(error))
+    return _fail_closed(judged)
+
+
+def _fail_closed(judged: Judged) -> AuditResult:
+    """An approval that names broken rules, or a rejection that names none, is doubt; and doubt is a rejection."""
+    violations, suggestions = tuple(judged.violations), tuple(judged.suggestions)
+    if judged.verdict == "approved" and not violations:
+        return AuditResult(verdict="approved", suggestions=suggestions)
+    if judged.verdict == "approved":
+        return AuditResult(verdict="rejected", violations=violations, suggestions=suggestions)
+    if not violations:
+        unnamed = Violation(rule="audit.no_reason", reason="the auditor did not approve the plan and named no rule")
+        return AuditResult(verdict="rejected", violations=(unnamed,), suggestions=suggestions)
+    return AuditResult(verdict=judged.verdict, violations=violations, suggestions=suggestions)
+
+
+def _unreadable(why: str) -> AuditResult:
+    return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
+
+
+def _not_approved(desk: Desk, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
+    broken = "; ".join(audit.policy_violations)
+    change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
+    ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
+    if count < ceiling:
+        return {**change, "reasoning": desk.reasoning("auditor", f"Not approved: {broken}")}
+    message = (
+        f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
+        "Ask otherwise, or change the policy."
+    )
+    return {**change, "status": "failed", "error_message": message, "reasoning": desk.reasoning("auditor", message)}
+
+
+async def _written_down(desk: Desk, audit: AuditResult) -> dict[str, Any]:
+    policy = desk.kit.policy
+    stored = await desk.vault.put(policy.text.encode())
+    return {"audit": audit.model_dump(mode="json"), "policy_sha256": stored}
+
+
+def _mark(plan: ResearchPlan | None) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_OID, plan.model_dump_json() if plan else "").hex[:12]
+
+
+def _fence(text: str) -> str:
+    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

@@ -1,0 +1,116 @@
+"""Where a person decides. Nothing has left the machine before this, and nothing but the approved plan is carried out after it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import interrupt
+from pydantic import ValidationError
+
+from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.schemas import Approval, Estimate, ResearchPlan
+from stepwell.apps.research.state import ResearchState
+from stepwell.models import describe
+from stepwell.models.pricing import TokenUse, price_of
+
+_TOKENS_PER_PAGE = 1500
+_TOKENS_TO_WRITE = 3000
+
+
+async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    plan = state["plan"]
+    assert plan is not None  # noqa: S101 - the router leads here with a plan only
+    approval = _ask(kit, state, plan)
+    desk = await open_desk(kit, state, config)
+    said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
+    if approval.plan:
+        said["edited_plan"] = approval.plan.model_dump(mode="json")
+    await desk.note("approval", f"approval:{plan_sha256(plan)[:12]}:{state.get('plan_revision_count', 0)}", said)
+    return _decided(desk, state, plan, approval)
+
+
+def plan_sha256(plan: ResearchPlan) -> str:
+    """What was approved: the steps, without what came of them."""
+    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
+    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
+
+
+def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
+    """Ask until the answer can be understood: a mistyped one must not spoil the research."""
+    audit = state.get("audit_result")
+    question = {
+        "type": "plan_approval",
+        "plan": plan.model_dump(mode="json", by_alias=True),
+        "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
+        "estimate": estimate(kit, plan).model_dump(mode="json", by_alias=True),
+        "rules": dict(kit.policy.judged),
+    }
+    while True:
+        answer = interrupt(question)
+        try:
+            return read_approval(answer)
+        except (ValidationError, ValueError) as error:
+            question = {**question, "problem": f"The answer could not be understood: {_first(error)}"}
+
+
+def read_approval(answer: Any) -> Approval:
+    """`true` approves, as in document 002; everything else is an object."""
+    if isinstance(answer, bool):
+        return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
+    approval = Approval.model_validate(answer)
+    if approval.decision == "edit" and approval.plan is None:
+        raise ValueError("an edited plan is missing: send it as 'plan'")
+    return approval
+
+
+def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
+    """At most, before anything is known: every page asks robots.txt too, and ceilings cut."""
+    pages = sum(1 if step.tool == "fetch_page" else kit.pages_per_step for step in plan.steps)
+    searches = sum(step.tool == "web_search" for step in plan.steps)
+    requests = min(searches + 2 * pages, kit.policy.limits.requests)
+    if kit.models is None:
+        return Estimate(requests=requests, tokens=0, cost_usd=0.0)
+    tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), kit.policy.limits.tokens)
+    facts = describe(kit.models["write"])
+    price = price_of(f"{facts.provider}:{facts.name}")
+    cost = None if price is None else price.of(TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
+    return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
+
+
+def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval) -> dict[str, Any]:
+    if approval.decision == "approve":
+        return {
+            "human_approved": True,
+            "status": "executing",
+            "approved_plan_sha256": plan_sha256(plan),
+            "reasoning": desk.reasoning("hitl_gate", "Approved."),
+        }
+    if approval.decision == "edit" and approval.plan:
+        edited = approval.plan.model_copy(update={"revision": plan.revision + 1})
+        return {
+            "plan": edited,
+            "human_approved": False,
+            "status": "thinking",
+            "rejection_reason": "",
+            "reasoning": desk.reasoning("hitl_gate", "Edited; the new plan is audited again."),
+        }
+    if approval.stop:
+        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. Nothing left the machine."
+        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
+    reason = approval.reason or "no reason given"
+    return {
+        "human_approved": False,
+        "status": "thinking",
+        "rejection_reason": reason,
+        "reasoning": desk.reasoning("hitl_gate", f"Rejected: {reason}"),
+    }
+
+
+def _first(error: ValidationError | ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return str(error)

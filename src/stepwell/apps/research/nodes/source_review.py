@@ -1,0 +1,66 @@
+"""Lets a person admit or deny sources one by one before anything is written, if they asked for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import interrupt
+
+from stepwell.apps.research.desk import open_desk
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.state import ResearchState
+from stepwell.audit.evidence import Source
+
+
+async def source_review(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    if not state.get("review_sources"):
+        return {"status": "synthesizing"}
+    desk = await open_desk(kit, state, config)
+    sources = (await desk.evidence()).sources
+    if not sources:
+        return {"status": "synthesizing"}
+    denied = _ask(sources)
+    await desk.note(
+        "source_review", "source_review", {"admit": [each for each in sources if each not in denied], "deny": denied}
+    )
+    return {
+        "status": "synthesizing",
+        "denied_sources": denied,
+        "reasoning": desk.reasoning("source_review", f"{len(denied)} of {len(sources)} sources denied."),
+    }
+
+
+def _ask(sources: dict[str, Source]) -> list[str]:
+    shown = [
+        {"id": each.source_id, "title": each.title, "url": each.url, "sha256": each.bytes_sha256} for each in sources.values()
+    ]
+    question: dict[str, Any] = {"type": "source_review", "sources": shown}
+    while True:
+        answer = interrupt(question)
+        if denied := _denied(answer, set(sources)):
+            return denied.names
+        question = {
+            **question,
+            "problem": 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.',
+        }
+
+
+class _Denied:
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+
+def _denied(answer: Any, known: set[str]) -> _Denied | None:
+    """`true` admits all. With only `admit`, the others are denied."""
+    if answer is True:
+        return _Denied([])
+    if not isinstance(answer, dict) or not ("admit" in answer or "deny" in answer):
+        return None
+    admit, deny = answer.get("admit"), answer.get("deny")
+    named = [*(admit or []), *(deny or [])]
+    if not all(isinstance(name, str) and name in known for name in named):
+        return None
+    if deny is None:
+        return _Denied(sorted(known - set(admit or []), key=lambda name: int(name[1:])))
+    return _Denied([name for name in dict.fromkeys(deny) if name not in (admit or [])])

@@ -1,0 +1,90 @@
+"""Makes a plan: with a model, or by rules where none can write. A plan that was not accepted is made again, knowing why."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.apps.research.asking import ask_for
+from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.extractive import plan_by_rules
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan
+from stepwell.apps.research.state import ResearchState
+from stepwell.tools.web.fencing import fence
+
+
+async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    desk = await open_desk(kit, state, config)
+    revision = state.get("plan_revision_count", 0)
+    plan = await _ask(desk, state, revision) if kit.writes else _by_rules(state)
+    plan = _numbered(plan, f"{desk.scope}:{revision}", revision)
+    made = {"plan": plan.model_dump(mode="json"), "by": "model" if kit.writes else "rules"}
+    await desk.note("plan", f"plan:{revision}:{_mark(state)}", made)
+    return {
+        "plan": plan,
+        "status": "thinking",
+        "human_approved": False,
+        "rejection_reason": "",
+        "reasoning": desk.reasoning("thinker", f"Plan {revision + 1}: {len(plan.steps)} steps. {plan.objective}"),
+    }
+
+
+async def _ask(desk: Desk, state: ResearchState, revision: int) -> ResearchPlan:
+    return await ask_for(
+        ResearchPlan,
+        model=desk.model("plan"),
+        calls=desk.calls,
+        key=f"thinker:{revision}:{_mark(state)}",
+        role="thinker",
+        system=prompt("thinker", max_steps=MAX_STEPS),
+        user=_material(state),
+    )
+
+
+def _by_rules(state: ResearchState) -> ResearchPlan:
+    return plan_by_rules(state["user_query"], state.get("context_urls", []), max_steps=MAX_STEPS)
+
+
+def _material(state: ResearchState) -> str:
+    """The question, what the user has at hand, and why the last plan was not accepted; all of it fenced."""
+    parts = [f"The question:\n{_fence(state['user_query'])}"]
+    if notes := state.get("knowledge_context"):
+        parts.append(f"Notes of the user's:\n{_fence(notes)}")
+    if urls := state.get("context_urls"):
+        parts.append(f"Addresses the user gave:\n{_fence(chr(10).join(urls))}")
+    audit, plan = state.get("audit_result"), state.get("plan")
+    if audit and plan and audit.violations:
+        broken = "\n".join(audit.policy_violations)
+        parts.append(f"Your last plan:\n{plan.model_dump_json(by_alias=True)}\nIt was not accepted:\n{broken}")
+        parts += [f"A suggestion: {suggestion}" for suggestion in audit.suggestions]
+    if reason := state.get("rejection_reason"):
+        parts.append(f"The person who asked rejected your last plan: {_fence(reason)}")
+    return "\n\n".join(parts)
+
+
+def _fence(text: str) -> str:
+    # The same mark each time: what is asked has to be the same when the node runs again.
+    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])
+
+
+def _numbered(plan: ResearchPlan, scope: str, revision: int) -> ResearchPlan:
+    """Ids of our own, the same whenever this plan is made; names that steps use for one another are kept right."""
+    ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{scope}:{n}")) for n in range(len(plan.steps))]
+    names = {str(n): new for n, new in enumerate(ids, 1)} | {step.id: new for step, new in zip(plan.steps, ids, strict=True)}
+    steps = tuple(
+        step.model_copy(
+            update={"id": new, "output": None, "depends_on": tuple(names[name] for name in step.depends_on if name in names)}
+        )
+        for step, new in zip(plan.steps, ids, strict=True)
+    )
+    return plan.model_copy(update={"steps": steps, "revision": revision})
+
+
+def _mark(state: ResearchState) -> str:
+    """Tells a plan after a person's rejection from the one before: the count of revisions is the auditor's."""
+    reason = state.get("rejection_reason", "")
+    return uuid.uuid5(uuid.NAMESPACE_OID, reason).hex[:8] if reason else "0"

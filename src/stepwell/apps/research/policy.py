@@ -1,0 +1,78 @@
+"""What research may do: a policy as the program knows it, and what it has against a plan, a step, an address or a text.
+
+The same checks stand before the plan is approved (the auditor) and before every request (the executor). Reading the file is
+`policy_file`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+from urllib.parse import urlsplit
+
+from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, Tool, Violation
+from stepwell.backends.patterns import TextPattern
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Ceilings of one research; each is enforced by counting."""
+
+    requests: int = 40
+    tokens: int = 200_000
+    cost_usd: float = 1.0
+    seconds: float = 900.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    text: str
+    tools: frozenset[str] = frozenset(get_args(Tool))
+    allowed_domains: tuple[str, ...] = ()
+    denied_domains: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    outgoing: Mapping[str, TextPattern] = field(default_factory=dict)
+    """Name -> pattern of text that must not leave the machine."""
+    judged: Mapping[str, str] = field(default_factory=dict)
+    """Rule id -> sentence, for a model or a person."""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def check_plan(self, plan: ResearchPlan) -> list[Violation]:
+        """What the machine part has against a plan."""
+        return [violation for step in plan.steps for violation in self.check_step(step)]
+
+    def check_step(self, step: ResearchStep) -> list[Violation]:
+        found = []
+        if step.tool not in self.tools:
+            found.append(Violation(rule="tools.allowed", reason=f"'{step.tool}' is not an allowed tool"))
+        if step.tool == "fetch_page":
+            found += self.check_url(step.input)
+        return [*found, *self.check_outgoing(step.input)]
+
+    def check_url(self, url: str) -> list[Violation]:
+        """Whether a page may be fetched. Where the address leads is the transport's affair."""
+        host = (urlsplit(url).hostname or "").lower().rstrip(".")
+        if not host:
+            return [Violation(rule="domains.allowed", reason=f"'{url[:80]}' names no host")]
+        if _within(host, self.denied_domains):
+            return [Violation(rule="domains.denied", reason=f"'{host}' is denied")]
+        if self.allowed_domains and not _within(host, self.allowed_domains):
+            return [Violation(rule="domains.allowed", reason=f"'{host}' is not among the allowed ones")]
+        return []
+
+    def check_outgoing(self, text: str) -> list[Violation]:
+        """Whether a text may leave the machine. What was found is not repeated: it would leave with the message."""
+        return [
+            Violation(rule=f"outgoing.{name}", reason="holds text that must not leave the machine")
+            for name, pattern in self.outgoing.items()
+            if pattern.find(text)
+        ]
+
+
+def _within(host: str, domains: Iterable[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)

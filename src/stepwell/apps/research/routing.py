@@ -1,0 +1,75 @@
+"""Where the graph goes next: pure functions of the state.
+
+```
+START ─> intake ─> thinker ─> auditor ─┬─ approved ─> hitl_gate ─┬─ approve ─> tool_executor ⟲ ─> source_review ─> synthesizer ─> END
+                      ^                └─ otherwise ─┐           ├─ edit ────> auditor
+                      └──────────────────────────────┘           ├─ reject ──> thinker
+                      (ceiling reached, or a failure: END)       └─ reject and stop ─> END
+```
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchStep
+from stepwell.apps.research.state import ResearchState
+
+END: Final = "__end__"
+"""LangGraph's name for the end, as a literal that the routers' types can name."""
+
+
+def failed(state: ResearchState) -> bool:
+    return state.get("status") == "failed"
+
+
+def ceiling_reached(state: ResearchState) -> bool:
+    return state.get("plan_revision_count", 0) >= state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
+
+
+def after_intake(state: ResearchState) -> Literal["thinker", "__end__"]:
+    return END if failed(state) else "thinker"
+
+
+def after_thinker(state: ResearchState) -> Literal["auditor", "__end__"]:
+    return END if failed(state) else "auditor"
+
+
+def after_audit(state: ResearchState) -> Literal["thinker", "hitl_gate", "__end__"]:
+    """Only a plain approval leads to the gate. The auditor has set `failed`, with a sentence, when the ceiling is reached."""
+    if failed(state):
+        return END
+    audit = state.get("audit_result")
+    if audit is None or audit.verdict != "approved" or audit.violations:
+        return END if ceiling_reached(state) else "thinker"
+    return "hitl_gate"
+
+
+def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thinker", "__end__"]:
+    if failed(state):
+        return END
+    if state.get("human_approved"):
+        return "tool_executor"
+    return "thinker" if state.get("rejection_reason") else "auditor"
+
+
+def after_tools(state: ResearchState) -> Literal["tool_executor", "source_review", "__end__"]:
+    if failed(state):
+        return END
+    return "tool_executor" if ready_steps(state) else "source_review"
+
+
+def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:
+    return END if failed(state) else "synthesizer"
+
+
+def ready_steps(state: ResearchState) -> list[ResearchStep]:
+    """Steps that can be done now. One that waits for a step that does not exist, or in a ring, is ready: nothing will come."""
+    plan = state.get("plan")
+    if plan is None:
+        return []
+    done = set(state.get("done_steps", ()))
+    left = [step for step in plan.steps if step.id not in done]
+    waiting = {step.id for step in left}
+    ready = [step for step in left if not waiting.intersection(step.depends_on)]
+    return ready or left

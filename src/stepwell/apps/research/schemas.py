@@ -1,0 +1,103 @@
+"""What a plan, a step, an audit and a line of reasoning are. Python says snake_case; `/api/research` says camelCase, by alias.
+
+A plan that comes from a model or a person is validated here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+MAX_STEPS = 6
+MAX_PLAN_REVISIONS = 5
+MAX_QUERY_CHARS = 4000
+MAX_INPUT_CHARS = 500
+
+Status = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
+Verdict = Literal["approved", "rejected", "needs_revision"]
+Tool = Literal["web_search", "fetch_page"]
+Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "source_review", "synthesizer"]
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+class Wire(BaseModel):
+    """A value that also travels on `/api/research`."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class ResearchStep(Wire):
+    """One thing to look up. `depends_on` names steps that have to be done before; the others run side by side."""
+
+    id: str = Field(default_factory=_new_id)
+    tool: Tool = "web_search"
+    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
+    rationale: str = ""
+    depends_on: tuple[str, ...] = ()
+    output: str | None = None
+    """What came of it, in a line: which engine answered, how many sources; or why nothing."""
+
+
+class ResearchPlan(Wire):
+    objective: Text
+    steps: tuple[ResearchStep, ...] = Field(min_length=1, max_length=MAX_STEPS)
+    estimated_token_budget: int = Field(default=0, ge=0)
+    revision: int = Field(default=0, ge=0)
+
+
+class Violation(Wire):
+    """A rule that a plan breaks, by its id."""
+
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.reason}"
+
+
+class AuditResult(Wire):
+    verdict: Verdict
+    violations: tuple[Violation, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    left_to_the_human: tuple[str, ...] = ()
+    """Rules that nobody here could judge, for lack of a capable model: the person at the gate is asked to."""
+
+    @property
+    def policy_violations(self) -> list[str]:
+        """As document 002 has them: one line each."""
+        return [str(violation) for violation in self.violations]
+
+
+class Estimate(Wire):
+    """What carrying out a plan will cost at most, shown before it is approved."""
+
+    requests: int
+    tokens: int
+    cost_usd: float | None = None
+    """`None` where the model's price is not known."""
+
+
+class ReasoningEntry(Wire):
+    node: Node
+    timestamp: datetime
+    summary: str
+    raw_thought: str | None = None
+
+
+class Approval(Wire):
+    """What a person said at the gate."""
+
+    decision: Literal["approve", "edit", "reject"]
+    plan: ResearchPlan | None = None
+    reason: str = ""
+    stop: bool = False
+    """With `reject`: end here, instead of another plan."""

@@ -1,0 +1,55 @@
+"""What a research thread remembers. Everything replaces what was there, but for the reasoning, which appends and keeps its last 20.
+
+That cap is for the view only: the whole record is the trail in the vault, which nothing shortens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+
+from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, Status
+
+MAX_REASONING_ENTRIES = 20
+
+
+def append_reasoning(
+    existing: Sequence[ReasoningEntry] | None, incoming: Sequence[ReasoningEntry] | None
+) -> list[ReasoningEntry]:
+    """The newest entries, in order. Nodes hand over one entry each."""
+    return [*(existing or ()), *(incoming or ())][-MAX_REASONING_ENTRIES:]
+
+
+class ResearchInput(TypedDict, total=False):
+    """What a caller sends: a question as `user_query`, or as the last message of a chat."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    user_query: str
+    knowledge_context: str
+    context_urls: list[str]
+    max_plan_revisions: int
+    review_sources: bool
+
+
+class ResearchState(ResearchInput, total=False):
+    question_number: int
+    """Which question of the thread this is, from 1."""
+    plan: ResearchPlan | None
+    audit_result: AuditResult | None
+    reasoning: Annotated[list[ReasoningEntry], append_reasoning]
+    status: Status
+    plan_revision_count: int
+    human_approved: bool
+    rejection_reason: str
+    """Why the last plan was not accepted, for the thinker."""
+    approved_plan_sha256: str
+    """What was approved; nothing else is carried out."""
+    done_steps: list[str]
+    skipped: list[str]
+    """What a ceiling or a refusal left out, in sentences."""
+    denied_sources: list[str]
+    final_report: str | None
+    error_message: str | None

@@ -1,0 +1,100 @@
+"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's.
+
+The server knows no application. Whoever makes the server joins a façade's name (its routes are here) with what an application
+says about itself: which graph, and three pure functions between the wire and the graph.
+
+```
+question ─make_input─> run ─its events─> translate ─> named messages as server-sent events
+answer ──make_answer─> the run that goes on
+```
+
+Rule to keep: of the messages that one event of a run becomes, only the last bears the event's number. A client that lost the
+connection between two of them gets both again, instead of never the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Request
+
+from stepwell.errors import NotFoundError
+from stepwell.runs.records import PendingInterrupt, Run, RunEvent
+from stepwell.runs.repository import Page
+from stepwell.server.opening import Services
+from stepwell.server.principal import Principal
+
+RESEARCH = "research"
+
+_LONGEST_CHAIN = 200
+
+
+@dataclass(frozen=True)
+class Facade:
+    """What an application says about itself. Its functions raise `RunError`s for what cannot be carried out."""
+
+    graph_id: str
+    make_input: Callable[[Mapping[str, Any]], Any]
+    """The fields of the request (in snake_case) -> the graph's input."""
+    make_answer: Callable[[Mapping[str, Any], PendingInterrupt | None], Any]
+    """The fields of the request and the open question, where it is known -> what the question gets."""
+    translate: Callable[[RunEvent], Sequence[tuple[str, Mapping[str, Any]]]]
+    """An event of a run -> names and data of the messages it becomes."""
+
+
+async def research_of(request: Request) -> Facade:
+    """The research façade; 404 where its graph is not served."""
+    services: Services = request.app.state.services
+    facade: Facade | None = request.app.state.facades.get(RESEARCH)
+    if facade is None or facade.graph_id not in services.registry.names:
+        served = ", ".join(sorted(services.registry.names)) or "none"
+        raise NotFoundError("graph", RESEARCH, f"It is not served here, and these routes stand on it. Served are: {served}.")
+    return facade
+
+
+Research = Annotated[Facade, Depends(research_of)]
+
+
+async def messages(facade: Facade, batches: AsyncIterator[Sequence[RunEvent]]) -> AsyncGenerator[bytes, None]:
+    """What runs say, as the façade's clients read it."""
+    async for batch in batches:
+        if piece := b"".join(_frames(facade, event) for event in batch):
+            yield piece
+
+
+def _frames(facade: Facade, event: RunEvent) -> bytes:
+    told = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
+    return b"".join((*told[:-1], b"id: %d\n" % event.seq, told[-1])) if told else b""
+
+
+async def runs_of_question(services: Services, principal: Principal, facade: Facade, thread_id: str) -> list[Run]:
+    """The runs of a thread's newest question, oldest first: the one that asked it, and those that went on after an answer."""
+    await services.threads.get(principal.owner, thread_id)
+    newest_first = await services.persistence.records.list_runs(principal.owner, thread_id, None, Page(limit=_LONGEST_CHAIN))
+    chain: list[Run] = []
+    for run in newest_first:
+        if run.request.graph_id != facade.graph_id:
+            break
+        chain.insert(0, run)
+        if run.resumes is None:
+            break
+    if not chain:
+        raise NotFoundError(f"{RESEARCH} on thread", thread_id, f"Its newest run is not one. Ask with POST /api/{RESEARCH}.")
+    return chain
+
+
+async def events_of(
+    services: Services, principal: Principal, runs: Sequence[Run], after: int
+) -> AsyncGenerator[Sequence[RunEvent], None]:
+    """What the runs said and say after `after`, one run after the other."""
+    for run in runs:
+        # Without the values that another client asked for: as a rule they tell where a later attempt begins.
+        modes = ["updates"] if "values" in run.request.stream_modes else None
+        batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
+        async with aclosing(batches):  # type: ignore[type-var]  # an async generator, declared as an iterator
+            async for batch in batches:
+                yield batch

@@ -1,0 +1,135 @@
+"""Research as document 002 has it: ask, follow, answer. A façade over runs of the graph that is joined under this name.
+
+A run goes on when its client leaves. `GET /api/research/{threadId}/stream` tells it again, or goes on after Last-Event-ID, also
+after a restart: what was said is in the journal. The same answer again rejoins the run that took it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from starlette.responses import Response
+
+from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
+from stepwell.runs.queue import Admitted
+from stepwell.runs.records import PendingInterrupt, Run, Thread
+from stepwell.runs.repository import Page
+from stepwell.runs.starting import RunOrder
+from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question
+from stepwell.server.opening import Services
+from stepwell.server.policy import stream_policy
+from stepwell.server.principal import Principal
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id, run_headers
+from stepwell.server.schemas.fields import ThreadId
+from stepwell.server.schemas.research import ResearchAnswer, ResearchQuestion
+from stepwell.server.sse import EventStream
+
+router = APIRouter(tags=["Research"], route_class=JsonRoute)
+
+Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
+
+STREAMED = ("updates",)
+_PAUSING_S = 5.0
+"""A run says that it waits for a person shortly before it has ended; an answer without a name is held back so long at most."""
+
+
+@router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
+async def research(body: ResearchQuestion, principal: Creator, services: Given, facade: Research) -> Response:
+    if body.thread_id is not None:
+        await _require_fitting_thread(services, principal, facade, body.thread_id)
+    order = RunOrder(
+        assistant_id=facade.graph_id,
+        thread_id=body.thread_id or services.new_id(),
+        input=facade.make_input(body.fields()),
+        stream_modes=STREAMED,
+        multitask_strategy="interrupt",
+        if_not_exists="create",
+    )
+    admitted = await services.engine.start(principal.owner, order)
+    return _stream(services, principal, facade, [admitted.run])
+
+
+@router.post(
+    "/api/research/approve",
+    operation_id="approve_research",
+    summary="Answer what a research waits for, and follow it",
+    responses=SSE,
+)
+async def approve_research(body: ResearchAnswer, principal: Creator, services: Given, facade: Research) -> Response:
+    admitted = await _answer(services, principal, facade, body)
+    return _stream(services, principal, facade, [admitted.run])
+
+
+@router.get(
+    "/api/research/{threadId}/stream",
+    operation_id="join_research",
+    summary="Follow a thread's newest question, from its start or after Last-Event-ID; one that has ended is told again",
+    responses=SSE,
+)
+async def join_research(
+    thread_id: Annotated[ThreadId, Path(alias="threadId")],
+    principal: Reader,
+    services: Given,
+    facade: Research,
+    last_event_id: LastEventId = None,
+) -> Response:
+    after = parse_last_event_id(last_event_id) or 0
+    runs = await runs_of_question(services, principal, facade, thread_id)
+    return _stream(services, principal, facade, runs, after)
+
+
+def _stream(services: Services, principal: Principal, facade: Facade, runs: Sequence[Run], after: int = 0) -> Response:
+    newest = runs[-1]
+    headers = {**run_headers(newest), "Location": f"/api/research/{newest.thread_id}/stream"}
+    pieces = messages(facade, events_of(services, principal, runs, after))
+    return EventStream(pieces, services.streams, headers=headers)
+
+
+async def _require_fitting_thread(services: Services, principal: Principal, facade: Facade, thread_id: str) -> None:
+    """A thread of another graph has a state that this one cannot read. One that is not there yet is made."""
+    try:
+        thread = await services.threads.get(principal.owner, thread_id)
+    except NotFoundError:
+        return
+    if (graph_id := thread.metadata.get("graph_id", facade.graph_id)) != facade.graph_id:
+        raise InvalidRequestError(f"The thread '{thread_id}' is of the graph '{graph_id}'. Leave threadId out for a new one.")
+
+
+async def _answer(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer) -> Admitted:
+    thread = await services.threads.get(principal.owner, body.thread_id)
+    if thread.metadata.get("graph_id") != facade.graph_id:
+        raise ResumeError(f"Nothing waits on the thread '{body.thread_id}'. Ask a question with POST /api/research.")
+    try:
+        return await _resume(services, principal, facade, body, thread)
+    except ResumeError as error:
+        if thread.status != "busy" or body.interrupt_id or not error.interrupt_ids:
+            raise
+    await _until_paused(services, principal, body.thread_id)
+    return await _resume(services, principal, facade, body, await services.threads.get(principal.owner, body.thread_id))
+
+
+async def _resume(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, thread: Thread) -> Admitted:
+    answer = facade.make_answer(body.fields(), _open_question(thread, body.interrupt_id))
+    order = RunOrder(
+        assistant_id=str(thread.metadata["assistant_id"]),
+        thread_id=body.thread_id,
+        command={"resume": {body.interrupt_id: answer} if body.interrupt_id else answer},
+        stream_modes=STREAMED,
+    )
+    return await services.engine.start(principal.owner, order)
+
+
+def _open_question(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:
+    """What the answer is for, where that is sure."""
+    questions = () if thread.status == "busy" else thread.interrupts
+    named = [question for question in questions if interrupt_id in (None, question.interrupt_id)]
+    return named[0] if len(named) == 1 else None
+
+
+async def _until_paused(services: Services, principal: Principal, thread_id: str) -> None:
+    for run in await services.persistence.records.list_runs(principal.owner, thread_id, None, Page(limit=1)):
+        await services.persistence.queue.finished(run.run_id, timeout_s=_PAUSING_S)

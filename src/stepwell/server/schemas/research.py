@@ -1,0 +1,78 @@
+"""`/api/research` on the wire: camelCase, as document 002's clients send it. Snake_case is taken too.
+
+The limits are of the wire; what a plan or an answer must be is the application's to say.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from stepwell.server.schemas.fields import Body, JsonObject, Uuid, Whole
+
+MAX_QUERY_CHARS = 4000
+MAX_CONTEXT_CHARS = 200_000
+MAX_URLS = 50
+MAX_URL_CHARS = 2048
+MAX_REASON_CHARS = 4000
+
+
+def _question(text: str) -> str:
+    text = text.strip()
+    if not text:
+        raise ValueError("is empty. Send the question to research")
+    if len(text) > MAX_QUERY_CHARS:
+        raise ValueError(
+            f"has {len(text)} characters, and {MAX_QUERY_CHARS} are the most. Ask shorter, and send background as retrievedContext"
+        )
+    return text
+
+
+def _address(text: str) -> str:
+    text = text.strip()
+    if not text.lower().startswith(("http://", "https://")) or not text.isprintable() or " " in text:
+        raise ValueError("is no address of a web page. Send one that begins with https:// or http://")
+    return text
+
+
+Question = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS}), AfterValidator(_question)]
+Address = Annotated[str, Field(max_length=MAX_URL_CHARS), AfterValidator(_address)]
+SourceId = Annotated[str, Field(min_length=1, max_length=64)]
+Sources = Annotated[list[SourceId], Field(max_length=1000)]
+
+
+class _Camel(Body):
+    model_config = ConfigDict(extra="ignore", strict=True, alias_generator=to_camel, populate_by_name=True)
+
+    def fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+class ResearchQuestion(_Camel):
+    """A question, with what the caller knows already. A newer question on a thread stops the one under way there."""
+
+    query: Question
+    retrieved_context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    context_urls: Annotated[list[Address], Field(max_length=MAX_URLS)] | None = None
+    thread_id: Uuid | None = None
+    max_plan_revisions: Annotated[int, Field(ge=1, le=20), Whole] | None = None
+    review_sources: bool | None = None
+
+
+class ResearchAnswer(_Camel):
+    """What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
+
+    `interruptId` says which question is meant; without it, the one that is open.
+    """
+
+    thread_id: Uuid
+    interrupt_id: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    decision: Literal["approve", "edit", "reject"] | None = None
+    approved: bool | None = None
+    plan: JsonObject | None = None
+    reason: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None
+    stop: bool | None = None
+    admit: Sources | None = None
+    deny: Sources | None = None

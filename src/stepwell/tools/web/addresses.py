@@ -1,0 +1,169 @@
+"""Where a request may go that somebody else has a say in: an address from a model, a page, a redirect or a user.
+
+Two looks at an address. `read_url` sees what the text shows. `resolve` asks for the name's addresses just before a connection
+and gives those to connect to: every one of them must be public, and the caller must connect to one of them and not ask again,
+because a name may answer differently the second time.
+
+It connects to nothing. It uses nothing but the standard library, so that other layers can share it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import quote, urlsplit
+
+from stepwell.errors import FetchFailedError, FetchRefusedError
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+LONGEST_URL = 2048
+_PORTS = {"http": 80, "https": 443}
+_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")
+_LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "home.arpa", "lan", "onion")
+
+_NAT64 = ip_network("64:ff9b::/96")
+# Python's own tables have changed between patch versions; these are refused whatever it says of them.
+_NEVER = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+        "224.0.0.0/4", "240.0.0.0/4",
+        "168.63.129.16/32",  # a cloud's service for its own machines, behind an address that looks public
+        "::/96", "::ffff:0:0/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+        "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+    )
+)  # fmt: skip
+
+
+async def ask_resolver(host: str, port: int) -> list[str]:
+    """The system's answer for a name."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True)
+class Url:
+    """An address that was read once. The connection is made from these parts, so no second reader can see another host."""
+
+    scheme: str
+    host: str
+    """Lower case, without brackets; a name in its ASCII form."""
+    port: int
+    target: str
+    """Path and query, as they go on the wire."""
+
+    @property
+    def authority(self) -> str:
+        """The value of the `Host` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    def __str__(self) -> str:
+        return self.origin + self.target
+
+
+@dataclass(frozen=True)
+class AddressRules:
+    """`http` and `https`, the two usual ports, public addresses. Nothing else but what an operator adds."""
+
+    ports: frozenset[int] = frozenset({80, 443})
+    resolve: Resolve = field(default=ask_resolver, repr=False)
+    resolve_timeout_s: float = 5.0
+
+
+def read_url(text: str) -> Url:
+    """The parts of an address; `FetchRefusedError` for a text that is none, or one we do not follow."""
+    if len(text) > LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in text) or "\\" in text:
+        raise FetchRefusedError(f"An address has at most {LONGEST_URL} characters, no spaces and no backslash.", "url")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+        host = _ascii_host(parts.hostname or "")
+    except (ValueError, UnicodeError) as error:
+        raise FetchRefusedError("The address cannot be read. 'https://host/path' is one.", "url") from error
+    if parts.scheme not in _PORTS:
+        raise FetchRefusedError(f"Addresses begin with 'https://' or 'http://', not '{parts.scheme[:20]}:'.", "scheme")
+    if not host or port == 0:
+        raise FetchRefusedError("The address names no host. 'https://host/path' is one.", "url")
+    if parts.username is not None or parts.password is not None:
+        raise FetchRefusedError("The address carries a user name or password. Leave it out.", "credentials")
+    target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+    query = "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]|") if parts.query else ""
+    return Url(parts.scheme, host, port or _PORTS[parts.scheme], target + query)
+
+
+def check_url(url: Url, rules: AddressRules) -> None:
+    """Raise `FetchRefusedError` for an address that can be seen to be wrong without asking anybody."""
+    if url.port not in rules.ports:
+        allowed = ", ".join(str(port) for port in sorted(rules.ports))
+        raise FetchRefusedError(f"Port {url.port} of '{url.host}' is not asked. Allowed ports: {allowed}.", "port")
+    literal = literal_address(url.host)
+    if literal is not None and not is_public(literal):
+        raise FetchRefusedError(f"'{url.host}' is not a public address. Only the public web is fetched.", "address")
+    if literal is None and any(url.host == name or url.host.endswith("." + name) for name in _LOCAL_NAMES):
+        raise FetchRefusedError(f"'{url.host}' is a name inside a network. Only the public web is fetched.", "address")
+
+
+async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = False) -> list[str]:
+    """The addresses to connect to. Asked once; refused when one of them is not public, unless the operator named the host."""
+    literal = literal_address(host)
+    try:
+        async with asyncio.timeout(rules.resolve_timeout_s):
+            texts = [str(literal)] if literal else list(await rules.resolve(host, port))
+    except TimeoutError as error:
+        raise FetchFailedError(f"The name '{host}' was not resolved in {rules.resolve_timeout_s:g} s.", "time") from error
+    except OSError as error:
+        raise FetchFailedError(f"The name '{host}' has no address.", "network") from error
+    # A zone ('fe80::1%eth0') says which cable; only link-local addresses have one, and those are refused.
+    addresses = [ip_address(text.split("%")[0]) for text in texts]
+    if not addresses:
+        raise FetchFailedError(f"The name '{host}' has no address.", "network")
+    if not inside and not all(is_public(address) for address in addresses):
+        raise FetchRefusedError(f"The name '{host}' leads to an address that is not public.", "address")
+    return [str(address) for address in addresses]
+
+
+def is_public(address: Address) -> bool:
+    """Reachable for everybody. The forms in which IPv6 carries an IPv4 address are not, but for NAT64's own prefix: networks
+    with IPv6 only see the whole public IPv4 web through it, so the address inside decides."""
+    if isinstance(address, IPv6Address) and address in _NAT64:
+        return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
+    if any(address.version == network.version and address in network for network in _NEVER):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def literal_address(host: str) -> Address | None:
+    """The address a host is, if it is one. '127.1', '0x7f000001' and '2130706433' are to the system's resolver, so to us."""
+    try:
+        return ip_address(host.split("%")[0])
+    except ValueError:
+        if not re.fullmatch(r"[0-9a-fx.]+", host):
+            return None
+    try:
+        return IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _ascii_host(host: str) -> str:
+    host = host.lower()
+    if ":" in host:
+        return str(ip_address(host.split("%")[0]))
+    if not host.isascii():
+        host = host.encode("idna").decode("ascii")
+    host = host.removesuffix(".")
+    if len(host) > 253 or (host and not _NAME.match(host)):
+        raise ValueError("not a host name")
+    return host

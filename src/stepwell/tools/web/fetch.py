@@ -1,0 +1,145 @@
+"""Fetches a page: may we, where does it lead, what is it, what does it say.
+
+```
+address ──> check ──> robots.txt ──> send ──┬─> 2xx ──> type, text ──> FetchedPage
+   ^                                        ├─> 3xx ──> next address, at most MOST_REDIRECTS times
+   └────────────────────────────────────────┘   else ──> FetchFailedError
+```
+
+Every hop is checked as the first address was. It keeps no pages; evidence is the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from urllib.parse import urljoin
+
+from stepwell.clock import Clock, SystemClock, timestamp
+from stepwell.errors import FetchFailedError, FetchRefusedError
+from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_url
+from stepwell.tools.web.reading import read_page
+from stepwell.tools.web.robots import RobotsBook, RobotsVerdict
+from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, Web, WebRequest, WebResponse
+
+MOST_REDIRECTS = 5
+_LONGEST_DELAY_S = 10.0
+_MOST_ORIGINS = 1_000
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class FetchedPage:
+    """A page as it came, and its text. `text` is settled: offsets into it mean the same for ever."""
+
+    url: str
+    final_url: str
+    status: int
+    media_type: str
+    content: bytes = field(repr=False)
+    text: str = field(repr=False)
+    title: str
+    robots: RobotsVerdict
+    redirects: tuple[str, ...]
+    """The addresses in between, in their order; the last one is `final_url`. Empty if there were none."""
+    fetched_at: str
+    note: str = ""
+    """What was left out, in a sentence."""
+
+
+class PageFetcher:
+    """Fetches pages, politely: it remembers robots.txt and when each origin was last asked."""
+
+    def __init__(
+        self,
+        web: Web,
+        *,
+        clock: Clock | None = None,
+        rules: AddressRules | None = None,
+        sleep: Sleep = asyncio.sleep,
+        check_hop: Callable[[str], None] | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's."""
+        self._web = web
+        self._clock = clock or SystemClock()
+        self._rules = rules or AddressRules()
+        self._sleep = sleep
+        self._check_hop = check_hop
+        self._max_bytes = max_bytes
+        self._timeout_s = timeout_s
+        self._robots = RobotsBook(web, self._clock, self._rules)
+        self._next_turn: dict[str, float] = {}
+
+    async def fetch_page(self, url: str) -> FetchedPage:
+        """The page; `FetchRefusedError` or `FetchFailedError` with a reason when it cannot be had."""
+        first = current = read_url(url.strip())
+        redirects: list[str] = []
+        while True:
+            robots = await self._admit(current)
+            response = await self._web.send(self._request(current))
+            location = response.header("location")
+            if not (300 <= response.status < 400 and location):
+                break
+            current = _next_hop(current, location, redirects)
+            redirects.append(str(current))
+        _check_status(current, response)
+        page = await read_page(response.content, response.header("content-type"), self._timeout_s)
+        return FetchedPage(
+            str(first), str(current), response.status, page.media_type, response.content, page.text,
+            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note,
+        )  # fmt: skip
+
+    def _request(self, url: Url) -> WebRequest:
+        return WebRequest(str(url), headers={"accept": _ACCEPT}, timeout_s=self._timeout_s, max_bytes=self._max_bytes)
+
+    async def _admit(self, url: Url) -> RobotsVerdict:
+        check_url(url, self._rules)
+        if self._check_hop is not None:
+            self._check_hop(str(url))
+        robots = await self._robots.look_up(url)
+        if robots.verdict == "disallowed":
+            raise FetchRefusedError(f"'{url.host}' does not allow programs to fetch this page (robots.txt).", "robots")
+        if robots.verdict == "unreachable":
+            raise FetchRefusedError(
+                f"'{url.host}' cannot be asked whether programs may fetch its pages (robots.txt). {robots.why}",
+                "robots_unreachable",
+            )
+        await self._take_turn(url.origin, min(robots.delay_s, _LONGEST_DELAY_S))
+        return robots.verdict
+
+    async def _take_turn(self, origin: str, delay_s: float) -> None:
+        if delay_s <= 0:
+            return
+        now = self._clock.now().timestamp()
+        turn = max(now, self._next_turn.pop(origin, now))
+        if turn - now > self._timeout_s + _LONGEST_DELAY_S:
+            self._next_turn[origin] = turn
+            raise FetchFailedError(f"'{origin}' wishes for pauses, and too many requests wait for it already.", "time")
+        # The next one's turn is set before waiting, so that callers at the same time stand in line.
+        self._next_turn[origin] = turn + delay_s
+        while len(self._next_turn) > _MOST_ORIGINS:
+            del self._next_turn[next(iter(self._next_turn))]
+        if turn > now:
+            await self._sleep(turn - now)
+
+
+def _next_hop(current: Url, location: str, redirects: list[str]) -> Url:
+    if len(redirects) >= MOST_REDIRECTS:
+        raise FetchFailedError(f"The page leads on and on: more than {MOST_REDIRECTS} redirects.", "redirects")
+    following = read_url(urljoin(str(current), location.strip()).split("#")[0])
+    if current.scheme == "https" and following.scheme == "http":
+        raise FetchRefusedError("The page leads from 'https' to 'http', where anybody could change it.", "downgrade")
+    return following
+
+
+def _check_status(url: Url, response: WebResponse) -> None:
+    if 200 <= response.status < 300 and response.status != 204:
+        return
+    meaning = {404: "there is no such page", 410: "the page is gone", 401: "it asks for a login", 403: "it refuses us"}
+    said = meaning.get(response.status, "it does not give the page")
+    raise FetchFailedError(f"'{url.host}' answered with status {response.status}: {said}.", "status", response.status)

@@ -1,0 +1,76 @@
+"""The words of an HTML page in their order, without judgement: for when trafilatura finds no article, and for search pages.
+
+It leaves out what no reader sees (scripts, styles, hidden elements) and knows nothing of layout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+
+_SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "select", "textarea"})
+_BLOCKS = frozenset({
+    "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ul",
+    "ol", "dl", "dt", "dd", "table", "tr", "br", "hr", "pre", "blockquote", "figure", "figcaption", "form", "title",
+})  # fmt: skip
+_EMPTY = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])", re.I)
+
+
+def title_of(html: str) -> str:
+    """The text of `<title>`, or of the first heading; empty if there is neither."""
+    for name in ("title", "h1"):
+        found = re.search(rf"<{name}\b[^>]{{0,500}}>(.{{0,2000}}?)</{name}\s*>", html[:300_000], re.I | re.S)
+        text = words_of(f"<p>{found.group(1)}</p>") if found else ""
+        if text:
+            return " ".join(text.split())
+    return ""
+
+
+def words_of(html: str) -> str:
+    """The visible text, blocks on lines of their own."""
+    reader = _Words()
+    reader.feed(html)
+    reader.close()
+    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._silent: list[str] = []
+        """The element that is not shown, and those of its name inside it."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._silent:
+            if tag == self._silent[0]:
+                self._silent.append(tag)
+        elif tag not in _EMPTY and (tag in _SILENT or is_hidden(dict(attrs))):
+            self._silent = [tag]
+        elif tag in _BLOCKS:
+            self.pieces.append("\n")
+        elif tag in ("td", "th"):
+            self.pieces.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._silent:
+            if tag == self._silent[0]:
+                self._silent.pop()
+            elif tag == "html":
+                self._silent = []
+        elif tag in _BLOCKS:
+            self.pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.pieces.append(data.replace("\n", " "))
+
+
+def is_hidden(attributes: Mapping[str, str | None]) -> bool:
+    """Whether an element's own attributes keep it from being seen."""
+    return (
+        "hidden" in attributes or attributes.get("aria-hidden") == "true" or bool(_HIDDEN.search(attributes.get("style") or ""))
+    )

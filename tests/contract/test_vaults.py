@@ -1,0 +1,31 @@
+"""Every evidence vault passes one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stepwell.audit.vault import EvidenceVault
+from stepwell.clock import SystemClock
+from stepwell.runs.embedded import leases
+from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.vault import EmbeddedVault
+from stepwell.testing import VaultConformance
+
+
+class TestEmbeddedVault(VaultConformance):
+    @pytest.fixture
+    def open_vault(self, tmp_path: Path) -> Iterator[Callable[[], EvidenceVault]]:
+        database = Database(tmp_path / "stepwell.db")
+        lease = database.write_now(_hold)
+        yield lambda: EmbeddedVault(database, "t", lease, SystemClock())
+        database.close()
+
+
+def _hold(connection):
+    connection.execute(
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at) VALUES ('t', 'o', 'idle', '{}', '{}', 0, 0)"
+    )
+    return leases.hold(connection, "o", "t", "hold:test", 0.0)

@@ -1,0 +1,52 @@
+"""The JavaScript SDK in Node: its `Client`, its stream helpers, and React's `useStream`, against a server process.
+
+The packages are installed once from the lock beside the scripts into `.bench/clients-js`; node_modules never stands among the
+sources. Each script is one test here; `node --test` names the part that failed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent / "js"
+PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"
+PROJECT = ("package.json", "package-lock.json", ".npmrc")
+NO_NODE = "Node.js and npm are not installed (as root, scripts/system-packages installs them)"
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The folder with node_modules."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        pytest.skip(NO_NODE)
+    done = PACKAGES / "installed.json"
+    lock = (SCRIPTS / "package-lock.json").read_text()
+    if not (done.exists() and done.read_text() == lock):
+        PACKAGES.mkdir(parents=True, exist_ok=True)
+        for name in PROJECT:
+            shutil.copy(SCRIPTS / name, PACKAGES)
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        installed = subprocess.run(command, cwd=PACKAGES, capture_output=True, text=True, timeout=100, check=False)
+        if installed.returncode:
+            message = f"npm ci failed: {installed.stderr.strip()[-300:]}"
+            pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+        done.write_text(lock)
+    return PACKAGES
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.test.mjs")))
+def test_the_javascript_sdk(url: str, packages: Path, tmp_path: Path, script: str) -> None:
+    for path in SCRIPTS.glob("*.mjs"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "node_modules").symlink_to(packages / "node_modules")
+    environment = {"PATH": os.environ["PATH"], "SERVER_URL": url, "NO_PROXY": "127.0.0.1"}
+    command = ["node", "--test", "--test-reporter=spec", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    assert "fail 0" in done.stdout
+    assert "pass 0" not in done.stdout

@@ -1,0 +1,124 @@
+"""The invariants of faults.md, asked from outside when everything is quiet. Each gives what is wrong, nothing when all is well."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.integration.durability.clients import Book, Client, Event, Said
+from tests.integration.durability.oracle import Oracle
+
+STEPS = {
+    "chat": ("{mark}",),
+    "keyed": ("{mark} first", "{mark} second", "{mark} third"),
+    "asking": ("{mark} before", "{mark} answer-{mark}", "{mark} after"),
+    "nested": ("{mark} before", "{mark} answer-{mark}", "{mark} after"),
+}
+"""What a message leaves in its thread when all its steps have been done, each once."""
+
+
+def messages_stand_once(client: Client, book: Book) -> Iterator[str]:
+    """I1: every acknowledged message stands once in its thread, and so does what it led to; one nobody confirmed at most once."""
+    threads: defaultdict[str, list[Said]] = defaultdict(list)
+    for said in book.said:
+        threads[said.thread_id].append(said)
+    answered = {thread_id for thread_id, _ in book.answers}
+    for thread_id, all_said in threads.items():
+        state = client.get(f"/threads/{thread_id}/state")
+        values = (state or {}).get("values") or {}
+        marks = _human(values) if all_said[0].graph == "deep" else Counter(values.get("marks", ()))
+        for said in all_said:
+            least = 1 if said.run_id else 0
+            if not least <= marks[said.mark] <= 1:
+                yield f"I1: {said} stands {marks[said.mark]} times"
+        if foreign := marks.keys() - {said.mark for said in all_said}:
+            yield f"I1: thread {thread_id} holds messages nobody sent there: {foreign}"
+        graph = all_said[0].graph
+        wanted = [step.format(mark=mark) for mark in marks for step in STEPS.get(graph, ())]
+        if (graph in ("chat", "keyed") or thread_id in answered) and sorted(values.get("done", ())) != sorted(wanted):
+            yield f"I1: thread {thread_id} ({graph}) has done {sorted(values.get('done', ()))}, not {sorted(wanted)}"
+
+
+def _human(values: dict[str, Any]) -> Counter[str]:
+    return Counter(message["content"] for message in values.get("messages", ()) if message["type"] == "human")
+
+
+def calls_have_results(client: Client, book: Book) -> Iterator[str]:
+    """I7: every tool call has exactly one result; and the files that were written are there (I5)."""
+    for thread_id in book.threads("deep"):
+        values = (client.get(f"/threads/{thread_id}/state") or {}).get("values") or {}
+        messages = values.get("messages", [])
+        called = Counter(call["id"] for message in messages for call in message.get("tool_calls") or ())
+        results = Counter(message["tool_call_id"] for message in messages if message["type"] == "tool")
+        if called != results or any(count != 1 for count in called.values()):
+            yield f"I7: thread {thread_id} has calls {called} and results {results}"
+        for mark in _human(values):
+            for name in (mark, f"{mark}-0", f"{mark}-1"):
+                if f"/notes/{name}.md" not in values.get("files", {}):
+                    yield f"I5: thread {thread_id} has lost /notes/{name}.md"
+
+
+def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
+    """I4: at most one effective effect per key, and one key per piece of work; a `once` tool is called once at most."""
+    yield from (f"I4: {name} was carried out {n} times" for name, n in oracle.effective("keyed").items() if n > 1)
+    yield from (f"I4: once-tool ran {n} times for {name}" for name, n in oracle.asked("once").items() if n > 1)
+    done = oracle.effective("keyed")
+    for said in book.said:
+        if said.graph == "keyed" and said.run_id:
+            yield from (
+                f"I4: {said.mark} {step} never happened"
+                for step in ("first", "second", "third")
+                if not done[f"{said.mark} {step}"]
+            )
+
+
+def database_is_right(path: Path, book: Book) -> Iterator[str]:
+    """I2, I6 and I8, read from the file of a server that has stopped."""
+    with sqlite3.connect(path) as connection:
+        connection.row_factory = sqlite3.Row
+        verdict = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        if verdict != ["ok"]:
+            yield f"I8: {verdict}"
+        yield from _everything_ended(connection)
+        yield from _threads_are_numbered(connection)
+        for run_id, events in book.followed.items():
+            yield from _heard_all(connection, run_id, events)
+    connection.close()
+
+
+def _everything_ended(connection: sqlite3.Connection) -> Iterator[str]:
+    for row in connection.execute("SELECT run_id, status, attempt, error, request FROM runs WHERE status <> 'success'"):
+        yield f"I2: run {row['run_id']} is {row['status']} after {row['attempt']} attempts: {row['error']} {row['request'][:300]}"
+    for row in connection.execute("SELECT thread_id, status, interrupts, lease_run FROM threads"):
+        right = "idle" if row["interrupts"] == "[]" else "interrupted"
+        if row["status"] != right or row["lease_run"] is not None:
+            yield f"I2: thread {dict(row)} should be {right}"
+
+
+def _threads_are_numbered(connection: sqlite3.Connection) -> Iterator[str]:
+    for row in connection.execute("SELECT thread_id, MIN(seq), MAX(seq), COUNT(*) FROM events GROUP BY thread_id"):
+        if row[1] != 1 or row[2] != row[3]:
+            yield f"I6: events of thread {row[0]} are not numbered from 1 without a gap: {tuple(row)}"
+    for row in connection.execute("SELECT run_id FROM events WHERE event = 'end' GROUP BY run_id HAVING COUNT(*) <> 1"):
+        yield f"I6: run {row[0]} has more than one end"
+
+
+def _heard_all(connection: sqlite3.Connection, run_id: str, heard: list[Event]) -> Iterator[str]:
+    rows = connection.execute("SELECT seq, event, data FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
+    kept = [Event(row["seq"], row["event"], bytes(row["data"]).decode()) for row in rows]
+    if heard != kept:
+        numbers = ([event.seq for event in heard], [event.seq for event in kept])
+        yield f"I6: the reader of run {run_id} heard {numbers[0]}, the journal holds {numbers[1]}"
+
+
+def figures(path: Path) -> dict[str, Any]:
+    """What the crashes met."""
+    with sqlite3.connect(path) as connection:
+        runs, again, most = connection.execute("SELECT COUNT(*), SUM(attempt > 1), MAX(attempt) FROM runs").fetchone()
+        events = connection.execute("SELECT COUNT(*) FROM events").fetchone()[0]
+        unknown = connection.execute("SELECT COUNT(*) FROM effects WHERE state = 'begun'").fetchone()[0]
+    connection.close()
+    return {"runs": runs, "driven_again": again, "most_attempts": most, "events": events, "outcomes_unknown": unknown}

@@ -1,0 +1,216 @@
+"""Graphs that do what real ones do, and say outside what they do. Served by the processes that the tests kill.
+
+Every input brings a `mark` that no other input has. Lists grow by addition, so that a step that counted twice would be seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import operator
+import os
+import urllib.request
+import uuid
+from typing import Annotated, Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import interrupt
+from typing_extensions import TypedDict
+
+from stepwell.agent import create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, raw, slow
+from stepwell.tools.effect_journal import Where, effect_key, settled
+from stepwell.tools.effects import with_effect
+
+
+class Marks(TypedDict, total=False):
+    marks: Annotated[list[str], operator.add]
+    done: Annotated[list[str], operator.add]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def _line(*nodes: Any, names: tuple[str, ...] = (), state: Any = Marks) -> Any:
+    builder = StateGraph(state)
+    named = names or tuple(node.__name__ for node in nodes)
+    for name, node in zip(named, nodes, strict=True):
+        builder.add_node(name, node)
+    for left, right in zip((START, *named), (*named, END), strict=True):
+        builder.add_edge(left, right)
+    return builder.compile()
+
+
+def _post(body: dict[str, str]) -> None:
+    request = urllib.request.Request(os.environ["ORACLE_URL"], json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, timeout=20):
+        return
+
+
+async def _effect(where: Where, name: str, kind: str, *, wait: bool = True) -> None:
+    if wait:
+        await settled(where)
+    await asyncio.to_thread(_post, {"name": name, "key": effect_key(where), "kind": kind})
+
+
+def _turn(text: str = "", **calls: Any) -> Any:
+    """A turn of a model whose ids nobody else has, as real ones: a scripted model counts from 1 again after a restart."""
+    planned = [
+        {"name": name.rstrip("_"), "args": args, "id": f"call-{uuid.uuid4().hex}", "type": "tool_call"}
+        for name, args in calls.items()
+    ]
+    return slow(raw(AIMessage(text, id=f"reply-{uuid.uuid4().hex}", tool_calls=planned)), seconds_per_chunk=0.004)
+
+
+async def reply(state: Marks) -> Marks:
+    """Streams an answer to the newest message."""
+    model = ScriptedModel.answering(lambda asked: _turn(f"about {asked.human}: one two three four"))
+    return {"messages": [await model.ainvoke(state["messages"])], "done": [state["marks"][-1]]}
+
+
+chat = _line(reply)
+
+
+def _step(name: str) -> Any:
+    async def step(state: Marks, config: RunnableConfig) -> Marks:
+        await _effect(config, f"{state['marks'][-1]} {name}", "keyed")
+        return {"done": [f"{state['marks'][-1]} {name}"]}
+
+    return step
+
+
+keyed = _line(_step("first"), _step("second"), _step("third"), names=("first", "second", "third"))
+
+
+def ask(state: Marks) -> Marks:
+    return {"done": [f"{state['marks'][-1]} {interrupt({'question': state['marks'][-1]})}"]}
+
+
+asking = _line(_step("before"), ask, _step("after"), names=("before", "ask", "after"))
+
+
+class Inner(TypedDict, total=False):
+    """What a subgraph shares with its parent. Nothing is added up: a parent's list given to a subgraph comes back longer."""
+
+    mark: str
+    inside: list[str]
+
+
+class Nested(Marks, Inner, total=False):
+    pass
+
+
+async def above(state: Nested, config: RunnableConfig) -> Nested:
+    mark = state["marks"][-1]
+    await _effect(config, f"{mark} above", "keyed")
+    return {"mark": mark, "inside": []}
+
+
+async def before_question(state: Inner, config: RunnableConfig) -> Inner:
+    await _effect(config, f"{state['mark']} before", "keyed")
+    return {"inside": [*state["inside"], "before"]}
+
+
+def ask_inside(state: Inner) -> Inner:
+    return {"inside": [*state["inside"], str(interrupt({"question": state["mark"]}))]}
+
+
+async def after_question(state: Inner, config: RunnableConfig) -> Inner:
+    await _effect(config, f"{state['mark']} after", "keyed")
+    return {"inside": [*state["inside"], "after"]}
+
+
+def below(state: Nested) -> Nested:
+    return {"done": [f"{state['mark']} {word}" for word in state["inside"]]}
+
+
+_inner = _line(before_question, ask_inside, after_question, state=Inner)
+nested = _line(above, _inner, below, names=("above", "inner", "below"), state=Nested)
+
+
+@with_effect("once")
+async def pay(mark: str, runtime: ToolRuntime) -> str:
+    """Pay for what the mark stands for."""
+    await _effect(runtime, mark, "once", wait=False)
+    await asyncio.sleep(0.08)  # it has happened, and nobody knows yet: a good moment for a crash
+    return f"paid {mark}"
+
+
+async def note(mark: str, runtime: ToolRuntime) -> str:
+    """Note a mark in a book that knows keys."""
+    await _effect(runtime, f"{mark} note", "keyed")
+    return f"noted {mark}"
+
+
+def _main_turn(asked: Asked) -> Any:
+    mark = asked.human
+    turn = 0
+    for message in reversed(asked.messages):
+        if message.type == "human":
+            break
+        turn += message.type == "ai"
+    helper = {"subagent_type": "general-purpose"}
+    script = [
+        {
+            "write_todos": {"todos": [{"content": mark, "status": "in_progress"}]},
+            "write_file": {"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"},
+        },
+        {"pay": {"mark": mark}, "note": {"mark": mark}},
+        {"task": {"description": f"{mark}-0", **helper}, "task_": {"description": f"{mark}-1", **helper}},
+    ]
+    return _turn(**script[turn]) if turn < len(script) else _turn(f"done with {mark}")
+
+
+def _sub_turn(asked: Asked) -> Any:
+    mark = asked.first_human
+    if asked.turn:
+        return _turn(f"helped with {mark}")
+    return _turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark})
+
+
+deep = create_deep_agent(
+    ScriptedModel.answering(lambda asked: _main_turn(asked) if asked.agent == "main" else _sub_turn(asked), remember=0),
+    [pay, note],
+)
+
+
+async def tick(state: Marks) -> Marks:
+    """Says 195 things, at a pace that a reader can be cut off from."""
+    write = get_stream_writer()
+    for number in range(195):
+        write({"tick": number})
+        await asyncio.sleep(0.004)
+    return {"done": ["ticked"]}
+
+
+ticking = _line(tick)
+
+
+async def hold(state: Marks, config: RunnableConfig) -> Marks:
+    """Begins, waits long enough to be disturbed, then has an effect."""
+    write = get_stream_writer()
+    write({"holding": state["marks"][-1]})
+    await asyncio.sleep(1.5)
+    await _effect(config, f"{state['marks'][-1]} held", "held")
+    return {"done": ["held"]}
+
+
+holding = _line(_step("before"), hold, names=("before", "hold"))
+
+
+def poison(state: Marks) -> Marks:
+    os._exit(9)
+
+
+poisonous = _line(_step("before"), poison, names=("before", "poison"))
+
+
+def blow(state: Marks) -> Marks:
+    """A state that needs room on disk."""
+    return {"messages": [AIMessage("x" * 400_000)], "done": [state["marks"][-1]]}
+
+
+big = _line(_step("before"), blow, names=("before", "blow"))

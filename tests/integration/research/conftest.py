@@ -1,0 +1,79 @@
+"""Research on the offline world: real engines, fetcher and vault; only the web is ours, and the models are scripted."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell.apps.research.graph import build_graph
+from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.settings import Settings
+from stepwell.testing.web import OfflineWorld
+from stepwell.tools.web.choice import search_chain
+
+
+@pytest.fixture
+def world() -> Iterator[OfflineWorld]:
+    with OfflineWorld(idle_timeout_s=1.0) as made:
+        yield made
+
+
+async def _no_wait(seconds: float) -> None:
+    """Politeness towards engines is tested elsewhere."""
+
+
+MakeKit = Callable[..., Kit]
+
+
+@pytest.fixture
+def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+
+    def make(**changes: Any) -> Kit:
+        parts = {
+            "web": world.web,
+            "search": lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),
+            "embedder": LexicalEmbedder(),
+            "models": None,
+        }
+        return make_kit(settings, **{**parts, **changes})
+
+    return make
+
+
+class Research:
+    """A thread of the graph, driven by hand."""
+
+    def __init__(self, kit: Kit) -> None:
+        self.kit = kit
+        self.graph = build_graph(kit)
+        self.graph.checkpointer = InMemorySaver()
+        self.config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
+
+    async def ask(self, query: str, **more: Any) -> dict[str, Any]:
+        return await self.graph.ainvoke({"user_query": query, **more}, self.config)
+
+    async def answer(self, answer: Any) -> dict[str, Any]:
+        return await self.graph.ainvoke(Command(resume=answer), self.config)
+
+    @property
+    def vault(self) -> Any:
+        return self.kit.vault_for(self.config)
+
+
+StartResearch = Callable[..., Research]
+
+
+@pytest.fixture
+def start(kit_for: MakeKit) -> StartResearch:
+    return lambda **changes: Research(kit_for(**changes))
+
+
+Awaited = Awaitable[dict[str, Any]]

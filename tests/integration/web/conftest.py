@@ -1,0 +1,15 @@
+"""One offline world for each test: its counts are the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stepwell.testing.web import OfflineWorld
+
+
+@pytest.fixture
+def world() -> Iterator[OfflineWorld]:
+    with OfflineWorld(idle_timeout_s=1.0) as made:
+        yield made
