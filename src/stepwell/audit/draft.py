@@ -24,6 +24,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE = re.compile(r"[-*_=|:\s`~]*$")
 _CITATION = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
+_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # the others may be dressed as links
 _AFTER_MARK = re.compile(r"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*\][ \t]*)+)([.!?…]?)")
 _FALSE_CITATION = re.compile(r"\[\^?\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*\]|【[^】\n]{0,40}】")
 
@@ -61,7 +62,7 @@ class Draft:
 def read_draft(text: str) -> Draft:
     """Read what a model wrote."""
     # Citations stand apart from other words, so that taking them out joins no two halves of an address.
-    stripped = strip_links(_CITATION.sub(r" [\1] ", _FALSE_CITATION.sub(" ", text)))
+    stripped = strip_links(_LOOSE_CITATION.sub(r" [\1] ", _FALSE_CITATION.sub(" ", text)))
     blocks = tuple(block for block in _blocks(_FALSE_CITATION.sub(" ", stripped.text)) if block.sentences)
     return Draft(blocks, stripped.removed)
 

@@ -17,7 +17,7 @@ from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import SearchSettings, Settings
 from stepwell.testing import Asked, ScriptedModel
-from stepwell.testing.web import OfflineWorld
+from stepwell.testing.web import OfflineWorld, WorldPage
 
 WIKIPEDIA = SearchSettings(engines="wikipedia")
 
@@ -37,13 +37,18 @@ def reply(asked: Asked) -> str:
     """A model that plans one search, approves it, and writes one sentence from the first quote it is shown."""
     if asked.system.startswith("You write a research report"):
         name, quote = re.findall(r"^(e\d+) \([^)]*\): (.+)$", asked.human, re.MULTILINE)[0]
-        return f"## Found\n\n{quote.rstrip('.')} [{name}]."
+        return f"## Found\n\n{quote.split('.')[0]} [{name}]."
     if "verdict" in asked.system and "violations" in asked.system:
         return json.dumps({"verdict": "approved", "violations": [], "suggestions": []})
     if "verdict" in asked.system:
         return json.dumps({"verdict": "supported", "reason": "word for word"})
     subject = re.findall(r"about the (.+)\?", asked.human)[0]
     return json.dumps({"objective": "Know it", "steps": [{"tool": "web_search", "input": subject, "rationale": "first"}]})
+
+
+def tells_of(page: WorldPage, report: str) -> bool:
+    """A report has a fact of the page, word for word, with a source after it."""
+    return any(f"{fact.sentence.rstrip('.')} [" in report for fact in page.facts)
 
 
 @pytest.mark.parametrize("writes", [False, True], ids=["extractive", "written"])
@@ -65,7 +70,7 @@ async def test_a_question_is_researched_over_http(world: OfflineWorld, tmp_path:
         went_on = await approve(http, waiting, decision="approve", interruptId=waiting.state["interruptId"])
         whole = read((await http.get(f"/api/research/{waiting.state['threadId']}/stream")).text)
     assert shape(went_on)[-1] == ("research", "synthesizer", "complete"), went_on[-1]
-    assert any(fact.sentence in went_on[-1].state["finalReport"] for fact in page.facts)
+    assert tells_of(page, went_on[-1].state["finalReport"])
     assert whole == asked + went_on
     assert world.count() > 0
 
@@ -100,4 +105,24 @@ async def test_a_second_question_on_a_thread_begins_anew(world: OfflineWorld, tm
         assert second[1].state["finalReport"] is None
         assert world.pages[40].subject in second[-1].state["plan"]["objective"]
         done = (await approve(http, second[-1], decision="approve"))[-1]
-        assert any(fact.sentence in done.state["finalReport"] for fact in world.pages[40].facts)
+        assert tells_of(world.pages[40], done.state["finalReport"])
+
+
+async def test_an_answer_that_names_no_source_is_asked_for_again(world: OfflineWorld, tmp_path: Path) -> None:
+    async with serving(tmp_path, graphs(world, tmp_path)) as http:
+        waiting = (await ask(http, f"What about {world.pages[0].subject}?", reviewSources=True))[-1]
+        review = (await approve(http, waiting, decision="approve"))[-1]
+        again = (await approve(http, review, admit=["s99"]))[-1]
+        assert again.name == "hitl_waiting"
+        assert "ids of the list" in again.state["problem"]
+        assert (await approve(http, again, deny=[], interruptId=again.state["interruptId"]))[-1].state["status"] == "complete"
+
+
+async def test_an_address_inside_the_network_is_not_asked_for(world: OfflineWorld, tmp_path: Path) -> None:
+    """Bad input of the issue: a context URL that points inside is refused, and the refusal is told."""
+    async with serving(tmp_path, graphs(world, tmp_path)) as http:
+        query = f"What about {world.pages[0].subject}?"
+        waiting = (await ask(http, query, contextUrls=["http://inside.example/secret"]))[-1]
+        done = await approve(http, waiting, decision="approve")
+    assert world.count("inside.example") == 0
+    assert any("inside.example" in sentence for sentence in done[-1].state["skipped"])

@@ -46,6 +46,9 @@ SUPPORTED = [
     ("The WHO warned of lead in wells.", "The World Health Organization warned of lead in wells."),
     ("The World Health Organization warned of lead.", "The WHO warned of lead."),
     ("Jean-Paul Müller dug the well.", "The well was dug by Jean-Paul Muller."),
+    ("12 % of the men smoke.", "12 % of the men and 40 % of the women smoke."),
+    ("40 % of the women smoke.", "12 % of the men and 40 % of the women smoke."),
+    ("The bridge was repaired in 2019.", "The bridge, built in 1873, was repaired and widened in 2019."),
     ("U.S. wells are deep.", "US wells are deep."),
     ("The share rose from 40 % to 50 %.", "The share rose from 40 % to 50 %, the ministry says."),
     ("Between 40 and 50 wells remain.", "40–50 wells remain."),
@@ -85,6 +88,8 @@ CONTRADICTED = [
     ("Dresden is smaller than Leipzig.", "Dresden is larger than Leipzig."),
     ("The well was built after the church.", "The well was built before the church."),
     ("The law bans deep wells.", "The law allows deep wells."),
+    ("40 % of the men smoke.", "12 % of the men and 40 % of the women smoke."),
+    ("The bridge was built in 2019.", "The bridge, built in 1873, was repaired and widened in 2019."),
     ("Die Brunnen waren nicht tief.", "Die Brunnen waren tief."),
     ("Im Jahr 1891 gab es 40 Brunnen.", "Im Jahr 1890 gab es 40 Brunnen."),
 ]

@@ -131,7 +131,6 @@ LINKS = [
     "see [a](relative) now",
     "see https:[e1]//evil.test/x now",
     "see www[e1].evil.test/x now",
-    "see evil.test[1]/x now",
 ]
 
 
@@ -142,6 +141,10 @@ def test_no_address_of_a_model_survives(text: str):
     assert "relative" not in made.text
     assert made.removed_links >= 1
     assert re.findall(r"\]\(([^)]*)\)", made.text) == ["https://s1.test/page"]
+
+
+def test_a_made_up_number_does_not_join_two_halves_of_an_address():
+    assert "evil.test/x" not in report("It is deep [e1], see evil.test[1]/x now.").text
 
 
 def test_an_id_dressed_as_a_link_stays_a_citation():

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from stepwell.runs.records import RunEvent
+from stepwell.server.protocol.bodies import EventsQuery, InputRespond, RunStart
 from stepwell.server.protocol.subscription import Subscription
 from stepwell.server.protocol.translation import translate
-from stepwell.server.schemas.protocol import EventsQuery, InputRespond, RunStart
 
 
 def event(name: str, data: Any) -> RunEvent:

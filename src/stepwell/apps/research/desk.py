@@ -21,7 +21,7 @@ from stepwell.apps.research.state import ResearchState
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.recording import Recorder, requests_made
 from stepwell.audit.trail import Entry, Kind, NewEntry
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, LimitReachedError
 from stepwell.models.routing import TaskKind
 
 
@@ -44,11 +44,9 @@ class Desk:
         self.scope = f"q{number}"
         self._began = next((entry for entry in entries if entry.key == f"{self.scope}:question"), None)
         self._before = requests_made(entry for entry in entries if self._began is None or entry.seq < self._began.seq)
-
-    @property
-    def recorder(self) -> Recorder:
-        # The recorder counts the whole thread; the ceiling is one question's.
-        return Recorder(self.vault, self._before + self.kit.policy.limits.requests)
+        # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
+        # It counts the whole thread; the ceiling is one question's.
+        self.recorder = Recorder(self.vault, self._before + kit.policy.limits.requests)
 
     def web(self, step: str) -> RecordedWeb:
         return RecordedWeb(self.kit.web, self.recorder, f"{self.scope}:{step}", self.kit.replay)
@@ -85,6 +83,11 @@ class Desk:
         if not self.kit.replay and spent.seconds >= limits.seconds:
             return f"The ceiling of {limits.seconds:g} seconds is reached (rule limits.seconds)."
         return None
+
+    async def require_room(self) -> None:
+        """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
+        if ceiling := await self.exhausted():
+            raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
 
     def reasoning(self, node: Node, summary: str, raw_thought: str | None = None) -> list[ReasoningEntry]:
         """One line for the trace that people see."""

@@ -10,10 +10,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
-from urllib.parse import urlsplit
 
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, Tool, Violation
 from stepwell.backends.patterns import TextPattern
+from stepwell.errors import WebError
+from stepwell.tools.web.addresses import read_url
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,11 @@ class Policy:
         return [*found, *self.check_outgoing(step.input)]
 
     def check_url(self, url: str) -> list[Violation]:
-        """Whether a page may be fetched. Where the address leads is the transport's affair."""
-        host = (urlsplit(url).hostname or "").lower().rstrip(".")
-        if not host:
-            return [Violation(rule="domains.allowed", reason=f"'{url[:80]}' names no host")]
+        """Whether a page may be fetched. The host is read as the transport reads it; where it leads is the transport's affair."""
+        try:
+            host = read_url(url.strip()).host
+        except WebError as error:
+            return [Violation(rule="domains.allowed", reason=f"'{url[:80]}' is no address to be fetched. {error}")]
         if _within(host, self.denied_domains):
             return [Violation(rule="domains.denied", reason=f"'{host}' is denied")]
         if self.allowed_domains and not _within(host, self.allowed_domains):

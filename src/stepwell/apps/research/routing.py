@@ -54,7 +54,7 @@ def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thi
 
 
 def after_tools(state: ResearchState) -> Literal["tool_executor", "source_review", "__end__"]:
-    if failed(state):
+    if failed(state) or not state.get("human_approved"):
         return END
     return "tool_executor" if ready_steps(state) else "source_review"
 

@@ -37,6 +37,8 @@ class ResearchInput(TypedDict, total=False):
 class ResearchState(ResearchInput, total=False):
     question_number: int
     """Which question of the thread this is, from 1."""
+    plan_number: int
+    """How many plans were made for this question: what a plan's entries in the trail are known by."""
     plan: ResearchPlan | None
     audit_result: AuditResult | None
     reasoning: Annotated[list[ReasoningEntry], append_reasoning]
@@ -48,6 +50,8 @@ class ResearchState(ResearchInput, total=False):
     approved_plan_sha256: str
     """What was approved; nothing else is carried out."""
     done_steps: list[str]
+    source_count: int
+    """How many sources there were when the steps under way began; a step that is done again must not count its own."""
     skipped: list[str]
     """What a ceiling or a refusal left out, in sentences."""
     denied_sources: list[str]

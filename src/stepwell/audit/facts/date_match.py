@@ -24,13 +24,24 @@ def match_dates(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
 
 def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Finding:
     said = f"'{claim.text[date.start : date.end]}'"
-    if any(date.is_within(other) for quote in quotes for other in quote.dates) or _names_a_thing(date, quotes):
+    equal = [(quote, other) for quote in quotes for other in quote.dates if date.is_within(other)]
+    if equal and all(_is_of_something_else(claim, date, quote, other) for quote, other in equal):
+        return Finding("contradicted", f"the quote gives {said} for something else, and another date for this")
+    if equal or _names_a_thing(date, quotes):
         return FOUND
     for quote in quotes:
         for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():
             if other.part == date.part and _differs(date, other):
                 return Finding("contradicted", f"the claim says {said}, the quote '{quote.text[other.start : other.end]}'")
     return Finding("missing", f"the date {said} is not in the quotes")
+
+
+def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, found: DatePoint) -> bool:
+    """Founded in 1873, rebuilt in 2019: the claim's words stand with another date of the sentence, and none with this one."""
+    wanted = claim.about(date)
+    if wanted & quote.about(found):
+        return False
+    return any(_differs(date, other) and wanted & quote.about(other) for other in quote.dates)
 
 
 def _differs(date: DatePoint, other: DatePoint) -> bool:

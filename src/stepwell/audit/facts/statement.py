@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,7 +37,7 @@ class Statement:
 
     def anchors(self, figure: Figure) -> Anchors:
         """From the part of the sentence between the figures next to this one; what that part lacks comes from the one before."""
-        parts = _parts(self)
+        parts = _parts(self.text, self.figures)
         own = next(number for number, (start, end) in enumerate(parts) if start <= figure.start < end)
         named: frozenset[str] = frozenset()
         years: frozenset[str] = frozenset()
@@ -47,17 +48,30 @@ class Statement:
             )
         return Anchors(named, years)
 
+    def about(self, fact: Figure | DatePoint) -> frozenset[str]:
+        """The words of meaning, names apart, in the part of the sentence that a figure or date belongs to among its like."""
+        likes: Sequence[Figure | DatePoint] = self.figures if isinstance(fact, Figure) else self.dates
+        start, end = next((start, end) for start, end in _parts(self.text, likes) if start <= fact.start < end)
+        named = {stem for name in self.names for stem in content_stems(self.text[name.start : name.end])}
+        return frozenset(content_stems(self.text[start:end])) - named
+
+    def next_word(self, figure: Figure) -> str:
+        """The stem of what is measured: `men` in "12 % of the men"."""
+        return next(iter(content_stems(self.text[figure.end : figure.end + 60])), "")
+
     def shared(self, other: Statement) -> float:
         """The share of this sentence's words of meaning that the other has too."""
         return len(self.stems & other.stems) / len(self.stems) if self.stems else 0.0
 
 
-def _parts(statement: Statement) -> list[tuple[int, int]]:
+def _parts(text: str, facts: Sequence[Figure | DatePoint]) -> list[tuple[int, int]]:
+    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words behind it, others before it."""
     cuts = [0]
-    for figure, following in pairwise(statement.figures):
-        between = [match.start() + figure.end for match in _SEPARATOR.finditer(statement.text[figure.end : following.start])]
-        cuts += between[-1:]
-    return list(zip(cuts, [*cuts[1:], len(statement.text) + 1], strict=True))
+    for fact, following in pairwise(facts):
+        between = [match.start() + fact.end for match in _SEPARATOR.finditer(text[fact.end : following.start])]
+        opens = len(content_stems(text[cuts[-1] : fact.start])) == 0
+        cuts += between[-1:] if opens else between[:1]
+    return list(zip(cuts, [*cuts[1:], len(text) + 1], strict=True))
 
 
 def read(text: str, mark: str | None = None) -> Statement:

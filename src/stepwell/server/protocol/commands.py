@@ -29,7 +29,7 @@ from stepwell.runs.stream_modes import PROTOCOL
 from stepwell.server.opening import Services
 from stepwell.server.policy import authorize
 from stepwell.server.principal import Principal
-from stepwell.server.schemas.protocol import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
+from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
 from stepwell.server.schemas.runs import RunConfig
 
 Json = dict[str, Any]

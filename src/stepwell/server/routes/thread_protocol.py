@@ -11,12 +11,12 @@ from stepwell.server.answers import json_answer
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.principal import Principal
 from stepwell.server.problems import problem
+from stepwell.server.protocol.bodies import CommandAnswer, EventsQuery, ThreadCommand
 from stepwell.server.protocol.commands import carry_out
 from stepwell.server.protocol.following import beginning, protocol_frames
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.run_answers import SSE
 from stepwell.server.schemas.fields import ThreadId
-from stepwell.server.schemas.protocol import CommandAnswer, EventsQuery, ThreadCommand
 from stepwell.server.sse import EventStream
 
 router = APIRouter(tags=["Thread streams"], route_class=JsonRoute)

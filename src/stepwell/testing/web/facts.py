@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 PAGES_PER_TOPIC = 30
-_PEOPLE = (
-    "Ada Kessel",
-    "Bram Oduya",
-    "Carla Vint",
-    "Dmitri Halloran",
-    "Elif Sorensen",
-    "Farid Lund",
-    "Greta Amsel",
-    "Hiro Castellan",
+_MAKERS = (
+    "Kessel Works",
+    "Oduya Institute",
+    "Vint Office",
+    "Halloran Society",
+    "Sorensen Yard",
+    "Lund Bureau",
+    "Amsel House",
+    "Castellan Guild",
 )
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
@@ -75,7 +75,7 @@ class Fact:
     kind: Literal["name", "date", "number"]
     subject: str
     value: str
-    """As it stands in the sentence: `Ada Kessel`, `12 March 1931`, `2,400 metres`."""
+    """As it stands in the sentence: `Kessel Works`, `12 March 1931`, `2,400 metres`."""
     sentence: str
     url: str
 
@@ -117,7 +117,7 @@ def _page(rng: random.Random, topic: _Topic, place: str, number: int) -> WorldPa
     url = f"https://{topic.name}.example/{place.lower()}{ending}"
     subject = f"{place} {topic.thing}"
     date = f"{rng.randint(1, 28)} {rng.choice(_MONTHS)} {rng.randint(1880, 2020)}"
-    person = rng.choice(_PEOPLE)
+    person = rng.choice(_MAKERS)
     facts = [
         Fact("name", subject, person, f"The {subject} {topic.by} {person}.", url),
         Fact("date", subject, date, f"It {topic.on} {date}.", url),

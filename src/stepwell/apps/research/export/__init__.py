@@ -8,7 +8,7 @@ bundle ─verify─> dossier.py ─┬─ report.md as it is stored             
 ```
 
 A bundle that does not hold is not exported: a well-set page would lend it credit it does not have. The same bundle gives the
-same bytes in each format but DOCX, whose container notes no time of ours either.
+same bytes in each format but DOCX, whose container notes when it was packed.
 """
 
 from __future__ import annotations

@@ -30,9 +30,8 @@ def title_of(dossier: Dossier) -> str:
 
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
-    kind = "Quotes, no model wrote" if dossier.mode == EXTRACTIVE else "Written by a model, checked by code"
-    lines = [f"{kind}. Asked {dossier.asked_at}. Trail {dossier.head}"]
-    return [EXTRACTIVE_NOTE, *lines] if dossier.mode == EXTRACTIVE else lines
+    first = EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else "A model wrote this report; a program checked every sentence."
+    return [first, f"Asked {dossier.asked_at}. Trail {dossier.head}."]
 
 
 def count_of_verdicts(dossier: Dossier) -> str:

@@ -59,6 +59,7 @@ async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResu
 
 
 async def _judge(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
+    await desk.require_room()
     rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
     shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
     try:

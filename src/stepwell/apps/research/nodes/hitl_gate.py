@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import Approval, Estimate, ResearchPlan
 from stepwell.apps.research.state import ResearchState
 from stepwell.models import describe
@@ -25,10 +26,13 @@ async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> d
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
     approval = _ask(kit, state, plan)
     desk = await open_desk(kit, state, config)
+    if approval.plan:
+        edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
+        approval = approval.model_copy(update={"plan": edited})
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     if approval.plan:
         said["edited_plan"] = approval.plan.model_dump(mode="json")
-    await desk.note("approval", f"approval:{plan_sha256(plan)[:12]}:{state.get('plan_revision_count', 0)}", said)
+    await desk.note("approval", f"approval:{state.get('plan_number', 0)}:{plan_sha256(plan)[:12]}", said)
     return _decided(desk, state, plan, approval)
 
 

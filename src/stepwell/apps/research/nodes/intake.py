@@ -26,6 +26,8 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
             "knowledge_context": state.get("knowledge_context", ""),
             "context_urls": state.get("context_urls", []),
             "mode": "written" if kit.writes else "extractive",
+            # A replay has to compare texts as this run did.
+            "embedder": kit.embedder.id,
         },
     )
     return {

@@ -19,34 +19,36 @@ from stepwell.tools.web.fencing import fence
 
 async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     desk = await open_desk(kit, state, config)
-    revision = state.get("plan_revision_count", 0)
-    plan = await _ask(desk, state, revision) if kit.writes else _by_rules(state)
-    plan = _numbered(plan, f"{desk.scope}:{revision}", revision)
+    number = state.get("plan_number", 0) + 1
+    plan = await _ask(desk, state, number) if kit.writes else _by_rules(kit, state)
+    plan = with_ids(plan, f"{desk.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": plan.model_dump(mode="json"), "by": "model" if kit.writes else "rules"}
-    await desk.note("plan", f"plan:{revision}:{_mark(state)}", made)
+    await desk.note("plan", f"plan:{number}", made)
     return {
         "plan": plan,
+        "plan_number": number,
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-        "reasoning": desk.reasoning("thinker", f"Plan {revision + 1}: {len(plan.steps)} steps. {plan.objective}"),
+        "reasoning": desk.reasoning("thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}"),
     }
 
 
-async def _ask(desk: Desk, state: ResearchState, revision: int) -> ResearchPlan:
+async def _ask(desk: Desk, state: ResearchState, number: int) -> ResearchPlan:
+    await desk.require_room()
     return await ask_for(
         ResearchPlan,
         model=desk.model("plan"),
         calls=desk.calls,
-        key=f"thinker:{revision}:{_mark(state)}",
+        key=f"thinker:{number}",
         role="thinker",
         system=prompt("thinker", max_steps=MAX_STEPS),
         user=_material(state),
     )
 
 
-def _by_rules(state: ResearchState) -> ResearchPlan:
-    return plan_by_rules(state["user_query"], state.get("context_urls", []), max_steps=MAX_STEPS)
+def _by_rules(kit: Kit, state: ResearchState) -> ResearchPlan:
+    return plan_by_rules(state["user_query"], state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)
 
 
 def _material(state: ResearchState) -> str:
@@ -57,12 +59,13 @@ def _material(state: ResearchState) -> str:
     if urls := state.get("context_urls"):
         parts.append(f"Addresses the user gave:\n{_fence(chr(10).join(urls))}")
     audit, plan = state.get("audit_result"), state.get("plan")
-    if audit and plan and audit.violations:
-        broken = "\n".join(audit.policy_violations)
-        parts.append(f"Your last plan:\n{plan.model_dump_json(by_alias=True)}\nIt was not accepted:\n{broken}")
-        parts += [f"A suggestion: {suggestion}" for suggestion in audit.suggestions]
+    if plan:
+        parts.append(f"Your last plan:\n{_fence(plan.model_dump_json(by_alias=True))}")
+    if plan and audit and audit.violations:
+        broken = "\n".join([*audit.policy_violations, *(f"A suggestion: {each}" for each in audit.suggestions)])
+        parts.append(f"The auditor did not accept it:\n{_fence(broken)}")
     if reason := state.get("rejection_reason"):
-        parts.append(f"The person who asked rejected your last plan: {_fence(reason)}")
+        parts.append(f"The person who asked rejected it:\n{_fence(reason)}")
     return "\n\n".join(parts)
 
 
@@ -71,7 +74,7 @@ def _fence(text: str) -> str:
     return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])
 
 
-def _numbered(plan: ResearchPlan, scope: str, revision: int) -> ResearchPlan:
+def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
     """Ids of our own, the same whenever this plan is made; names that steps use for one another are kept right."""
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{scope}:{n}")) for n in range(len(plan.steps))]
     names = {str(n): new for n, new in enumerate(ids, 1)} | {step.id: new for step, new in zip(plan.steps, ids, strict=True)}
@@ -81,10 +84,4 @@ def _numbered(plan: ResearchPlan, scope: str, revision: int) -> ResearchPlan:
         )
         for step, new in zip(plan.steps, ids, strict=True)
     )
-    return plan.model_copy(update={"steps": steps, "revision": revision})
-
-
-def _mark(state: ResearchState) -> str:
-    """Tells a plan after a person's rejection from the one before: the count of revisions is the auditor's."""
-    reason = state.get("rejection_reason", "")
-    return uuid.uuid5(uuid.NAMESPACE_OID, reason).hex[:8] if reason else "0"
+    return plan.model_copy(update={"steps": steps})

@@ -1,0 +1,192 @@
+"""What deep research asks of the web, and what it keeps: the two tools, with policy, ceiling and evidence around them.
+
+```
+tool call ─> policy (rule id) ─> RecordedWeb (intent, ceiling, answer) ─> page ─> vault: bytes, text, source s1, s2 ...
+```
+
+A thread's vault is found through the run's config, so one graph serves every thread, and subagents share their parent's. The
+ceiling of requests is one question's: it counts from the question's entry in the trail on, whichever agent asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import Field
+
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.recorded_web import RecordedWeb
+from stepwell.apps.research.schemas import Violation
+from stepwell.audit.evidence import Source, to_data
+from stepwell.audit.ledger import record_source
+from stepwell.audit.recording import Recorder, requests_made
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.audit.vault import VAULT, EvidenceVault
+from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
+from stepwell.tools.effects import with_effect
+from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS
+from stepwell.tools.web.tools import page_told, told
+from stepwell.tools.web.transport import Web, WebRequest, WebResponse
+
+SCOPE = "deep"
+_MOST_OPEN = 256
+_SEARCH = (
+    "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
+    "A search result is no source."
+)
+_FETCH = "Fetch one public web page or PDF by its address and read its text. It gets a source id, such as s1: cite it as [s1]."
+
+_WAY_OUT: ContextVar[Web] = ContextVar("deep_research_way_out")
+
+
+class _CurrentWeb:
+    """The way out of the tool call that is at work. Engines keep their rates and pauses over all calls, so they are made once."""
+
+    async def send(self, request: WebRequest) -> WebResponse:
+        return await _WAY_OUT.get().send(request)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A question that is being researched. One recorder for all its calls, for it counts and writes in one go."""
+
+    question: str
+    given: object
+    loop: asyncio.AbstractEventLoop
+    vault: EvidenceVault
+    recorder: Recorder
+
+
+class DeepWeb:
+    """`tools()` for the agents; the rest is for what stands around them."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._search = kit.search(_CurrentWeb())
+        self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=self._check_hop)
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+
+    def tools(self) -> list[BaseTool]:
+        """The tools that the policy allows."""
+        made = {"web_search": _tool(self.web_search, _SEARCH), "fetch_page": _tool(self.fetch_page, _FETCH)}
+        return [tool for name, tool in made.items() if name in self._kit.policy.tools]
+
+    async def web_search(
+        self,
+        query: Annotated[str, Field(description="a few words")],
+        runtime: ToolRuntime[Any, Any],
+        max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = DEFAULT_RESULTS,
+    ) -> str:
+        self._check(self._kit.policy.check_outgoing(query))
+
+        async def search() -> str:
+            return told(await self._search.search(query, max_results))
+
+        return await self._within(runtime, search)
+
+    async def fetch_page(
+        self, url: Annotated[str, Field(description="the whole address, https://...")], runtime: ToolRuntime[Any, Any]
+    ) -> str:
+        self._check(self._kit.policy.check_url(url) + self._kit.policy.check_outgoing(url))
+
+        async def fetch() -> str:
+            page = await self._fetcher.fetch_page(url)
+            return page_told(page, await keep_page(self._kit.vault_for(runtime.config), page))
+
+        return await self._within(runtime, fetch)
+
+    async def _within(self, runtime: ToolRuntime[Any, Any], work: Callable[[], Awaitable[str]]) -> str:
+        """Do it on a way out that records under this call's id, so that a call that runs again sends nothing again."""
+        at_work = await self._opened(runtime.config)
+        with _way_out(RecordedWeb(self._kit.web, at_work.recorder, f"{at_work.question}:{runtime.tool_call_id}")):
+            try:
+                return await work()
+            except RequestCeilingError as error:
+                data = {"rule": "limits.requests", "ceiling": self._kit.policy.limits.requests}
+                await at_work.vault.append(NewEntry("limit", f"{at_work.question}:limit:requests", data))
+                raise ToolUseError(
+                    f"The ceiling of {self._kit.policy.limits.requests} requests is reached (rule limits.requests). Nothing more can "
+                    "be asked: write with what you have, and say in the report what was left out."
+                ) from error
+            except WebError as error:
+                raise ToolUseError(f"{error} Use another source.") from error
+
+    async def _opened(self, config: RunnableConfig) -> _Open:
+        vault = self._kit.vault_for(config)
+        entries = await vault.entries()
+        began = next((entry for entry in reversed(entries) if _is_question(entry)), None)
+        question = began.key if began else SCOPE
+        thread, given = thread_of(config), (config.get("configurable") or {}).get(VAULT)
+        known = self._open.get(thread)
+        loop = asyncio.get_running_loop()
+        if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
+            before = requests_made(entry for entry in entries if began and entry.seq < began.seq)
+            recorder = Recorder(vault, before + self._kit.policy.limits.requests)
+            self._open[thread] = known = _Open(question, given, loop, vault, recorder)
+            while len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)
+        return known
+
+    def _check_hop(self, url: str) -> None:
+        if broken := self._kit.policy.check_url(url) + self._kit.policy.check_outgoing(url):
+            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
+
+    def _check(self, broken: list[Violation]) -> None:
+        if broken:
+            raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
+
+
+def thread_of(config: RunnableConfig) -> str:
+    return str((config.get("configurable") or {}).get("thread_id") or "")
+
+
+async def begin_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
+    """Write down what is asked, and under which policy. Ceilings count from here."""
+    data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
+    await vault.append(NewEntry("question", f"{SCOPE}:{key}", data))
+
+
+async def keep_page(vault: EvidenceVault, page: FetchedPage) -> str:
+    """Keep a page as evidence; its source id. The same page with the same text again is the same source."""
+    content, text = await vault.put(page.content), await vault.put(page.text.encode())
+    known = [entry for entry in await vault.entries() if entry.kind == "source"]
+    for entry in known:
+        if (entry.data.get("final_url"), entry.data.get("text_sha256")) == (page.final_url, text):
+            return str(entry.data["source_id"])
+    number = len(known)
+    while True:
+        number += 1
+        source = Source(
+            f"s{number}", "web", page.url, page.final_url, page.title, page.media_type, page.status,
+            page.fetched_at, content, text, None, page.robots,
+        )  # fmt: skip
+        # Another agent may have taken the number in between: then its source comes back, and the next number is tried.
+        if (await record_source(vault, source)).data == to_data(source):
+            return source.source_id
+
+
+@contextmanager
+def _way_out(web: Web) -> Iterator[None]:
+    token = _WAY_OUT.set(web)
+    try:
+        yield
+    finally:
+        _WAY_OUT.reset(token)
+
+
+def _is_question(entry: Entry) -> bool:
+    return entry.kind == "question" and entry.key.startswith(f"{SCOPE}:")
+
+
+def _tool(coroutine: Callable[..., Awaitable[str]], description: str) -> BaseTool:
+    return with_effect("read")(StructuredTool.from_function(coroutine=coroutine, description=description))

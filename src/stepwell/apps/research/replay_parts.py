@@ -1,0 +1,85 @@
+"""What stands in for the world in a replay: a web and a model that refuse, the recorded engines, and a vault that knows the trail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Never
+from urllib.parse import parse_qs, urlsplit
+
+from langchain_core.language_models import BaseChatModel
+
+from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.errors import NotRecordedError, RequestCeilingError
+from stepwell.settings import SearchSettings, Secret
+from stepwell.tools.web.transport import WebRequest, WebResponse
+
+_SEARCH = "search:"
+
+
+class NoWeb:
+    """A `Web` that leads nowhere."""
+
+    async def send(self, request: WebRequest) -> WebResponse:
+        raise NotRecordedError("A replay sends nothing.")
+
+
+class NoModel(BaseChatModel):
+    """The place of a model that wrote in the recorded run. Its answers come from the recording; it is never asked itself."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "replayed"
+
+    def _generate(self, *_: Any, **__: Any) -> Never:
+        raise NotRecordedError("A replay asks no model.")
+
+
+class ReplayVault(MemoryVault):
+    """The vault of the run that is made again, beside the trail of the one that was recorded.
+
+    A source gets the time at which it was read; a request that the recorded run did not make is refused before it counts.
+    """
+
+    def __init__(self, recorded: Sequence[Entry]) -> None:
+        super().__init__()
+        self._requests = {entry.key for entry in recorded if entry.kind == "request"}
+        self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
+        self._limited = any(entry.kind == "limit" for entry in recorded)
+
+    async def append(self, new: NewEntry) -> Entry:
+        if new.kind == "request" and new.data.get("to") == "web" and new.key not in self._requests:
+            if self._limited:
+                raise RequestCeilingError(len(self._requests))
+            raise NotRecordedError(
+                f"The recorded run did not ask for {str(new.data.get('url'))[:200]}. Use the version that made the bundle."
+            )
+        if new.kind == "source" and _place(new.data) in self._read_at:
+            new = NewEntry(new.kind, new.key, {**new.data, "fetched_at": self._read_at[_place(new.data)]})
+        return await super().append(new)
+
+
+def recorded_search(entries: Iterable[Entry]) -> SearchSettings:
+    """The engines that were asked, in the order of their chain: one is asked only after those before it."""
+    asked: dict[str, str] = {}
+    for entry in entries:
+        why = str(entry.data.get("why") or "")
+        if entry.kind == "request" and why.startswith(_SEARCH):
+            asked.setdefault(why.removeprefix(_SEARCH), str(entry.data.get("url") or ""))
+    named = ",".join(asked) or None
+    searxng = urlsplit(asked.get("searxng", ""))
+    cx = parse_qs(urlsplit(asked.get("google_cse", "")).query).get("cx", ["replayed"])[0]
+    return SearchSettings(
+        engines=named,
+        searxng_url=f"{searxng.scheme}://{searxng.netloc}{searxng.path.removesuffix('search').rstrip('/')}"
+        if searxng.netloc
+        else None,
+        google_cse_key=Secret("replayed"),
+        google_cse_cx=cx,
+        tavily_key=Secret("replayed"),
+        brave_key=Secret("replayed"),
+    )
+
+
+def _place(source: dict[str, Any]) -> tuple[object, object, object]:
+    return source.get("url"), source.get("final_url"), source.get("bytes_sha256")

@@ -1,0 +1,174 @@
+"""A whole research again, from its bundle: the same nodes, the same policy, no network and no model; then the reports are compared.
+
+```
+bundle ─┬─ trail: questions, what was said at the gate and about sources ──> drive the graph
+        ├─ recording: every answer of engines, pages and models ──────────> Replay
+        └─ policy.md, report.md ──────────────────────────────────────────> held to, compared with
+```
+
+What is taken over from the trail because nobody can do it again: the times at which sources were read, and which requests a
+ceiling let through (they ran side by side). Everything else is computed anew.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell.apps.research.graph import Graph, build_graph
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.policy_file import parse_policy
+from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
+from stepwell.audit.bundle import BundleReader
+from stepwell.audit.replay import Replay
+from stepwell.audit.trail import Entry
+from stepwell.errors import BundleError
+from stepwell.models.embedding.embedder import Embedder, choose_embedder
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.runs.graph_binding import AnyGraph, allowed_classes, bind
+from stepwell.settings import Settings
+from stepwell.tools.web.choice import search_chain
+
+MOST_DIFFERENCES = 20
+_MOST_QUESTIONS = 1000
+"""More answers than a person gives: a replay that goes in circles ends."""
+Show = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of a replay. `differences` are sentences; none if it is the same report to the byte."""
+
+    report: str
+    equal: bool
+    differences: tuple[str, ...] = ()
+    answers_used: int = 0
+
+
+@dataclass
+class _Answers:
+    """What people said in the recorded run, one after the other."""
+
+    approvals: list[Entry] = field(default_factory=list)
+    reviews: list[Entry] = field(default_factory=list)
+
+    def next(self, question: Any) -> Any:
+        kind = question.get("type") if isinstance(question, dict) else None
+        if kind == "source_review":
+            review = self.reviews.pop(0).data if self.reviews else {"deny": []}
+            return {"deny": list(review.get("deny", ()))}
+        if not self.approvals:
+            # The same plan approved after it was rejected is one entry in the trail: it is known that the run went on.
+            return {"decision": "approve"}
+        said = self.approvals.pop(0).data
+        answer = {"decision": said["decision"], "reason": said.get("reason", ""), "stop": said.get("stop", False)}
+        return {**answer, "plan": said["edited_plan"]} if said.get("edited_plan") else answer
+
+
+async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: Show = lambda line: None) -> Replayed:
+    """Run it again. `embedder` is the one of the recorded run, if it is not the usual one of this machine."""
+    with BundleReader(path) as bundle:
+        entries = bundle.entries()
+        questions = [entry for entry in entries if entry.kind == "question"]
+        for name in ("policy.md", "report.md"):
+            if name not in bundle.members or not questions:
+                raise BundleError(
+                    f"The bundle '{path.name}' has no '{name}': the research had not ended. Only a whole one is replayed."
+                )
+        recorded = bundle.read("report.md").decode()
+        replay = bundle.replay()
+        recorded_answers = replay.unused
+        embedder = embedder or _embedder(questions[-1])
+        kit = _kit(
+            bundle.read("policy.md").decode(), entries, replay, embedder, writes=questions[-1].data.get("mode") == "written"
+        )
+        values = await _drive(build_graph(kit), entries, questions, show)
+    report = str(values.get("final_report") or "")
+    differences = [] if report == recorded else list(_differences(recorded, report, values))
+    if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
+        differences.insert(
+            0, f"The recorded run compared texts with '{other}', this one with '{embedder.id}': install the same."
+        )
+    return Replayed(report, report == recorded, tuple(differences), recorded_answers - replay.unused)
+
+
+def _embedder(question: Entry) -> Embedder:
+    lexical = question.data.get("embedder") == LexicalEmbedder().id
+    return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
+
+
+def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, *, writes: bool) -> Kit:
+    vault = ReplayVault(entries)
+    settings = Settings(search=recorded_search(entries))
+
+    async def at_once(seconds: float) -> None:
+        """Nobody is asked, so nobody needs a pause."""
+
+    return Kit(
+        policy=parse_policy(policy, "policy.md"),
+        web=NoWeb(),
+        search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
+        embedder=embedder,
+        models=ModelRoutes(NoModel()) if writes else None,
+        vault_for=lambda config: vault,
+        replay=replay,
+    )
+
+
+async def _drive(graph: Graph, entries: Sequence[Entry], questions: Sequence[Entry], show: Show) -> dict[str, Any]:
+    """Every question of the thread in its order: ids of sources and quotes go on from one to the next."""
+    bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(), None)
+    values: dict[str, Any] = {}
+    for question in questions:
+        scope = question.key.removesuffix("question")
+        of_question = [entry for entry in entries if entry.key.startswith(scope)]
+        answers = _Answers(
+            [entry for entry in of_question if entry.kind == "approval"],
+            [entry for entry in of_question if entry.kind == "source_review"],
+        )
+        values = await _ask(bound, _input(question, answers), answers, show)
+    return values
+
+
+def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
+    return {
+        "user_query": question.data["query"],
+        "knowledge_context": question.data.get("knowledge_context", ""),
+        "context_urls": list(question.data.get("context_urls", ())),
+        "review_sources": bool(answers.reviews),
+        # What the ceiling ended has no report; what has one did not reach it.
+        "max_plan_revisions": _MOST_QUESTIONS,
+    }
+
+
+async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> dict[str, Any]:
+    config: Any = {"configurable": {"thread_id": "replay"}}
+    for _ in range(_MOST_QUESTIONS):
+        async for update in graph.astream(given, config, stream_mode="updates"):
+            for node in update:
+                if not node.startswith("__"):
+                    show(node)
+        state = await graph.aget_state(config)
+        if not state.interrupts:
+            return dict(state.values)
+        given = Command(resume={each.id: answers.next(each.value) for each in state.interrupts})
+    raise BundleError("The replay asks again and again: the bundle is not one of this version's graph.")
+
+
+def _differences(recorded: str, replayed: str, values: dict[str, Any]) -> Iterator[str]:
+    if values.get("error_message"):
+        yield f"The replay ended with: {values['error_message']}"
+    if not replayed:
+        yield "The replay has no report."
+        return
+    lines = list(difflib.unified_diff(recorded.splitlines(), replayed.splitlines(), "recorded", "replayed", lineterm="", n=0))
+    yield from lines[:MOST_DIFFERENCES]
+    if len(lines) > MOST_DIFFERENCES:
+        yield f"... and {len(lines) - MOST_DIFFERENCES} more lines."

@@ -1,0 +1,242 @@
+"""D16, R15: deep research as a graph, on the offline world: researchers, a critic, a report with no invented address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from stepwell import ConfigurationError
+from stepwell.apps.research.deep import REPORT, build, make_graph
+from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.policy import Limits
+from stepwell.apps.research.policy_file import default_policy
+from stepwell.audit.ledger import read_evidence
+from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.receipt import egress_receipt
+from stepwell.audit.recording import requests_made
+from stepwell.audit.trail import check_chain
+from stepwell.audit.vault import VAULT
+from stepwell.backends.changes import text_of
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.settings import Settings
+from stepwell.testing import ScriptedModel, call, calls, each_run, expect, raw, reply, say
+from stepwell.testing.web import OfflineWorld, WorldPage
+
+PARTS = ("one", "two")
+
+
+def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, requests: int = 40) -> Kit:
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder), "STEPWELL_SEARCH_ENGINES": "wikipedia"})
+    policy = replace(default_policy(), limits=Limits(requests=requests))
+    models = ModelRoutes(model) if model else None
+    return make_kit(settings, web=world.web, policy=policy, embedder=LexicalEmbedder(), models=models)
+
+
+def pages_for(world: OfflineWorld) -> dict[str, WorldPage]:
+    plain = [page for page in world.pages if page.form == "html" and page.topic == "bridges"]
+    return dict(zip(PARTS, plain, strict=False))
+
+
+def researchers(pages: dict[str, WorldPage]) -> Any:
+    """Each searches, reads its page, and writes down the source id that the tool gave."""
+
+    def turn(asked: Any) -> Any:
+        part = asked.first_human
+        if asked.turn == 0:
+            return call("web_search", query=pages[part].subject)
+        if asked.turn == 1:
+            return call("fetch_page", url=pages[part].url)
+        if asked.turn == 2:
+            source = re.search(r"Source (s\d+):", asked.results[0].text)
+            assert source is not None, asked.results[0].text
+            return call(
+                "write_file", file_path=f"/findings/{part}.md", content=f"{pages[part].facts[0].sentence} [{source[1]}]"
+            )
+        return say(f"See /findings/{part}.md")
+
+    return each_run([reply(turn)] * 4)
+
+
+def lead(*report: Any) -> list[Any]:
+    return [
+        calls(*(call("task", description=part, subagent_type="researcher") for part in PARTS)),
+        *report,
+        call("task", description="Read it.", subagent_type="critic"),
+        say("It is long. See https://invented.example/more and /final_report.md [s1]."),
+    ]
+
+
+CRITIC = [call("read_file", file_path=REPORT), say("1. Fine.")]
+INVENTED = (
+    "# Bridges\n\nOne was designed by somebody [s1](https://invented.example/a). The other too [s2].\n"
+    "A third thing is claimed [s9], see https://invented.example/b or [here](http://also-invented.example).\n\n"
+    "## Sources\n1. https://invented.example/c\n"
+)
+
+
+async def run(kit: Kit, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
+    graph = build(kit, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": thread, **({VAULT: vault} if vault else {})}}
+    result: dict[str, Any] = await graph.ainvoke({"messages": [("user", question)]}, config)
+    return result
+
+
+async def test_the_report_cites_only_pages_that_were_read(world: OfflineWorld, tmp_path: Path):
+    """D16, R9, R15: researchers side by side and a critic; what the model invented is gone, and the trail says so."""
+    pages = pages_for(world)
+    scripts = {
+        "deep_research": lead(call("write_file", file_path=REPORT, content=INVENTED)),
+        "researcher": researchers(pages),
+        "critic": CRITIC,
+    }
+    model = ScriptedModel.by_agent(scripts)
+    vault = MemoryVault()
+    result = await run(deep_kit(world, model, tmp_path), vault)
+    model.assert_finished()
+
+    report = text_of(result["files"][REPORT])
+    evidence = read_evidence(await vault.entries())
+    assert sorted(evidence.sources) == ["s1", "s2"]
+    assert {source.url for source in evidence.sources.values()} == {page.url for page in pages.values()}
+    addresses = set(re.findall(r"\((https?://[^)]+)\)", report))
+    assert addresses == {page.url for page in pages.values()}
+    assert "invented" not in report
+    assert "*(s9 is no source that was read)*" in report
+    assert "[s1](" in report
+    assert report.count("## Sources") == 1
+    answer = " ".join(result["messages"][-1].text.split())
+    assert answer == f"It is long. See and /final_report.md [s1]({evidence.sources['s1'].url})."
+    findings = {path for path in result["files"] if path.startswith("/findings/")}
+    assert findings == {f"/findings/{part}.md" for part in PARTS}
+
+    for source in evidence.sources.values():
+        text = (await vault.get(source.text_sha256)).decode()
+        assert any(page.facts[0].sentence in text for page in pages.values())
+    last = [entry for entry in await vault.entries() if entry.kind == "report"][-1]
+    assert last.data["unknown"] == ["s9"]
+    assert (await vault.get(evidence.report_sha256 or "")).decode() == report
+
+
+async def test_every_request_is_in_the_trail_before_it_is_sent(world: OfflineWorld, tmp_path: Path):
+    """R15: the receipt of a deep research is what the world received."""
+    scripts = {"deep_research": lead(), "researcher": researchers(pages_for(world)), "critic": [say("There is no report.")]}
+    vault = MemoryVault()
+    await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path), vault)
+    entries = await vault.entries()
+    assert check_chain(entries) == []
+    receipt = egress_receipt(entries)
+    assert receipt["totals"]["requests"] == world.count() > 0
+    assert sorted({request["host"] for request in receipt["requests"]}) == sorted({each.host for each in world.requests})
+    questions = [entry for entry in entries if entry.kind == "question"]
+    assert [entry.data["question"] for entry in questions] == ["Who designed them?"]
+
+
+async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(world: OfflineWorld, tmp_path: Path):
+    """D16, R15: the policy's ceiling is counted over all agents; a tool says so, and the work goes on."""
+    pages = [page for page in world.pages if page.form == "html"][:8]
+    many = [call("fetch_page", url=page.url) for page in pages]
+    told: list[str] = []
+
+    def done(asked: Any) -> Any:
+        told.extend(result.text for result in asked.results)
+        return say("Enough.")
+
+    scripts = {
+        "deep_research": [calls(*(call("task", description=part, subagent_type="researcher") for part in PARTS)), say("Done.")],
+        "researcher": each_run([calls(*many), reply(done)]),
+    }
+    vault = MemoryVault()
+    await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path, requests=5), vault)
+    entries = await vault.entries()
+    assert requests_made(entries) == world.count() == 5
+    assert any("ceiling of 5 requests" in each for each in told)
+    assert [entry.data["rule"] for entry in entries if entry.kind == "limit"] == ["limits.requests"]
+
+
+async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_sources(world: OfflineWorld, tmp_path: Path):
+    """R15: ceilings are one question's; the same page again is the same source."""
+    page = pages_for(world)["one"]
+    script = [call("fetch_page", url=page.url), say("Read.")] * 2
+    vault = MemoryVault()
+    kit = deep_kit(world, ScriptedModel(script), tmp_path, requests=2)
+    graph = build(kit, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t1", VAULT: vault}}
+    for question in ("Who?", "Who else?"):
+        result = await graph.ainvoke({"messages": [("user", question)]}, config)
+        assert "Source s1:" in result["messages"][-2].text
+    entries = await vault.entries()
+    assert requests_made(entries) == world.count() == 3  # robots.txt is remembered
+    assert list(read_evidence(entries).sources) == ["s1"]
+
+
+async def test_the_policy_holds_for_tools_too(world: OfflineWorld, tmp_path: Path):
+    """R6 in deep research: nothing private leaves, nothing inside the network is asked."""
+    script = [
+        calls(
+            call("web_search", query="who is jo@private.example"),
+            call("fetch_page", url="http://inside.example/"),
+            call("fetch_page", url="http://printer.local/"),
+        ),
+        expect(lambda asked: len(asked.results) == 3, then=say("Nothing.")),
+    ]
+    model = ScriptedModel(script)
+    vault = MemoryVault()
+    result = await run(deep_kit(world, model, tmp_path), vault)
+    outgoing, inside, local = (message.text for message in result["messages"] if message.type == "tool")
+    assert "outgoing.email_address" in outgoing
+    assert "jo@private.example" not in outgoing
+    assert "domains.denied" in local
+    assert "inside.example" in inside
+    assert world.count() == 0
+    assert read_evidence(await vault.entries()).sources == {}
+
+
+async def test_without_an_engine_vault_the_evidence_is_in_the_data_folder(world: OfflineWorld, tmp_path: Path):
+    """D16: under `langgraph dev` no vault is handed over; a folder for the thread takes its place."""
+    page = pages_for(world)["one"]
+    kit = deep_kit(world, ScriptedModel([call("fetch_page", url=page.url), say("Read.")]), tmp_path)
+    await run(kit, None, thread="0b7c1d6e-0000-4000-8000-000000000001")
+    vault = kit.vault_for({"configurable": {"thread_id": "0b7c1d6e-0000-4000-8000-000000000001"}})
+    assert list(read_evidence(await vault.entries()).sources) == ["s1"]
+    assert list((tmp_path / "research").iterdir())
+
+
+async def test_a_run_without_a_thread_is_told_to_have_one(world: OfflineWorld, tmp_path: Path):
+    graph = build(deep_kit(world, ScriptedModel([say("Hello.")]), tmp_path))
+    with pytest.raises(ConfigurationError, match="thread_id"):
+        await graph.ainvoke({"messages": [("user", "Who?")]})
+
+
+def test_without_a_capable_model_the_way_out_is_named(world: OfflineWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """D16: no key, no model: an error that says what to set, and that quotes can be had without."""
+    with pytest.raises(ConfigurationError, match=r"STEPWELL_MODEL.*'research'"):
+        build(deep_kit(world, None, tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STEPWELL_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigurationError, match="model that can use tools"):
+        make_graph()
+
+
+async def test_a_tool_call_that_runs_again_sends_nothing_again(world: OfflineWorld, tmp_path: Path):
+    """D16: the call's id is the key, so a run that is resumed after a crash goes on with the answers it had."""
+    page = pages_for(world)["one"]
+    vault = MemoryVault()
+
+    async def fetch(call_id: str) -> int:
+        wish = AIMessage("", tool_calls=[{"name": "fetch_page", "args": {"url": page.url}, "id": call_id}])
+        graph = build(deep_kit(world, ScriptedModel([raw(wish), say("Read.")]), tmp_path))
+        question = HumanMessage("Who?", id="q")
+        await graph.ainvoke({"messages": [question]}, {"configurable": {"thread_id": "t1", VAULT: vault}})
+        return world.count()
+
+    assert await fetch("call-7") == 2  # robots.txt and the page
+    assert await fetch("call-7") == 2  # a new process: nothing is remembered but the trail
+    assert await fetch("call-8") == 4
