@@ -150,6 +150,8 @@ class Settings:
     policy: Path | None = field(default=None, repr=False)
     """The policy that research keeps to, if the environment names one; otherwise the one that ships."""
     search: SearchSettings = field(default_factory=SearchSettings)
+    editor: str | None = None
+    """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
     api_key: Secret | None = None
     """For `stepwell chat` on a server that asks who is there."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -180,6 +182,7 @@ class Settings:
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
             data_dir=_find_data_dir(layers),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
+            editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),
             local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
             task_models=_find_task_models(layers),

@@ -122,8 +122,9 @@ def _answers(url: str) -> bool:
 def check(url: str) -> None:
     """Both assistants are there and answer through the SDK, in pieces and as a whole."""
     with get_sync_client(url=url, api_key=None) as client:
-        assert {each["graph_id"] for each in client.assistants.search()} == {"simple_agent", "research"}
-        for assistant in ("simple_agent", "research"):
+        published = set(json.loads((ROOT / "langgraph.json").read_text())["graphs"])
+        assert {each["graph_id"] for each in client.assistants.search()} == published
+        for assistant in ("simple_agent", "research_example"):
             thread_id = client.threads.create()["thread_id"]
             question = {"messages": [{"role": "user", "content": "What is a stepwell?"}]}
             parts = list(client.runs.stream(thread_id, assistant, input=question, stream_mode=["messages-tuple", "values"]))

@@ -16,6 +16,7 @@ from stepwell.apps.research.deep import REPORT, build, make_graph
 from stepwell.apps.research.kit import Kit, make_kit
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
+from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.receipt import egress_receipt
@@ -152,7 +153,7 @@ async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(wor
         "deep_research": [calls(*(call("task", description=part, subagent_type="researcher") for part in PARTS)), say("Done.")],
         "researcher": each_run([calls(*many), reply(done)]),
     }
-    vault = MemoryVault()
+    vault = FolderVault(tmp_path / "vault")  # on disk: counting and writing take time, so that calls can meet
     await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path, requests=5), vault)
     entries = await vault.entries()
     assert requests_made(entries) == world.count() == 5

@@ -28,7 +28,7 @@ NO_SOURCES = "*No sentence of this report cites a page that was read. It cannot 
 _CITED = re.compile(r"\[\s*((?:s\d{1,6})(?:\s*[,;]\s*s\d{1,6})*)\s*\]")
 _OUR_FORM = re.compile(r"\[\s*(?:e\d{1,6})(?:\s*[,;]\s*e\d{1,6})*\s*\]")
 _KEPT = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
-_MARK = re.compile(rf" ?\*\((s\d+) {UNKNOWN}\)\*")
+_MARK = re.compile(rf"\*\((s\d+) {UNKNOWN}\)\*")
 _LIST_OF_SOURCES = re.compile(
     r"^#{1,6}\s*(?:\d+[.)]\s*)?(?:sources?|references|bibliography|works cited|citations|links|quellen|références|fuentes)\s*:?\s*#*\s*$"
     r".*?(?=^#{1,6}\s|\Z)",
@@ -62,7 +62,7 @@ def finish_message(text: str, sources: Mapping[str, Source]) -> Finished:
 def _linked(text: str, sources: Mapping[str, Source]) -> Finished:
     """Addresses out, then ids to links. Ids go through the removal in the one form that it keeps as citations."""
     own_links = sum(text.count(f"[{each}]({address(source)})") for each, source in sources.items())
-    asked = _MARK.sub(r" [\1]", _OUR_FORM.sub("", text))
+    asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))
     stripped = strip_links(_CITED.sub(lambda match: f"[{match[1].replace('s', 'e')}]", asked))
     cited: dict[str, None] = {}
     unknown: dict[str, None] = {}

@@ -15,9 +15,11 @@ A file that cannot be understood is refused with its line. There is no policy th
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -26,9 +28,11 @@ from typing import Any, NoReturn, get_args
 from stepwell.apps.research.policy import Limits, Policy
 from stepwell.apps.research.schemas import Tool
 from stepwell.backends.patterns import TextPattern, compile_text
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, WebError
+from stepwell.tools.web.addresses import read_url
 
 _BLOCK = re.compile(r"^```toml policy[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_OPENING = re.compile(r"^```toml policy", re.MULTILINE)
 _JUDGED = re.compile(r"^\s*[-*] \*\*(J\d+)\*\*:?\s+(.+)$", re.MULTILINE)
 
 
@@ -54,21 +58,34 @@ def load_policy(path: Path | None) -> Policy:
 def parse_policy(text: str, name: str) -> Policy:
     """Understand a policy, or refuse it with the line that is wrong."""
     text = text.replace("\r\n", "\n")
-    block = _BLOCK.search(text)
-    if block is None:
-        raise ConfigurationError(f"{name} has no machine part. It needs one fenced block that begins with ```toml policy.")
+    blocks = list(_BLOCK.finditer(text))
+    if not blocks:
+        line = _line_at(text, _OPENING.search(text))
+        raise ConfigurationError(
+            f"{name}{line} has no machine part. It needs one fenced block that begins with ```toml policy and is closed."
+        )
+    if len(blocks) > 1:
+        raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Make one of the two.")
+    block = blocks[0]
     first_line = text.count("\n", 0, block.start(1)) + 1
     try:
         rules = tomllib.loads(block[1])
     except tomllib.TOMLDecodeError as error:
-        line = _line_of(error, first_line)
-        raise ConfigurationError(f"{name}, line {line}: {error}. Correct the policy; nothing runs until then.") from error
-    return _Reader(name, text, rules).policy()
+        told, line = _syntax_error(error, block[1], first_line)
+        raise ConfigurationError(f"{name}, line {line}: {told}. Correct the policy; nothing runs until then.") from error
+    return _Reader(name, text, block[1].split("\n"), first_line, rules).policy()
 
 
-def _line_of(error: tomllib.TOMLDecodeError, first_line: int) -> int:
-    match = re.search(r"line (\d+)", str(error))
-    return first_line + int(match[1]) - 1 if match else first_line
+def _line_at(text: str, found: re.Match[str] | None) -> str:
+    return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
+
+
+def _syntax_error(error: tomllib.TOMLDecodeError, block: str, first_line: int) -> tuple[str, int]:
+    """What is wrong, without the parser's own count of lines, and the line of the file."""
+    match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+    last = block.rstrip().count("\n") + 1
+    within = int(match[1]) if match and match[1] else last
+    return str(error)[: match.start()] if match else str(error), first_line + within - 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +94,9 @@ class _Reader:
 
     name: str
     text: str
+    lines: Sequence[str]
+    """Those of the machine part; the first of them is line `first_line` of the file."""
+    first_line: int
     rules: Mapping[str, Any]
 
     def policy(self) -> Policy:
@@ -86,20 +106,28 @@ class _Reader:
         return Policy(
             self.text,
             tools=frozenset(self._names(tools.get("allowed", get_args(Tool)), "tools.allowed", get_args(Tool))),
-            allowed_domains=tuple(self._names(domains.get("allowed", ()), "domains.allowed")),
-            denied_domains=tuple(self._names(domains.get("denied", ()), "domains.denied")),
+            allowed_domains=self._hosts(domains.get("allowed", ()), "domains.allowed"),
+            denied_domains=self._hosts(domains.get("denied", ()), "domains.denied"),
             limits=self._limits(),
             outgoing={key: self._pattern(key, value) for key, value in self._table("outgoing", None).items()},
-            judged=dict(_JUDGED.findall(self.text)),
+            judged=self._judged(),
         )
 
     def _limits(self) -> Limits:
         given = self._table("limits", {"requests", "tokens", "cost_usd", "seconds"})
         for key, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 self._refuse(f"limits.{key}", "has to be a number that is not negative")
-        whole = {key: int(value) for key, value in given.items() if key in ("requests", "tokens")}
-        return Limits(**{**given, **whole})
+            if key in ("requests", "tokens") and not isinstance(value, int):
+                self._refuse(f"limits.{key}", "has to be a whole number")
+        return Limits(**given)
+
+    def _judged(self) -> dict[str, str]:
+        rules = _JUDGED.findall(self.text)
+        if twice := [rule for rule, count in Counter(rule for rule, _ in rules).items() if count > 1]:
+            line = _line_at(self.text, [found for found in _JUDGED.finditer(self.text) if found[1] == twice[0]][1])
+            raise ConfigurationError(f"{self.name}{line}: there are two rules '{twice[0]}'. Give each its own number.")
+        return dict(rules)
 
     def _pattern(self, key: str, value: Any) -> TextPattern:
         pattern = compile_text(value)
@@ -125,11 +153,35 @@ class _Reader:
             self._refuse(key, "has to be a list of names")
         if known and (unknown := set(values) - set(known)):
             self._refuse(key, f"names {', '.join(sorted(unknown))}; known are {', '.join(known)}")
-        return [value.lower().strip(".") for value in values]
+        return list(values)
+
+    def _hosts(self, values: Any, key: str) -> tuple[str, ...]:
+        """Hosts as the transport writes them. A pattern or an address would match nothing, and so forbid nothing."""
+        hosts = []
+        for value in self._names(values, key):
+            try:
+                url = read_url(f"https://{value.strip('.')}")
+            except WebError:
+                url = None
+            if url is None or str(url) != f"https://{url.authority}/" or url.authority != url.host:
+                self._refuse(key, f"names '{value}', which is no host. Subdomains are meant too, without a '*'")
+            hosts.append(url.host)
+        return tuple(hosts)
 
     def _refuse(self, key: str, fact: str) -> NoReturn:
-        lines = self.text.splitlines()
-        last = key.rsplit(".", 1)[-1]
-        line = next((n for n, text in enumerate(lines, 1) if re.match(rf"\s*\[?{re.escape(last)}\b", text)), None)
-        where = f", line {line}" if line else ""
-        raise ConfigurationError(f"{self.name}{where}: '{key}' {fact}. Correct the policy; nothing runs until then.")
+        raise ConfigurationError(
+            f"{self.name}, line {self._line(key)}: '{key}' {fact}. Correct the policy; nothing runs until then."
+        )
+
+    def _line(self, key: str) -> int:
+        """Where a key is set; else where its table begins; else where the machine part does."""
+        table, _, last = key.rpartition(".")
+        here, heading = "", 0
+        for place, text in enumerate(self.lines):
+            if header := re.match(r"\s*\[\s*([\w.-]+)\s*\]", text):
+                here = header[1]
+                heading = heading or (place if here == (table or last) else 0)
+            set_here = re.match(r"\s*([\w.\"'-]+)\s*=", text)
+            if set_here and f"{here}.{set_here[1]}".replace('"', "").replace("'", "").strip(".") == key:
+                return self.first_line + place
+        return self.first_line + heading

@@ -27,7 +27,8 @@ _OUR_IDS = re.compile(r"\[\s*[secSEC]\d{1,6}\b")
 _FURNITURE = re.compile(
     r"\b(?:we|this (?:web)?site|our (?:web)?site|our partners|wir|diese (?:web)?seite|nous|ce site|este sitio)\b"
     r"[^.]{0,60}\b(?:use|uses|set|verwende\w*|nutz\w*|utilis\w*|utiliz\w*)\b[^.]{0,40}\bcookies?\b"
-    r"|\b(?:accept|allow|reject|manage|akzeptier\w*|accepter|aceptar)\b[^.]{0,20}\bcookies?\b"
+    r"|\b(?:accept|allow|reject|akzeptier\w*|accepter|aceptar)\s+(?:all|alle|tous les|todas las)\b[^.]{0,20}\bcookies?\b"
+    r"|^\W*(?:please )?(?:accept|allow|reject|manage)\b[^.]{0,20}\bcookies?\b"
     r"|\bcookie (?:settings|preferences|consent|banner)\b"
     r"|\ball rights reserved\b|\balle rechte vorbehalten\b|\btous droits réservés\b|^\s*(?:©|copyright\b)"
     r"|\bskip to (?:main )?content\b|\bback to top\b|\b(?:enable|disable\w*|turn on) javascript\b|\bjavascript is (?:disabled|required)\b"

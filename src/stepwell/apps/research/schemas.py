@@ -14,6 +14,8 @@ from pydantic.alias_generators import to_camel
 
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
+MOST_PLAN_REVISIONS = 1000
+"""What a caller may ask for. The ceilings of tokens, money and time end it before."""
 MAX_QUERY_CHARS = 4000
 MAX_INPUT_CHARS = 500
 

@@ -15,33 +15,35 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import mul
 
 from stepwell.apps.research.quotable import leans_back, quotable
 from stepwell.audit.evidence import Quote
 from stepwell.audit.facts.words import content_stems
-from stepwell.audit.sentences import Passage
+from stepwell.audit.sentences import Passage, passages
 from stepwell.models.embedding.embedder import Embedder
 
 MOST_QUOTES = 60
 MOST_PER_SOURCE = 8
 
-_READ_PER_SOURCE = 150
-"""Passages of one source that are embedded. Of longer ones, those that share most words with the question."""
+_READ_PER_SOURCE, _READ_IN_ALL = 100, 1200
+"""Passages that are embedded, which is what takes time. Of more, those that share most words with the question."""
 _CONSIDERED = 6
 """Times `most`: so many of the nearest passages take part in the choice."""
 _LEAST_NEAR = {True: 0.2, False: 0.06}
 """Semantic embedder or not -> what is further from the question than this has nothing to do with it."""
-_LEAST_SHARE = 0.45
+_LEAST_SHARE = 0.3
 """... and so has what is further than this share of the nearest passage."""
-_NEARNESS = 0.75
+_NEARNESS = 0.65
 """How much nearness counts in the choice; being unlike the chosen ones is the rest."""
 _OWN = 0.85
 """How much a passage counts itself; the best passage of its source is the rest: a page on the matter lends weight."""
 _UNNAMED = 0.5
 """What is left of a passage whose source names nothing of what the question names, while others do."""
+_ITSELF = 0.4
+"""How much hangs on what a passage itself names."""
 _LEANING = 0.8
 """What is left of a passage that begins with `It` or `They`, and nobody knows who that is."""
 _SAME_WORDS = 0.85
@@ -79,12 +81,15 @@ async def select_quotes(
     candidates = await asyncio.to_thread(_candidates, asked, texts)
     if not candidates:
         return []
-    vectors = await embedder.aembed([*asked, *(candidate.passage.text for candidate in candidates)])
-    wanted, found = vectors[: len(asked)], vectors[len(asked) :]
+    # A passage is as near as the nearest of its sentences: those it was joined with must not hide the one that answers.
+    pieces = [_pieces(candidate.passage.text) for candidate in candidates]
+    vectors = iter(await embedder.aembed([*asked, *(piece for each in pieces for piece in each)]))
+    wanted = [next(vectors) for _ in asked]
+    found = [[next(vectors) for _ in each] for each in pieces]
     least = _LEAST_NEAR[embedder.is_semantic]
 
     def choose() -> list[Quote]:
-        return _choose(_ranked(candidates, wanted, found, _named(question, texts), least), most, per_source)
+        return _choose(_ranked(candidates, wanted, found, _names(question, texts), least), most, per_source)
 
     return await asyncio.to_thread(choose)
 
@@ -107,31 +112,48 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def _candidates(asked: Sequence[str], texts: Mapping[str, str]) -> list[_Candidate]:
-    stems = {stem for each in asked for stem in content_stems(each)}
-    return [
-        candidate
-        for source_id in sorted(texts, key=natural)
-        for candidate in _shortened([_Candidate(source_id, each, *_fingerprint(each.text)) for each in quotable(texts[source_id])], stems)
-    ]  # fmt: skip
+    wanted = {stem for each in asked for stem in content_stems(each)}
+    room = min(_READ_PER_SOURCE, max(MOST_PER_SOURCE, _READ_IN_ALL // max(1, len(texts))))
+    found = []
+    for source_id in sorted(texts, key=natural):
+        own = [_Candidate(source_id, passage, *_fingerprint(passage.text)) for passage in quotable(texts[source_id])]
+        found += _shortened(own, wanted, room)
+    return found
 
 
-def _shortened(candidates: list[_Candidate], wanted: set[str]) -> list[_Candidate]:
-    if len(candidates) <= _READ_PER_SOURCE:
+def _pieces(passage: str) -> list[str]:
+    """The whole, then its sentences if there are several."""
+    sentences = [each.text for each in passages(passage)]
+    return [passage, *sentences] if len(sentences) > 1 else [passage]
+
+
+def _shortened(candidates: list[_Candidate], wanted: set[str], room: int) -> list[_Candidate]:
+    if len(candidates) <= room:
         return candidates
-    best = sorted(candidates, key=lambda each: (-len(each.stems & wanted), each.passage.start))[:_READ_PER_SOURCE]
+    best = sorted(candidates, key=lambda each: (-len(each.stems & wanted), each.passage.start))[:room]
     return sorted(best, key=lambda each: each.passage.start)
 
 
-def _named(question: str, texts: Mapping[str, str]) -> dict[str, float]:
-    """Source id -> how much of what the question names it names too, from `_UNNAMED` to 1. Rare words count more: among pages
-    about bridges, the name of a bridge does."""
-    held = {source_id: set(content_stems(text)) for source_id, text in texts.items()}
-    often = {stem: sum(stem in stems for stems in held.values()) for stem in set(content_stems(question))}
-    weight = {stem: math.log(1 + len(texts) / count) for stem, count in sorted(often.items()) if count}
-    total = sum(weight.values()) or 1.0
-    shares = {source_id: sum(weight[stem] for stem in weight if stem in stems) / total for source_id, stems in held.items()}
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the question names, each with its weight. Rare words weigh more: among pages about bridges, a bridge's name does."""
+
+    weights: Mapping[str, float]
+    sources: Mapping[str, float]
+    """Source id -> how much of it the source names, from `_UNNAMED` to 1 for the one that names most."""
+
+    def share(self, stems: Container[str]) -> float:
+        total = sum(self.weights.values())
+        return sum(weight for stem, weight in self.weights.items() if stem in stems) / total if total else 0.0
+
+
+def _names(question: str, texts: Mapping[str, str]) -> _Names:
+    held = {source_id: frozenset(content_stems(text)) for source_id, text in texts.items()}
+    often = {stem: sum(stem in stems for stems in held.values()) for stem in sorted(set(content_stems(question)))}
+    names = _Names({stem: math.log(1 + len(texts) / count) for stem, count in often.items() if count}, {})
+    shares = {source_id: names.share(stems) for source_id, stems in held.items()}
     best = max(shares.values(), default=0.0) or 1.0
-    return {source_id: _UNNAMED + (1 - _UNNAMED) * share / best for source_id, share in shares.items()}
+    return replace(names, sources={name: _UNNAMED + (1 - _UNNAMED) * share / best for name, share in shares.items()})
 
 
 def _choose(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[Quote]:
@@ -145,27 +167,30 @@ def _choose(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[Quote
 def _ranked(
     candidates: Sequence[_Candidate],
     wanted: Sequence[Sequence[float]],
-    found: Sequence[Sequence[float]],
-    weights: Mapping[str, float],
+    found: Sequence[Sequence[Sequence[float]]],
+    names: _Names,
     least: float,
 ) -> list[_Ranked]:
     """What has to do with the question, nearest first."""
-    near = [_nearness(vector, wanted) for vector in found]
-    own = [nearness * weights[each.source_id] * _standing(each) for each, nearness in zip(candidates, near, strict=True)]
+    near = [max(_nearness(vector, wanted) for vector in vectors) for vectors in found]
+    own = [nearness * _standing(each, names) for each, nearness in zip(candidates, near, strict=True)]
     best: dict[str, float] = {}
     for candidate, nearness in zip(candidates, own, strict=True):
         best[candidate.source_id] = max(best.get(candidate.source_id, 0.0), nearness)
     share = _LEAST_SHARE * max(own)
     ranked = [
-        _Ranked(candidates[at], found[at], round(_OWN * own[at] + (1 - _OWN) * best[candidates[at].source_id], 6))
+        _Ranked(candidates[at], found[at][0], round(_OWN * own[at] + (1 - _OWN) * best[candidates[at].source_id], 6))
         for at in range(len(candidates))
         if near[at] >= least and own[at] >= share
     ]
     return sorted(ranked, key=_order)
 
 
-def _standing(candidate: _Candidate) -> float:
-    return _LEANING if leans_back(candidate.passage.text) else 1.0
+def _standing(candidate: _Candidate, names: _Names) -> float:
+    """What is left of a passage's nearness: for a vector tells neither names apart, nor who `It` is."""
+    leaning = _LEANING if leans_back(candidate.passage.text) else 1.0
+    itself = 1 - _ITSELF + _ITSELF * names.share(candidate.stems)
+    return leaning * itself * names.sources[candidate.source_id]
 
 
 def _nearness(vector: Sequence[float], wanted: Sequence[Sequence[float]]) -> float:

@@ -6,10 +6,11 @@ That cap is for the view only: the whole record is the trail in the vault, which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, Status
 
@@ -35,6 +36,8 @@ class ResearchInput(TypedDict, total=False):
 
 
 class ResearchState(ResearchInput, total=False):
+    asked_in: str
+    """The id of the message that was last taken for a question."""
     question_number: int
     """Which question of the thread this is, from 1."""
     plan_number: int

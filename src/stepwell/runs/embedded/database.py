@@ -62,7 +62,7 @@ class Database:
         self._closed = False
         path.parent.mkdir(parents=True, exist_ok=True)
         _make_private(path)
-        writer = self._connect()
+        writer = self._connect_writer()
         migrate(writer)
         self._questions: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._readers = [
@@ -109,15 +109,15 @@ class Database:
 
     def read_now(self, work: Work[T]) -> T:
         """The same in the calling thread."""
-        connection = self._reader()
         try:
+            connection = self._reader()
             connection.execute("BEGIN")
-            return work(connection)
+            try:
+                return work(connection)
+            finally:
+                connection.rollback()
         except sqlite3.OperationalError as error:
             raise _unavailable(error) from error
-        finally:
-            if connection.in_transaction:
-                connection.rollback()
 
     def close(self) -> None:
         """Finish what was handed in, then close the file."""
@@ -146,9 +146,8 @@ class Database:
             self._open_readers.append(connection)
         return connection
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
+    def _connect_writer(self) -> sqlite3.Connection:
+        connection = self._connect()
         # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -156,6 +155,12 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         # Deleted means gone: a thread's bytes do not linger in free pages.
         connection.execute("PRAGMA secure_delete = ON")
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        """Without anything that writes: a reader can be opened while the disk is full."""
+        connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA cache_size = -16000")
         return connection
 

@@ -75,7 +75,7 @@ class _Sheet:
 
         style = ParagraphStyle(
             "line", fontName="FiraGO", fontSize=size, leading=size * 1.4, leftIndent=indent, spaceBefore=before, spaceAfter=after,
-            splitLongWords=1, keepWithNext=more.pop("heading", False),
+            splitLongWords=1, bulletFontName="FiraGO", keepWithNext=more.pop("heading", False),
         )  # fmt: skip
         return Paragraph(markup, style, **more)
 
@@ -149,7 +149,7 @@ def _claims(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
     yield sheet.heading("Claims")
     yield sheet.line(sheet.text(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.HOW_TO_CHECK}"))
     for claim in dossier.claims:
-        yield sheet.line(_claim(claim, sheet), before=4)
+        yield sheet.line(_claim(claim, sheet), before=4, heading=True)
         for reason in claim.reasons:
             yield sheet.small(reason, indent=14)
         for quote, source in dossier.cited(claim):

@@ -20,7 +20,7 @@ VERDICT_WORDS: dict[Verdict, str] = {
 SOURCES_TITLE = SOURCES_HEADING.lstrip("# ")
 HOW_TO_CHECK = (
     "Every quote stands word for word in the stored text of its source, at the place given. "
-    "`stepwell verify` checks that, and everything else here, on the bundle that this document was made from."
+    "The command stepwell verify checks that, and everything else here, on the bundle that this document was made from."
 )
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.nodes.thinker import with_ids
-from stepwell.apps.research.schemas import Approval, Estimate, ResearchPlan
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan
 from stepwell.apps.research.state import ResearchState
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
@@ -105,7 +105,12 @@ def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: App
         message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. Nothing left the machine."
         return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
     reason = approval.reason or "no reason given"
+    count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
+    if count >= ceiling:
+        message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
+        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
     return {
+        "plan_revision_count": count,
         "human_approved": False,
         "status": "thinking",
         "rejection_reason": reason,

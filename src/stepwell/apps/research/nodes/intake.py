@@ -9,15 +9,17 @@ from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
 from stepwell.apps.research.state import ResearchState
-from stepwell.errors import InvalidRequestError
+from stepwell.errors import InvalidRequestError, WebError
+from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
 async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    query = _query(state)
+    query, asked_in = _query(state)
     number = state.get("question_number", 0) + 1
     desk = await open_desk(kit, {**state, "question_number": number}, config)
+    urls, refused = _addresses(kit, state.get("context_urls") or [])
     await desk.note(
         "question",
         "question",
@@ -30,11 +32,16 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
             "embedder": kit.embedder.id,
         },
     )
+    if refused:
+        await desk.note("limit", "context_urls", {"skipped": refused})
     return {
         "user_query": query,
         "question_number": number,
+        "asked_in": asked_in,
+        "context_urls": urls,
         "status": "thinking",
-        "max_plan_revisions": state.get("max_plan_revisions", MAX_PLAN_REVISIONS),
+        "max_plan_revisions": _revisions(state),
+        "plan_number": 0,
         "plan": None,
         "audit_result": None,
         "plan_revision_count": 0,
@@ -42,18 +49,22 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
         "rejection_reason": "",
         "approved_plan_sha256": "",
         "done_steps": [],
-        "skipped": [],
-        "denied_sources": [],
+        "source_count": len((await desk.evidence()).sources),
+        "skipped": refused,
         "final_report": None,
         "error_message": None,
     }
 
 
-def _query(state: ResearchState) -> str:
-    """The last thing a person said: as a message of a chat, or as the query of this request."""
+def _query(state: ResearchState) -> tuple[str, str]:
+    """The last thing a person said, and the id of the message it came in: a chat's new message, or the query of this request.
+
+    A message stays the last one of its thread when its research ended without a report. It is not asked a second time.
+    """
     messages = state.get("messages") or []
-    said = messages[-1].text if messages and isinstance(messages[-1], HumanMessage) else ""
-    query = (said or state.get("user_query") or "").strip()
+    said = messages[-1] if messages and isinstance(messages[-1], HumanMessage) else None
+    new = said if said is not None and said.id != state.get("asked_in") else None
+    query = ((new.text if new is not None else "") or state.get("user_query") or "").strip()
     if not query:
         raise InvalidRequestError("There is no question. Send it as user_query, or as a message.")
     if len(query) > MAX_QUERY_CHARS:
@@ -61,4 +72,30 @@ def _query(state: ResearchState) -> str:
             f"The question has {len(query):,} characters, at most {MAX_QUERY_CHARS:,} are taken. Ask in fewer words; "
             "material to work with goes into knowledge_context."
         )
-    return query
+    return query, state.get("asked_in", "") if new is None else str(new.id)
+
+
+def _revisions(state: ResearchState) -> int:
+    most: Any = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_PLAN_REVISIONS:
+        raise InvalidRequestError(f"max_plan_revisions has to be a whole number from 1 to {MOST_PLAN_REVISIONS}.")
+    return most
+
+
+def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[str]]:
+    """The addresses that may be fetched, and a sentence for each that may not: inside the network, or against the policy.
+
+    A name that leads inside is seen when it is resolved, by the transport.
+    """
+    kept, refused = [], []
+    for url in dict.fromkeys(urls):
+        try:
+            check_url(read_url(url.strip()), AddressRules())
+            broken = [str(violation) for violation in kit.policy.check_url(url) + kit.policy.check_outgoing(url)]
+        except WebError as error:
+            broken = [str(error)]
+        if broken:
+            refused.append(f"The address '{url[:80]}' was given and not fetched: {broken[0]}")
+        else:
+            kept.append(url)
+    return kept, refused

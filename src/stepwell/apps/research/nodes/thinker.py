@@ -48,7 +48,9 @@ async def _ask(desk: Desk, state: ResearchState, number: int) -> ResearchPlan:
 
 
 def _by_rules(kit: Kit, state: ResearchState) -> ResearchPlan:
-    return plan_by_rules(state["user_query"], state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)
+    # Rules cannot weigh a reason, but they can look for what it names.
+    asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
+    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)
 
 
 def _material(state: ResearchState) -> str:

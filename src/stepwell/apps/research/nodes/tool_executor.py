@@ -24,10 +24,11 @@ async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) 
     if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
         raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
     desk = await open_desk(kit, state, config)
-    known = frozenset(source.url for source in (await desk.evidence()).sources.values() if source.url)
+    before = list((await desk.evidence()).sources.values())[: state.get("source_count", 0)]
+    known = frozenset(url for source in before for url in (source.url, source.final_url) if url)
     steps = ready_steps(state)[:STEPS_AT_ONCE]
     gathered = await asyncio.gather(*(gather(desk, step, known) for step in steps))
-    new = await _keep(desk, gathered)
+    count = await _keep(desk, gathered)
     outputs = {one.step.id: one.output for one in gathered}
     skipped = [sentence for one in gathered for sentence in one.skipped]
     await _note_limits(desk, gathered)
@@ -38,27 +39,29 @@ async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) 
             }
         ),
         "done_steps": [*state.get("done_steps", ()), *outputs],
+        "source_count": count,
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
         "reasoning": desk.reasoning(
-            "tool_executor", f"{len(outputs)} steps done, {new} new sources. {' '.join(outputs.values())}"
+            "tool_executor",
+            f"{len(outputs)} steps done, {count - state.get('source_count', 0)} new sources. {' '.join(outputs.values())}",
         ),
     }
 
 
 async def _keep(desk: Desk, gathered: list[Gathered]) -> int:
-    """Pages become sources, numbered in the order of the plan. One that is there already keeps its number."""
+    """Pages become sources, numbered in the order of the plan; how many there are then. One that is there keeps its number."""
     sources = (await desk.evidence()).sources
-    numbers = {source.url: source.source_id for source in sources.values() if source.url}
-    new = 0
+    count = len(sources)
+    known = {url for source in sources.values() for url in (source.url, source.final_url) if url}
     for one in gathered:
         for page in one.pages:
-            if page.url in numbers or page.final_url in numbers:
+            if page.url in known or page.final_url in known:
                 continue
-            numbers[page.url] = f"s{len(sources) + new + 1}"
-            new += 1
-            await record_source(desk.vault, await _source(desk, numbers[page.url], page, one.engine))
-    return new
+            count += 1
+            known |= {page.url, page.final_url}
+            await record_source(desk.vault, await _source(desk, f"s{count}", page, one.engine))
+    return count
 
 
 async def _source(desk: Desk, source_id: str, page: FetchedPage, engine: str | None) -> Source:
