@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.cli.operator_arguments import add_db, add_usage, run_db, run_usage
+from stepwell.cli.research_arguments import COMMANDS as RESEARCH_COMMANDS
+from stepwell.cli.research_arguments import add_research, run_research
 from stepwell.errors import MissingExtraError, StepwellError
 
 DEFAULT_URL = "http://127.0.0.1:8123"
@@ -56,6 +58,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return run_db(arguments)
         case "usage":
             return run_usage(arguments)
+        case command if command in RESEARCH_COMMANDS:
+            return run_research(parser, arguments)
     return _run_chat(parser, arguments)
 
 
@@ -119,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="show the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_chat(commands)
+    add_research(commands, DEFAULT_URL)
     _add_serve(commands)
     _add_models(commands)
     _add_keys(commands)

@@ -147,7 +147,9 @@ def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any]
     """Another input for a step, a step less, or a search more."""
     steps = [dict(step) for step in plan.get("steps", ())]
     if action == "+":
-        return _edited(plan, [*steps, {"tool": "web_search", "input": rest}]) if rest else "Write what to search after the plus."
+        return (
+            _edited(plan, [*steps, {"tool": "web_search", "input": rest}]) if rest else "Write what to search after the plus."
+        )
     match = _NUMBERED.fullmatch(rest)
     if not match or not 1 <= int(match[1][:4]) <= len(steps):
         return f"There is no such step; they are numbered 1 to {len(steps)}."

@@ -182,10 +182,10 @@ SENTENCES = st.one_of(
 )
 
 
-@given(SENTENCES)
-def test_a_sentence_equal_to_its_quote_is_supported(sentence: str):
-    for claim in (sentence, sentence[:-1], f"As reported, {sentence}"):  # word for word, and by its facts
-        assert checked(claim, sentence).ceiling == "supported", checked(claim, sentence).reasons
+@given(SENTENCES, st.sampled_from(["{}.", "{}", "As reported, {}."]))  # word for word, and by its facts
+def test_a_sentence_equal_to_its_quote_is_supported(sentence: str, form: str):
+    result = checked(form.format(sentence[:-1]), sentence)
+    assert result.ceiling == "supported", result.reasons
 
 
 @given(SENTENCES, SENTENCES)

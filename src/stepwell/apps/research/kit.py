@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.replay import Replay
 from stepwell.audit.vault import VAULT, EvidenceVault
 from stepwell.clock import Clock, SystemClock
+from stepwell.errors import ConfigurationError
 from stepwell.models import capabilities_of, model_from_environment
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
@@ -67,7 +69,13 @@ def vault_of(config: RunnableConfig, folder: Path, clock: Clock | None = None) -
     """The vault that the engine gave to the run; without one, a folder for the thread."""
     configurable = config.get("configurable") or {}
     given: EvidenceVault | None = configurable.get(VAULT)
-    return given or FolderVault(folder / str(configurable.get("thread_id", "scratch")), clock or SystemClock())
+    if given is not None:
+        return given
+    thread = configurable.get("thread_id")
+    if not thread:
+        raise ConfigurationError("Research keeps its evidence by thread. Run it with a checkpointer and a thread_id.")
+    # Its hash: a caller's name for a thread must not be able to lead out of the folder.
+    return FolderVault(folder / hashlib.sha256(str(thread).encode()).hexdigest()[:32], clock or SystemClock())
 
 
 def _models(settings: Settings) -> ModelRoutes | None:

@@ -60,9 +60,9 @@ def parse_policy(text: str, name: str) -> Policy:
     text = text.replace("\r\n", "\n")
     blocks = list(_BLOCK.finditer(text))
     if not blocks:
-        line = _line_at(text, _OPENING.search(text))
+        where = _line_at(text, _OPENING.search(text))
         raise ConfigurationError(
-            f"{name}{line} has no machine part. It needs one fenced block that begins with ```toml policy and is closed."
+            f"{name}{where} has no machine part. It needs one fenced block that begins with ```toml policy and is closed."
         )
     if len(blocks) > 1:
         raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Make one of the two.")

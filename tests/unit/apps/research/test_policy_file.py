@@ -109,7 +109,7 @@ def test_what_is_not_known_or_has_no_sense_is_refused_with_its_line(block: str, 
 
 
 @pytest.mark.parametrize(
-    "host", ["*.a.example", "https://a.example", "a.example/x", "a.example:8080", "a b", "me@a.example", "*", "a.example:443/"]
+    "host", ["*.a.example", "https://a.example", "a.example/x", "a.example:8080", "a b", "me@a.example", "*"]
 )
 def test_a_domain_that_could_match_nothing_is_refused(host: str) -> None:
     """It would forbid nothing, and look as if it did."""

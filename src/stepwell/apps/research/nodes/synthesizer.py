@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.desk import Desk, open_desk
-from stepwell.apps.research.extractive import extractive_draft
+from stepwell.apps.research.extractive import extractive_draft, with_note
 from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.prompting import prompt
@@ -28,7 +28,7 @@ from stepwell.audit.draft import Draft, read_draft
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import record_claim, record_quote, record_source
-from stepwell.audit.report import Report, insufficient_evidence, write_report
+from stepwell.audit.report import Report, write_report
 from stepwell.audit.verdicts import verdict
 from stepwell.tools.web.fencing import fence
 
@@ -39,21 +39,12 @@ async def synthesizer(kit: Kit, state: ResearchState, config: RunnableConfig) ->
     desk = await open_desk(kit, state, config)
     sources = await _admitted(desk, state)
     quotes = await _quote(desk, state, sources)
-    skipped = list(state.get("skipped", ()))
-    if kit.writes and quotes and (ceiling := await desk.exhausted()):
-        skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
-        draft_text = await _extract(desk, state, quotes, sources)
-    elif quotes:
-        draft_text = await (_write(desk, state, quotes, sources) if kit.writes else _extract(desk, state, quotes, sources))
-    else:
-        draft_text = ""
-    draft = read_draft(draft_text)
-    claims = await _judge(desk, draft, quotes)
-    report = (
-        write_report(draft, claims, quotes, sources, skipped=skipped)
-        if claims
-        else Report(insufficient_evidence(skipped), (), False)
-    )
+    draft, skipped = await _draft(desk, state, quotes, sources)
+    read = read_draft(draft.text)
+    claims = await _judge(desk, read, quotes)
+    report = write_report(read, claims, quotes, sources, skipped=skipped)
+    if draft.extractive and report.is_sufficient:
+        report = replace(report, text=with_note(report.text))
     await _keep(desk, claims, report)
     return {
         "final_report": report.text,
@@ -62,6 +53,27 @@ async def synthesizer(kit: Kit, state: ResearchState, config: RunnableConfig) ->
         "messages": [AIMessage(report.text, id=f"report-{desk.scope}-{_scope_id(config, desk)}")],
         "reasoning": desk.reasoning("synthesizer", _summary(claims, report)),
     }
+
+
+@dataclass(frozen=True)
+class _Drafted:
+    text: str
+    extractive: bool
+
+
+async def _draft(
+    desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+) -> tuple[_Drafted, list[str]]:
+    """A text with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
+    skipped = list(state.get("skipped", ()))
+    if not quotes:
+        return _Drafted("", not desk.kit.writes), skipped
+    if not desk.kit.writes:
+        return _Drafted(await _extract(desk, state, quotes, sources), True), skipped
+    if ceiling := await desk.exhausted():
+        skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
+        return _Drafted(await _extract(desk, state, quotes, sources), True), skipped
+    return _Drafted(await _write(desk, state, quotes, sources), False), skipped
 
 
 async def _admitted(desk: Desk, state: ResearchState) -> dict[str, Source]:

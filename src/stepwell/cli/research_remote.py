@@ -1,0 +1,124 @@
+"""A research on a server, through LangGraph's own client. The server keeps the thread and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import httpx
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIStatusError, ConflictError
+from langgraph_sdk.errors import NotFoundError as NotThereError
+
+from stepwell.cli.approvals import Question
+from stepwell.cli.remote import refusal
+from stepwell.cli.research_session import GRAPH, Update, ended, updates_of
+from stepwell.errors import NotFoundError, RunError
+
+_MODES: Any = ["updates"]
+_NEWEST = 20
+
+
+class RemoteResearch:
+    """One thread. It comes into being with its question."""
+
+    def __init__(
+        self,
+        client: LangGraphClient,
+        url: str,
+        thread_id: str | None = None,
+        *,
+        new_id: Callable[[], str] = lambda: str(uuid4()),
+    ) -> None:
+        self._client = client
+        self._url = url
+        self._thread_id = thread_id or new_id()
+        self._run_id: str | None = None
+
+    @property
+    def thread_id(self) -> str:
+        return self._thread_id
+
+    def ask(self, given: Mapping[str, Any]) -> AsyncIterator[Update]:
+        return self._start(input=dict(given))
+
+    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[Update]:
+        return self._start(command={"resume": dict(answers)})
+
+    async def follow(self) -> AsyncIterator[Update]:
+        with self._sentences():
+            runs = await self._client.runs.list(self._thread_id, limit=_NEWEST)
+        under_way = [run["run_id"] for run in reversed(runs) if run["status"] in ("pending", "running")]
+        if not under_way and not await self.questions() and not ended(await self.values()):
+            async for update in self._start(input=None):
+                yield update
+        for run_id in under_way:
+            stream = self._client.runs.join_stream(self._thread_id, run_id, stream_mode=_MODES, last_event_id="0")
+            async for update in self._updates(stream, run_id):
+                yield update
+
+    async def questions(self) -> tuple[Question, ...]:
+        asked = (await self._thread())["interrupts"]
+        return tuple(Question(each["id"], each["value"]) for task in asked.values() for each in task if each.get("id"))
+
+    async def values(self) -> Mapping[str, Any]:
+        return (await self._thread()).get("values") or {}
+
+    async def stop(self) -> None:
+        if self._run_id is None:
+            return
+        with self._sentences():
+            try:
+                await self._client.runs.cancel(self._thread_id, self._run_id, wait=True)
+            except (NotThereError, ConflictError):  # it has ended meanwhile
+                return
+
+    async def save_bundle(self) -> Path | None:
+        return None
+
+    async def _thread(self) -> Mapping[str, Any]:
+        with self._sentences():
+            try:
+                return cast("Mapping[str, Any]", await self._client.threads.get(self._thread_id))
+            except NotThereError:
+                raise NotFoundError("thread", self._thread_id, f"The server at {self._url} does not have it.") from None
+
+    def _start(self, **turn: Any) -> AsyncIterator[Update]:
+        def created(run: Any) -> None:
+            self._run_id = run["run_id"]
+
+        stream = self._client.runs.stream(
+            self._thread_id,
+            GRAPH,
+            **turn,
+            stream_mode=_MODES,
+            stream_resumable=True,
+            if_not_exists="create",
+            on_disconnect="continue",
+            on_run_created=created,
+        )
+        return self._updates(stream, None)
+
+    async def _updates(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncIterator[Update]:
+        self._run_id = run_id
+        with self._sentences():
+            async with aclosing(cast("Any", stream)) as parts:
+                async for part in parts:
+                    for update in updates_of(part.event, part.data):
+                        yield update
+        self._run_id = None
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except APIStatusError as error:
+            raise RunError(refusal(error)) from error
+        except httpx.HTTPError as error:
+            raise RunError(
+                f"The server at {self._url} does not answer ({type(error).__name__}). What was asked so far is kept there: "
+                f"go on with `stepwell research --url {self._url} --continue {self._thread_id}`."
+            ) from error

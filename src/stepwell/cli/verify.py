@@ -1,0 +1,22 @@
+"""`stepwell verify`: whether a bundle holds. Needs nothing but the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from stepwell.audit.verify import verify_bundle
+
+
+def run(bundle: Path) -> int:
+    """0 if everything holds, 1 with one line for each problem if not."""
+    checked = verify_bundle(bundle)
+    if not checked.ok:
+        for problem in checked.problems:
+            print(problem, file=sys.stderr)
+        many = len(checked.problems)
+        print(f"{bundle.name} does not hold: {many} problem{'s' if many != 1 else ''}.", file=sys.stderr)
+        return 1
+    print(f"{bundle.name} holds: {checked.sources} sources, {checked.quotes} quotes at their places, {checked.claims} claims.")
+    print(f"Trail {checked.head}")
+    return 0

@@ -1,0 +1,344 @@
+"""`stepwell research`, `verify`, `replay` and `export` on the offline world: in process where the world is needed, as real
+processes where a bundle is enough."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stepwell.apps.research.export import FORMATS, export_bundle
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.policy_file import parse_policy
+from stepwell.audit.bundle import BundleReader
+from stepwell.audit.verify import verify_bundle
+from stepwell.cli import replay
+from stepwell.cli.research import Asked, run
+from stepwell.cli.terminal import Terminal
+from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError
+from stepwell.models.routing import ModelRoutes
+from stepwell.settings import Settings
+from stepwell.testing import Asked as AskedModel
+from stepwell.testing import ScriptedModel
+from stepwell.testing.web import OfflineWorld
+
+MakeKit = Callable[..., Kit]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    code: int
+    screen: str
+    report: str
+    thread: str
+    bundle: Path
+
+    def entries(self, kind: str) -> list[dict[str, object]]:
+        with BundleReader(self.bundle) as bundle:
+            return [entry.data for entry in bundle.entries() if entry.kind == kind]
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def command(kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command with these lines typed."""
+
+    def start(question: str | None, typed: str = "", *, kit: Kit | None = None, **asked: object) -> Ended:
+        settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+        screen = io.StringIO()
+        code = run(
+            Asked(question, **asked),  # type: ignore[arg-type]
+            kit=kit or kit_for(),
+            settings=settings,
+            terminal=Terminal(io.StringIO(typed), screen),
+        )
+        thread = re.findall(r"^Thread (\S+)$", screen.getvalue(), re.MULTILINE)[0]
+        bundle = tmp_path / "research" / thread / "bundle.zip"
+        return Ended(code, screen.getvalue(), capsys.readouterr().out, thread, bundle)
+
+    return start
+
+
+def question_about(world: OfflineWorld, number: int = 0) -> str:
+    return f"How large is the {world.pages[number].subject}, and who made it?"
+
+
+def writer(asked: AskedModel) -> str:
+    """Plans one search, approves it, and writes the first quotes down, one sentence with a wrong number, and a link of its own."""
+    if asked.system.startswith("You write a research report"):
+        found = re.findall(r"^(e\d+) \([^)]*\): (.+)$", asked.human, re.MULTILINE)[:3]
+        lines = [f"{quote.split('. ')[0].rstrip('.')} [{name}]." for name, quote in found]
+        return "## Found\n\n" + " ".join(lines) + f" It is 77,777 metres long [{found[0][0]}]. See https://invented.example/x."
+    if "violations" in asked.system:
+        return json.dumps({"verdict": "approved", "violations": [], "suggestions": []})
+    if "verdict" in asked.system:
+        return json.dumps({"verdict": "supported", "reason": "word for word"})
+    subject = re.findall(r"is the (.+?),", asked.human)[0]
+    return json.dumps({"objective": "Know it", "steps": [{"tool": "web_search", "input": subject, "rationale": "first"}]})
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["extractive", "written"])
+def test_an_approved_question_ends_in_a_report_that_verifies_replays_and_exports(
+    world: OfflineWorld, kit_for: MakeKit, command: Command, writes: bool
+) -> None:
+    """Mission R15 and the command line of research: gate, report, bundle, replay to the byte, every format."""
+    kit = kit_for(models=ModelRoutes(ScriptedModel.answering(writer))) if writes else kit_for()
+    ended = command(question_about(world), "a\n", kit=kit)
+    assert ended.code == 0, ended.screen
+    fact = next(fact for fact in world.pages[0].facts if fact.kind == "number")
+    assert fact.value in ended.report
+    assert "77,777" not in ended.report
+    assert "invented.example" not in ended.report
+    assert ("No model that can write is configured" in ended.screen) is not writes
+    assert "duckduckgo found" in ended.screen
+    assert str(ended.bundle) in ended.screen
+    assert verify_bundle(ended.bundle).ok
+    sent = world.count()
+    assert replay.run(ended.bundle) == 0
+    assert world.count() == sent, "a replay asks nobody"
+    for form in FORMATS:
+        assert len(export_bundle(ended.bundle, form)) > 300
+
+
+def test_nothing_leaves_the_machine_before_the_plan_is_approved(world: OfflineWorld, command: Command) -> None:
+    ended = command(question_about(world), "s I changed my mind\n")
+    assert ended.code == 1
+    assert "No report: Stopped at the gate: I changed my mind" in ended.screen
+    assert world.count() == 0
+
+
+def test_the_gate_shows_steps_rules_and_an_estimate(world: OfflineWorld, command: Command) -> None:
+    screen = command(question_about(world), "s\n").screen
+    assert "  1. web_search  " in screen
+    assert "[J1] The steps serve the question" in screen
+    assert re.search(r"Estimate: at most \d+ requests, 0 tokens, 0\.00 USD", screen)
+
+
+def test_an_edited_step_is_audited_again_and_searched(world: OfflineWorld, command: Command) -> None:
+    """Mission R7."""
+    other = world.pages[1].subject
+    ended = command(question_about(world), f"e 1 {other}\nd 2\na\n")
+    assert ended.code == 0, ended.screen
+    assert ended.screen.count("Estimate:") == 3, "each edit comes back to the gate"
+    assert [said["decision"] for said in ended.entries("approval")] == ["edit", "edit", "approve"]
+    searched = [entry for entry in ended.entries("request") if str(entry["why"]).startswith("search:")]
+    assert len(searched) == 1
+    assert replay.run(ended.bundle) == 0
+
+
+def test_an_edit_that_breaks_the_policy_does_not_pass_the_gate(world: OfflineWorld, command: Command) -> None:
+    ended = command(question_about(world), "e 1 write to somebody@mail.example\ns\n")
+    assert "outgoing.email_address" in ended.screen
+    assert world.count() == 0
+
+
+def test_yes_approves_a_plan_without_violations(world: OfflineWorld, command: Command) -> None:
+    ended = command(question_about(world), yes=True)
+    assert ended.code == 0
+    assert "Approved (--yes)." in ended.screen
+
+
+def test_denied_sources_are_not_cited(world: OfflineWorld, command: Command) -> None:
+    ended = command(question_about(world), "a\nonly s1\n", review_sources=True)
+    assert ended.code == 0, ended.screen
+    [review] = ended.entries("source_review")
+    assert review["admit"] == ["s1"]
+    assert "\n2. " not in ended.report
+    assert replay.run(ended.bundle) == 0
+
+
+def test_a_question_that_nobody_answers_waits_and_goes_on_later(world: OfflineWorld, command: Command) -> None:
+    left = command(question_about(world), "")
+    assert left.code == 1
+    assert f"stepwell research --continue {left.thread}" in left.screen
+    ended = command(None, "a\n", thread=left.thread)
+    assert ended.code == 0, ended.screen
+    assert ended.thread == left.thread
+    assert replay.run(ended.bundle) == 0
+
+
+class Interrupting(Terminal):
+    """Somebody presses Ctrl-C at the first question."""
+
+    def read(self, prompt: str) -> str:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_stops_and_says_how_to_go_on(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, command: Command) -> None:
+    screen = io.StringIO()
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+    code = run(Asked(question_about(world)), kit=kit_for(), settings=settings, terminal=Interrupting(io.StringIO(), screen))
+    assert code == 130
+    [thread] = re.findall(r"stepwell research --continue (\S+)", screen.getvalue())
+    assert command(None, "a\n", thread=thread).code == 0
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from stepwell.apps.research.kit import make_kit
+from stepwell.cli.research import Asked, run
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.settings import Settings
+from stepwell.testing.web import OfflineWorld
+from stepwell.tools.web.choice import search_chain
+
+settings = Settings.load({"STEPWELL_DATA_DIR": sys.argv[1]})
+with OfflineWorld(idle_timeout_s=30.0) as world:
+    world.engine("duckduckgo", "slow")
+    search = lambda web: search_chain(settings, web, cached=False)
+    kit = make_kit(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
+    run(Asked(sys.argv[2], yes=True), kit=kit, settings=settings)
+"""
+
+
+def test_a_killed_research_goes_on_where_it_was(world: OfflineWorld, tmp_path: Path, command: Command) -> None:
+    """Killed while the engine is asked: the request is sent once more, marked, and the report is there."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path), question_about(world)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stderr is not None
+    try:
+        thread = ""
+        for line in child.stderr:
+            thread = thread or "".join(re.findall(r"^Thread (\S+)$", line))
+            if "step 1: web_search" in line:
+                break
+        time.sleep(1.0)
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(10)
+        child.stderr.close()
+    ended = command(None, "", thread=thread)
+    assert ended.code == 0, ended.screen
+    assert len(ended.entries("approval")) == 1, "approved once, by the process that was killed"
+    resent = [entry for entry in ended.entries("request") if entry["resend"]]
+    assert len(resent) == 2, "one for each of the two searches that were under way"
+    assert verify_bundle(ended.bundle).ok
+    assert replay.run(ended.bundle) == 0
+
+
+def test_blocked_engines_give_no_report_but_say_so(world: OfflineWorld, command: Command) -> None:
+    world.engine("duckduckgo", "blocked")
+    world.engine("wikipedia", "broken")
+    ended = command(question_about(world), "a\n")
+    assert "# Insufficient evidence" in ended.report
+    assert "duckduckgo" in ended.report.partition("What was skipped")[2]
+    assert replay.run(ended.bundle) == 0
+
+
+def test_a_ceiling_gives_a_partial_report_that_replays(world: OfflineWorld, kit_for: MakeKit, command: Command) -> None:
+    """Pages are fetched side by side, so which of them the ceiling let through is not the same each time: the trail says it."""
+    kit = kit_for()
+    text = kit.policy.text.replace("requests = 40", "requests = 6")
+    ended = command(question_about(world), "a\n", kit=kit_for(policy=parse_policy(text, "POLICY.md")))
+    assert ended.code == 0
+    assert len(ended.entries("request")) == 6
+    assert "limits.requests" in ended.report
+    assert replay.run(ended.bundle) == 0
+
+
+def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: Command, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    subject = world.pages[0].subject
+    notes.write_text(f"The {subject} was painted green in 1999.\n")
+    ended = command(question_about(world), "a\n", context=[notes], context_urls=[world.pages[0].url, "http://inside.example/"])
+    assert ended.code == 0, ended.screen
+    assert "painted green in 1999" in ended.report
+    assert "notes.txt" not in ended.report
+    assert "inside.example" in ended.report.partition("What was skipped")[2], (
+        "an address inside the network is refused, and said"
+    )
+    assert replay.run(ended.bundle) == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (Asked("  "), "There is no question"),
+        (Asked("why " * 2000), "at most 4,000 are taken"),
+        (Asked("q", context=[Path("nowhere.txt")]), "'nowhere.txt' of --context cannot be read"),
+        (Asked("q", form="pdf"), "name it with --out"),
+        (Asked("q", out=Path("a.xls")), "no format 'xls'"),
+        (Asked("q", url="http://127.0.0.1:1", out=Path("a.pdf")), "only Markdown"),
+        (Asked(None, thread="../../etc"), "No research '../../etc'"),
+    ],
+)
+def test_bad_arguments_are_refused_with_a_sentence(asked: Asked, sentence: str, tmp_path: Path) -> None:
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+    with pytest.raises((InvalidRequestError, ConfigurationError, NotFoundError)) as caught:
+        run(asked, settings=settings, terminal=Terminal(io.StringIO(), io.StringIO()))
+    assert sentence in str(caught.value)
+
+
+def stepwell(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stepwell", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, "STEPWELL_DATA_DIR": str(folder)},
+    )
+
+
+def test_the_commands_for_bundles_work_as_processes(world: OfflineWorld, command: Command, tmp_path: Path) -> None:
+    """Mission: `verify` names the file with one byte changed; `replay` and `export` refuse it."""
+    ended = command(question_about(world), "a\n")
+    verified = stepwell("verify", ended.bundle, folder=tmp_path)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "bundle.zip holds: " in verified.stdout
+    replayed = stepwell("replay", ended.bundle, folder=tmp_path)
+    assert replayed.returncode == 0, replayed.stderr
+    assert "The same report, byte by byte" in replayed.stdout
+    written = stepwell("export", ended.thread, "--out", "report.html", folder=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    shown = stepwell("export", ended.bundle, folder=tmp_path)
+    assert shown.stdout.strip() == ended.report.strip()
+
+    content = bytearray(ended.bundle.read_bytes())
+    place = content.index(b"metres")
+    content[place] ^= 1
+    changed = tmp_path / "changed.zip"
+    changed.write_bytes(content)
+    with BundleReader(ended.bundle) as bundle:
+        name = next(n for n, m in bundle.members.items() if m.offset <= place < m.offset + m.size)
+    refused = stepwell("verify", changed, folder=tmp_path)
+    assert refused.returncode == 1
+    assert name in refused.stderr
+    assert stepwell("replay", changed, folder=tmp_path).returncode == 1
+    assert stepwell("export", changed, folder=tmp_path).returncode == 2
+
+
+def test_a_policy_with_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -> None:
+    policy = tmp_path / "mine.md"
+    policy.write_text("# Mine\n\n```toml policy\n[limits]\nrequests = = 4\n```\n")
+    refused = stepwell("research", "Why?", "--policy", policy, "--yes", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "mine.md, line 5" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    refused = stepwell("research", "Why?", "--url", "http://127.0.0.1:9", "--yes", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "does not answer" in refused.stderr
+    assert "Traceback" not in refused.stderr
