@@ -67,7 +67,7 @@ class EffectJournal(Protocol):
         ...
 
     def barrier(self) -> Future[None]:
-        """Done when everything that was handed in before is durable, checkpoints included."""
+        """Done when everything that was handed in before is durable, checkpoints included; refused when the run was taken over."""
         ...
 
 

@@ -125,11 +125,13 @@ def test_an_attempt_whose_lease_was_taken_writes_nothing_more(server: Server, cl
     with sqlite3.connect(server.database, timeout=10) as connection:
         assert _traces(connection, said.thread_id) == before
     connection.close()
+    assert oracle.asked("held") == {}, "its effect is refused too"
     server.kill()
     server.start()
     assert client.wait(said.thread_id, run_id)["status"] == "success"
     values = client.get(f"/threads/{said.thread_id}/state")["values"]
     assert (values["marks"], values["done"]) == ([said.mark], [f"{said.mark} before", "held"])
+    assert oracle.asked("held") == {f"{said.mark} held": 1}
 
 
 def _traces(connection: sqlite3.Connection, thread_id: str) -> list[int]:

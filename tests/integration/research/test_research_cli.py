@@ -3,6 +3,7 @@ processes where a bundle is enough."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -14,10 +15,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.integration.research.talking import serving
 
 from stepwell.apps.research.export import FORMATS, export_bundle
+from stepwell.apps.research.graph import build_graph
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.policy_file import parse_policy
 from stepwell.audit.bundle import BundleReader
@@ -202,33 +206,45 @@ with OfflineWorld(idle_timeout_s=30.0) as world:
     world.engine("duckduckgo", "slow")
     search = lambda web: search_chain(settings, web, cached=False)
     kit = make_kit(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
-    run(Asked(sys.argv[2], yes=True), kit=kit, settings=settings)
+    code = run(Asked(sys.argv[2], yes=True), kit=kit, settings=settings)
+sys.exit(code)
 """
 
 
-def test_a_killed_research_goes_on_where_it_was(world: OfflineWorld, tmp_path: Path, command: Command) -> None:
-    """Killed while the engine is asked: the request is sent once more, marked, and the report is there."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path), question_about(world)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def ended_by(sign: signal.Signals, folder: Path, question: str) -> tuple[int, str]:
+    """Begin a research in a process whose engine never answers, and end it while the engine is asked; its code and its words."""
+    arguments = [sys.executable, "-c", KILLED, str(folder), question]
+    child = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
+    said = ""
     try:
-        thread = ""
         for line in child.stderr:
-            thread = thread or "".join(re.findall(r"^Thread (\S+)$", line))
+            said += line
             if "step 1: web_search" in line:
                 break
         time.sleep(1.0)
+        os.kill(child.pid, sign)
+        said += child.communicate(timeout=20)[1]
     finally:
-        os.kill(child.pid, signal.SIGKILL)
+        child.kill()
         child.wait(10)
-        child.stderr.close()
+    return child.returncode, said
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_a_research_that_was_ended_goes_on_where_it_was(
+    world: OfflineWorld, tmp_path: Path, command: Command, sign: signal.Signals
+) -> None:
+    """Ended while the engine is asked: the request is sent once more, marked, and the report is there."""
+    code, said = ended_by(sign, tmp_path, question_about(world))
+    [thread] = re.findall(r"^Thread (\S+)$", said, re.MULTILINE)
+    if sign == signal.SIGINT:
+        assert code == 130, said
+        assert f"stepwell research --continue {thread}" in said
+        assert "Traceback" not in said
     ended = command(None, "", thread=thread)
     assert ended.code == 0, ended.screen
-    assert len(ended.entries("approval")) == 1, "approved once, by the process that was killed"
+    assert len(ended.entries("approval")) == 1, "approved once, by the process that was ended"
     resent = [entry for entry in ended.entries("request") if entry["resend"]]
     assert len(resent) == 2, "one for each of the two searches that were under way"
     assert verify_bundle(ended.bundle).ok
@@ -335,6 +351,31 @@ def test_a_policy_with_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -
     assert refused.returncode == 2
     assert "mine.md, line 5" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+async def test_a_research_on_a_server_is_approved_and_read_here(
+    world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.md"
+    async with serving(tmp_path, {"research": build_graph(kit_for())}) as http:
+        url = str(http.base_url)
+
+        def start(typed: str, **asked: Any) -> tuple[int, str]:
+            screen = io.StringIO()
+            return run(
+                Asked(url=url, **asked), settings=Settings(), terminal=Terminal(io.StringIO(typed), screen)
+            ), screen.getvalue()
+
+        code, screen = await asyncio.to_thread(start, "", question=question_about(world))
+        assert code == 1, screen
+        [thread] = re.findall(r"--continue (\S+)", screen)
+        code, screen = await asyncio.to_thread(start, "a\n", question=None, thread=thread, out=out)
+        assert code == 0, screen
+        code, _ = await asyncio.to_thread(start, "a\n", question=None, thread=thread)
+        assert code == 0, "one that has ended shows its report again"
+    assert "kept on the server" in screen
+    assert out.read_text().strip() in capsys.readouterr().out
+    assert "[1]" in out.read_text()
 
 
 def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from stepwell.tools.effect_journal import Begun, Done, Standing, Unknown
 
 
 class EmbeddedEffects:
-    """What the run that holds `lease` does to the world. Everything but the barrier is refused when the lease is lost."""
+    """What the run that holds `lease` does to the world. Everything is refused when the lease is lost."""
 
     def __init__(self, database: Database, lease: Lease, clock: Clock) -> None:
         self._database = database
@@ -50,7 +50,10 @@ class EmbeddedEffects:
         return self._change(key, "DELETE FROM effects WHERE thread_id = ? AND key = ? AND state = 'begun'")
 
     def barrier(self) -> Future[None]:
-        return self._database.submit(_nothing)
+        """Work is committed in order, so when this is done, so is everything before it. Refused too without the lease: what comes
+        after a barrier is an effect outside, and whoever was overtaken must have none."""
+        lease = self._lease
+        return self._database.submit(lambda connection: require(connection, lease))
 
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
         lease = self._lease
@@ -60,7 +63,3 @@ class EmbeddedEffects:
             connection.execute(statement, (*values, lease.thread_id, key))
 
         return self._database.submit(work)
-
-
-def _nothing(connection: sqlite3.Connection) -> None:
-    """A barrier: work is committed in order, so when this is done, so is everything before it."""

@@ -52,7 +52,17 @@ def test_a_name_with_an_accent_is_one_name_in_both_forms(url: str, written: str)
 
 
 @pytest.mark.parametrize(
-    "url", ["", "no address", "https://", "https://[::1", "ftp://a.example/", "javascript:alert(1)", "https://a.example:99999/", "//a"]
+    "url",
+    [
+        "",
+        "no address",
+        "https://",
+        "https://[::1",
+        "ftp://a.example/",
+        "javascript:alert(1)",
+        "https://a.example:99999/",
+        "//a",
+    ],
 )
 def test_what_is_no_address_is_a_violation_and_no_crash(url: str) -> None:
     assert rules(policy().check_url(url)) == ["domains.allowed"]
@@ -83,7 +93,9 @@ def test_what_must_not_leave_the_machine_is_found_and_not_repeated(text: str, ru
     assert not any(word in violation.reason for word in text.split() if len(word) > 6)
 
 
-@pytest.mark.parametrize("text", ["How long is the Vardal bridge?", "apples 1999-2020", "the 12 March 1931 opening", "2,400 metres"])
+@pytest.mark.parametrize(
+    "text", ["How long is the Vardal bridge?", "apples 1999-2020", "the 12 March 1931 opening", "2,400 metres"]
+)
 def test_plain_questions_may_leave(text: str) -> None:
     assert default_policy().check_outgoing(text) == []
 

@@ -85,12 +85,12 @@ def test_a_begun_effect_survives_closing_the_file(tmp_path, database):
         again.close()
 
 
-@pytest.mark.parametrize("say", ["begin", "finish", "release"])
+@pytest.mark.parametrize("say", ["begin", "finish", "release", "barrier"])
 def test_a_lost_lease_is_refused_and_nothing_is_written(database, say):
     stale = journal(database)
     stale.begin("before").result()
     later = journal(database, take_over(database))
-    arguments = {"begin": ("k",), "finish": ("before", b"late"), "release": ("before",)}[say]
+    arguments = {"begin": ("k",), "finish": ("before", b"late"), "release": ("before",), "barrier": ()}[say]
     with pytest.raises(LeaseLostError):
         getattr(stale, say)(*arguments).result()
     assert later.begin("k").result() == Begun()

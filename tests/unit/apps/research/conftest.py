@@ -1,0 +1,88 @@
+"""A research at work without a socket: a scripted web, a scripted engine, evidence in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.policy_file import default_policy
+from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.testing.web import ScriptedWeb, answer
+from stepwell.tools.web.chain import SearchChain
+from stepwell.tools.web.outcomes import Found, Outcome, SearchResult
+from stepwell.tools.web.transport import Web, WebRequest
+
+
+class ScriptedEngine:
+    """Asks the web once, as engines do, and gives the outcome a test wants."""
+
+    name = "scripted"
+
+    def __init__(self, web: Web, outcome: Outcome) -> None:
+        self._web = web
+        self._outcome = outcome
+
+    async def search(self, query: str, limit: int = 10) -> Outcome:
+        await self._web.send(WebRequest(f"https://engine.example/?q={query}", purpose="search:scripted"))
+        return self._outcome
+
+
+def found(*urls: str) -> Found:
+    return Found("scripted", tuple(SearchResult(url, url) for url in urls))
+
+
+class YieldingVault(MemoryVault):
+    """Lets others run in between, as a vault on a disk does."""
+
+    async def entries(self) -> list[Entry]:
+        await asyncio.sleep(0)
+        return await super().entries()
+
+    async def append(self, new: NewEntry) -> Entry:
+        await asyncio.sleep(0)
+        return await super().append(new)
+
+
+class Bench:
+    """A kit and its vault."""
+
+    def __init__(self, pages: Mapping[str, Any], outcome: Outcome, policy: Policy, models: ModelRoutes | None) -> None:
+        self.web = ScriptedWeb({"https://engine.example/": answer("results"), **pages})
+        self.vault = YieldingVault()
+        self.kit = Kit(
+            policy=policy,
+            web=self.web,
+            search=lambda web: SearchChain([ScriptedEngine(web, outcome)]),
+            embedder=LexicalEmbedder(),
+            models=models,
+            vault_for=lambda config: self.vault,
+        )
+
+    async def desk(self) -> Desk:
+        await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
+        return await open_desk(self.kit, {"question_number": 1}, {})
+
+
+MakeBench = Callable[..., Bench]
+
+
+@pytest.fixture
+def bench() -> MakeBench:
+    def make(
+        pages: Mapping[str, Any] | None = None,
+        outcome: Outcome | None = None,
+        policy: Policy | None = None,
+        models: ModelRoutes | None = None,
+    ) -> Bench:
+        return Bench(pages or {}, outcome or found(), policy or default_policy(), models)
+
+    return make

@@ -1,0 +1,117 @@
+"""Carrying out a step: within the policy and the ceilings, and what cannot be had is said. Mission R1, R6, R8."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from stepwell.apps.research.gathering import gather
+from stepwell.apps.research.policy import Limits, Policy
+from stepwell.apps.research.policy_file import default_policy, parse_policy
+from stepwell.apps.research.schemas import ResearchStep
+from stepwell.audit.recording import requests_made
+from stepwell.errors import FetchFailedError
+from stepwell.testing.web import answer
+from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Outcome
+
+from .conftest import MakeBench, found
+
+PAGE = answer(
+    "<html><body><p>The Vardal bridge is 300 metres long, and people cross it every day.</p></body></html>",
+    content_type="text/html",
+)
+PAGES = {f"https://{name}.example/": PAGE for name in "abcdef"}
+SEARCH = ResearchStep(id="one", input="Vardal bridge")
+
+
+def limited(**limits: float) -> Policy:
+    return replace(default_policy(), limits=Limits(**limits))  # type: ignore[arg-type]  # whole numbers stay whole
+
+
+async def test_a_search_reads_the_first_pages_that_are_new_and_allowed(bench: MakeBench) -> None:
+    policy = parse_policy("```toml policy\n[domains]\ndenied = ['b.example']\n```\n", "POLICY.md")
+    urls = [f"https://{name}.example/" for name in "aabcdef"]
+    made = bench(PAGES, found(*urls), policy)
+    got = await gather(await made.desk(), SEARCH, frozenset({"https://c.example/"}))
+    assert [page.url for page in got.pages] == ["https://a.example/", "https://d.example/", "https://e.example/"]
+    assert got.engine == "scripted"
+    assert got.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said", "skips"),
+    [
+        (Empty("scripted"), "scripted found nothing.", False),
+        (Blocked("scripted", "a puzzle"), "The search blocked: scripted: a puzzle", True),
+        (Failed("scripted", "rubbish"), "The search failed: scripted: rubbish", True),
+    ],
+)
+async def test_blocked_and_failed_are_not_no_results(bench: MakeBench, outcome: Outcome, said: str, skips: bool) -> None:
+    """R8."""
+    got = await gather(await bench(outcome=outcome).desk(), SEARCH, frozenset())
+    assert (got.output, bool(got.skipped), got.pages) == (said, skips, ())
+
+
+async def test_a_step_that_breaks_the_policy_is_not_done_even_if_somebody_approved_it(bench: MakeBench) -> None:
+    """R6: the machine part is enforced again at execution."""
+    made = bench(PAGES, found("https://a.example/"))
+    desk = await made.desk()
+    mail = await gather(desk, ResearchStep(input="write to ann@mail.example"), frozenset())
+    inside = await gather(desk, ResearchStep(tool="fetch_page", input="http://localhost/admin"), frozenset())
+    assert "outgoing.email_address" in mail.output
+    assert "domains.denied" in inside.output
+    assert "ann@mail.example" not in mail.output
+    assert made.web.requests == []
+
+
+async def test_a_redirect_to_a_denied_host_is_not_followed(bench: MakeBench) -> None:
+    policy = parse_policy("```toml policy\n[domains]\ndenied = ['b.example']\n```\n", "POLICY.md")
+    made = bench({"https://a.example/": answer(status=302, location="https://b.example/")}, policy=policy)
+    got = await gather(await made.desk(), ResearchStep(tool="fetch_page", input="https://a.example/"), frozenset())
+    assert made.web.urls == ["https://a.example/"]
+    assert "domains.denied" in got.skipped[0]
+
+
+@pytest.mark.parametrize("urls", [["https://[::1"], ["javascript:alert(1)"], ["http://127.0.0.1/"], ["https://a.example:22/"]])
+async def test_addresses_of_an_engine_that_are_none_do_no_harm(bench: MakeBench, urls: list[str]) -> None:
+    made = bench(PAGES, found(*urls, "https://a.example/"))
+    got = await gather(await made.desk(), SEARCH, frozenset())
+    assert [page.url for page in got.pages] == ["https://a.example/"]
+    assert made.web.urls == ["https://engine.example/?q=Vardal bridge", "https://a.example/"]
+
+
+async def test_a_page_that_cannot_be_read_is_said_and_the_others_stay(bench: MakeBench) -> None:
+    pages = {**PAGES, "https://b.example/": FetchFailedError("The name has no address.", "network")}
+    got = await gather(await bench(pages, found(*PAGES)).desk(), SEARCH, frozenset())
+    assert len(got.pages) == 2
+    assert got.skipped == ("A page of 'b.example' could not be read: The name has no address.",)
+
+
+@pytest.mark.parametrize("ceiling", range(8))
+async def test_requests_are_counted_and_never_above_the_ceiling(bench: MakeBench, ceiling: int) -> None:
+    """Known defect: request limits only in a prompt. Steps side by side count together."""
+    made = bench(PAGES, found(*PAGES), limited(requests=ceiling))
+    desk = await made.desk()
+    steps = [ResearchStep(id=str(n), input=f"bridge {n}") for n in range(4)]
+    got = await asyncio.gather(*(gather(desk, step, frozenset()) for step in steps))
+    assert len(made.web.requests) == ceiling
+    assert requests_made(await made.vault.entries()) == ceiling
+    assert any("limits.requests" in sentence for one in got for sentence in one.skipped)
+
+
+async def test_a_ceiling_of_time_ends_before_anything_is_sent(bench: MakeBench) -> None:
+    made = bench(PAGES, found(*PAGES), limited(seconds=0))
+    got = await gather(await made.desk(), SEARCH, frozenset())
+    assert "limits.seconds" in got.skipped[0]
+    assert made.web.requests == []
+
+
+async def test_a_step_that_is_done_again_asks_nobody_twice(bench: MakeBench) -> None:
+    made = bench(PAGES, found(*PAGES))
+    first = await gather(await made.desk(), SEARCH, frozenset())
+    asked = len(made.web.requests)
+    again = await gather(await made.desk(), SEARCH, frozenset())
+    assert len(made.web.requests) == asked
+    assert [page.content for page in again.pages] == [page.content for page in first.pages]
