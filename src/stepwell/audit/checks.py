@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
+from stepwell.audit.facts.clauses import match_clauses
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
 from stepwell.audit.facts.finding import Finding
@@ -62,7 +63,7 @@ def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]
     if not statements:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
-    findings += match_wording(claim, statements)
+    findings += [*match_wording(claim, statements), *match_clauses(claim, statements)]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its quotes"))
     return findings, max(claim.shared(statement) for statement in statements)

@@ -35,8 +35,10 @@ def without_secrets(url: str) -> str:
 
 
 def without_secret_headers(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of an answer; in its `headers`, if it has some, no cookie and no key."""
+    """The data of an answer; in its `headers` (a mapping, or a list of pairs), if it has some, no cookie and no key."""
     headers = data.get("headers")
+    if isinstance(headers, list | tuple):
+        return {**data, "headers": [pair for pair in headers if str(pair[0]).casefold() not in _HEADERS]}
     if not isinstance(headers, Mapping):
         return dict(data)
     return {**data, "headers": {name: value for name, value in headers.items() if str(name).casefold() not in _HEADERS}}

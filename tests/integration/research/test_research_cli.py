@@ -22,14 +22,17 @@ from tests.integration.research.talking import serving
 
 from stepwell.apps.research.export import FORMATS, export_bundle
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Kit, make_kit
 from stepwell.apps.research.policy_file import parse_policy
-from stepwell.audit.bundle import BundleReader
+from stepwell.audit.bundle import BundleReader, write_bundle
+from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli import replay
 from stepwell.cli.research import Asked, run
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError
+from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
 from stepwell.testing import Asked as AskedModel
@@ -271,6 +274,16 @@ def test_a_ceiling_gives_a_partial_report_that_replays(world: OfflineWorld, kit_
     assert replay.run(ended.bundle) == 0
 
 
+def test_a_question_that_was_asked_before_is_recorded_whole(world: OfflineWorld, tmp_path: Path, command: Command) -> None:
+    """Results kept from another research would be missing in this one's recording."""
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+    kit = make_kit(settings, web=world.web, embedder=LexicalEmbedder(), models=None)
+    for _ in range(2):
+        ended = command(question_about(world), "a\n", kit=kit)
+        assert [entry for entry in ended.entries("request") if str(entry["why"]).startswith("search:")]
+        assert replay.run(ended.bundle) == 0
+
+
 def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: Command, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     subject = world.pages[0].subject
@@ -342,6 +355,33 @@ def test_the_commands_for_bundles_work_as_processes(world: OfflineWorld, command
     assert name in refused.stderr
     assert stepwell("replay", changed, folder=tmp_path).returncode == 1
     assert stepwell("export", changed, folder=tmp_path).returncode == 2
+
+
+async def forged(original: Path, file: Path) -> None:
+    """A bundle sealed anew as a whole, with a sentence taken out of the report: every hash in it is right."""
+    vault = MemoryVault()
+    with BundleReader(original) as bundle:
+        for name in bundle.members:
+            await vault.put(bundle.read(name))
+        report = bundle.read("report.md").decode().splitlines(keepends=True)
+        report.remove(next(line for line in report if line.startswith("- ")))
+        for entry in bundle.entries():
+            data = {**entry.data, "sha256": await vault.put("".join(report).encode())} if entry.kind == "report" else entry.data
+            await vault.append(NewEntry(entry.kind, entry.key, data))
+    await write_bundle(vault, file)
+
+
+def test_a_bundle_that_was_sealed_anew_does_not_replay(
+    world: OfflineWorld, command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = command(question_about(world), "a\n")
+    file = tmp_path / "forged.zip"
+    asyncio.run(forged(ended.bundle, file))
+    assert verify_bundle(file).ok, "nothing in the file itself shows it"
+    assert replay.run(file) == 1
+    told = capsys.readouterr().err
+    assert "The report is not the same." in told
+    assert "\n+- " in told, "the sentence that is missing is named"
 
 
 def test_a_policy_with_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -> None:

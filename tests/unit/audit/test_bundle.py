@@ -314,8 +314,8 @@ async def test_a_bundle_answers_a_replay(filled, tmp_path: Path):
             bundle.read("policy.txt")
 
 
-async def test_200_sources_are_verified_within_two_seconds(filled, tmp_path: Path, record_property):
-    """Measured in issue 5: verify of a 200-source bundle takes at most 2 s."""
+async def test_a_bundle_of_200_sources_is_verified(filled, tmp_path: Path, record_property):
+    """How fast is a figure of `make bench`."""
     await write_bundle(await filled(200, 100_000), tmp_path / "b.zip")
     started = time.perf_counter()
     result = verify_bundle(tmp_path / "b.zip")
@@ -323,4 +323,3 @@ async def test_200_sources_are_verified_within_two_seconds(filled, tmp_path: Pat
     record_property("verify_200_sources_s", round(took, 3))
     record_property("bundle_mb", round((tmp_path / "b.zip").stat().st_size / 1e6, 1))
     assert (result.ok, result.sources) == (True, 200)
-    assert took < 2

@@ -23,6 +23,7 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
 from stepwell.tools.web.chain import SearchChain
 from stepwell.tools.web.choice import public_web, search_chain
+from stepwell.tools.web.guard import Manners
 from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3
@@ -53,10 +54,13 @@ def make_kit(settings: Settings | None = None, **changes: Any) -> Kit:
     settings = settings or Settings.load()
     clock = changes.get("clock") or SystemClock()
     folder = settings.data_folder / "research"
+    # Steps have chains of their own, because each records for itself; an engine is asked no more often for that.
+    manners: dict[str, Manners] = {}
     parts: dict[str, Any] = {
         "policy": None if "policy" in changes else load_policy(settings.policy),
         "web": None if "web" in changes else public_web(settings),
-        "search": lambda web: search_chain(settings, web, clock=clock),
+        # Without the disk cache: what another research found would be missing in the recording of this one.
+        "search": lambda web: search_chain(settings, web, clock=clock, cached=False, manners=manners),
         "embedder": None if "embedder" in changes else choose_embedder(settings),
         "models": None if "models" in changes else _models(settings),
         "vault_for": lambda config: vault_of(config, folder, clock),

@@ -28,11 +28,12 @@ from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, rec
 from stepwell.audit.bundle import BundleReader
 from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
-from stepwell.errors import BundleError
+from stepwell.errors import BundleError, NotRecordedError
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.graph_binding import AnyGraph, allowed_classes, bind
+from stepwell.runs.strict_serde import strict_serializer
 from stepwell.settings import Settings
 from stepwell.tools.web.choice import search_chain
 
@@ -65,8 +66,9 @@ class _Answers:
             review = self.reviews.pop(0).data if self.reviews else {"deny": []}
             return {"deny": list(review.get("deny", ()))}
         if not self.approvals:
-            # The same plan approved after it was rejected is one entry in the trail: it is known that the run went on.
-            return {"decision": "approve"}
+            raise NotRecordedError(
+                "The replay comes to the gate more often than the recorded run did. Use the version that made the bundle."
+            )
         said = self.approvals.pop(0).data
         answer = {"decision": said["decision"], "reason": said.get("reason", ""), "stop": said.get("stop", False)}
         return {**answer, "plan": said["edited_plan"]} if said.get("edited_plan") else answer
@@ -124,7 +126,7 @@ def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedd
 
 async def _drive(graph: Graph, entries: Sequence[Entry], questions: Sequence[Entry], show: Show) -> dict[str, Any]:
     """Every question of the thread in its order: ids of sources and quotes go on from one to the next."""
-    bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(), None)
+    bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(serde=strict_serializer()), None)
     values: dict[str, Any] = {}
     for question in questions:
         scope = question.key.removesuffix("question")

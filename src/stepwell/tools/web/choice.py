@@ -21,7 +21,7 @@ from stepwell.tools.web.engines.google_cse import GoogleCse
 from stepwell.tools.web.engines.searxng import SearXng
 from stepwell.tools.web.engines.tavily import Tavily
 from stepwell.tools.web.engines.wikipedia import Wikipedia
-from stepwell.tools.web.guard import EngineLimits, GuardedEngine
+from stepwell.tools.web.guard import EngineLimits, GuardedEngine, Manners
 from stepwell.tools.web.outcomes import SearchEngine
 from stepwell.tools.web.public_web import PublicWeb
 from stepwell.tools.web.transport import Web
@@ -49,8 +49,12 @@ def search_chain(
     clock: Clock | None = None,
     cached: bool = True,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    manners: dict[str, Manners] | None = None,
 ) -> SearchChain:
-    """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`."""
+    """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`.
+
+    Whoever makes several chains gives them one dictionary for `manners`: then the limits hold over all of them.
+    """
     clock = clock or SystemClock()
     available = _available(settings, web)
     names = _named(settings) or tuple(name for name in USUAL_ORDER if name in available)
@@ -60,7 +64,15 @@ def search_chain(
             f"STEPWELL_SEARCH_ENGINES names '{missing[0]}', which needs {_NEEDS[missing[0]]}. Set it, or leave the engine out."
         )
     cache = SearchCache(settings.data_folder / "cache" / "web", clock) if cached else None
-    return SearchChain([GuardedEngine(available[name], clock, _LIMITS.get(name), cache, sleep) for name in names])
+    known = manners if manners is not None else {}
+    return SearchChain(
+        [
+            GuardedEngine(
+                available[name], clock, cache=cache, sleep=sleep, manners=known.setdefault(name, Manners(_LIMITS.get(name)))
+            )
+            for name in names
+        ]
+    )
 
 
 def _named(settings: Settings) -> tuple[str, ...]:

@@ -36,6 +36,16 @@ class EngineLimits:
     """For the engine's whole answer. The transport has its own; this holds for engines of other people's too."""
 
 
+class Manners:
+    """How we stand with an engine: who asks it through several guards side by side gives them all the same."""
+
+    def __init__(self, limits: EngineLimits | None = None) -> None:
+        self.limits = limits or EngineLimits()
+        self.bucket = TokenBucket(self.limits.per_s, self.limits.burst)
+        self.breaker = Breaker(self.limits.failures_to_open, self.limits.open_s)
+        self.not_before = 0.0
+
+
 class GuardedEngine:
     """A `SearchEngine` around another."""
 
@@ -46,15 +56,15 @@ class GuardedEngine:
         limits: EngineLimits | None = None,
         cache: SearchCache | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        manners: Manners | None = None,
     ) -> None:
+        """`manners` brings limits of its own, and `limits` is then not looked at."""
         self._engine = engine
         self._clock = clock
-        self._limits = limits or EngineLimits()
+        self._manners = manners or Manners(limits)
+        self._limits = self._manners.limits
         self._cache = cache
         self._sleep = sleep
-        self._bucket = TokenBucket(self._limits.per_s, self._limits.burst)
-        self._breaker = Breaker(self._limits.failures_to_open, self._limits.open_s)
-        self._not_before = 0.0
 
     @property
     def name(self) -> str:
@@ -77,20 +87,20 @@ class GuardedEngine:
     async def _admit(self) -> Outcome | None:
         """Wait for a turn; an outcome when there is none to be had."""
         now = self._now()
-        if now < self._not_before:
-            pause = self._not_before - now
+        if now < self._manners.not_before:
+            pause = self._manners.not_before - now
             return Blocked(self.name, f"it asked us to come again in {pause:.0f} s", pause)
-        wait = self._bucket.wait_s(now)
+        wait = self._manners.bucket.wait_s(now)
         if wait > self._limits.longest_wait_s:
             return Failed(self.name, f"it is asked as often as we allow; the next turn is in {wait:.0f} s")
-        if not self._breaker.allows(now):
+        if not self._manners.breaker.allows(now):
             return Failed(self.name, "it did not work several times in a row and is left alone for a while")
-        self._bucket.take(now)
+        self._manners.bucket.take(now)
         if wait > 0:
             try:
                 await self._sleep(wait)
             except asyncio.CancelledError:
-                self._breaker.gave_up()
+                self._manners.breaker.gave_up()
                 raise
         return None
 
@@ -102,16 +112,16 @@ class GuardedEngine:
             return Failed(self.name, f"it did not answer in {self._limits.timeout_s:g} s")
         except BaseException:
             # Cancelled, or a defect of the engine's code: the breaker must not wait for ever for the end of this try.
-            self._breaker.gave_up()
+            self._manners.breaker.gave_up()
             raise
 
     def _learn(self, outcome: Outcome) -> None:
         if isinstance(outcome, Found | Empty):
-            self._breaker.worked()
+            self._manners.breaker.worked()
             return
-        self._breaker.failed(self._now())
+        self._manners.breaker.failed(self._now())
         if isinstance(outcome, Blocked) and outcome.retry_after_s:
-            self._not_before = self._now() + outcome.retry_after_s
+            self._manners.not_before = self._now() + outcome.retry_after_s
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

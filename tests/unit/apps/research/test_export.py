@@ -226,10 +226,10 @@ def test_the_format_follows_from_the_name():
 
 
 def test_only_the_markdown_of_our_reports_is_read():
-    [heading, paragraph, item, numbered] = blocks(
-        "# A *b*\n\nOne [1, 2] and\n**two** \\*three\\*.\n\n- `code` <b>\n1. [Title \\[x\\]](https://a.example/b), fetched"
-    )
+    lines = ["# A *b*", "", "> **Mind** this", "", "One [1, 2] and", "**two** \\*three\\*.", "", "- `code` <b>"]
+    [heading, note, paragraph, item, numbered] = blocks("\n".join([*lines, "1. [Title \\[x\\]](https://a.example/b), fetched"]))
     assert (heading.kind, heading.level, heading.text) == ("heading", 1, "A b")
+    assert (note.kind, note.text) == ("note", "Mind this")
     assert [span.style for span in paragraph.spans] == ["plain", "reference", "plain", "strong", "plain"]
     assert paragraph.text == "One [1, 2] and two *three*."
     assert item.text == "code <b>"

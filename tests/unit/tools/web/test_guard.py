@@ -14,7 +14,7 @@ from stepwell.testing.web import ScriptedWeb
 from stepwell.tools.web.cache import SearchCache
 from stepwell.tools.web.chain import SearchChain
 from stepwell.tools.web.choice import search_chain
-from stepwell.tools.web.guard import EngineLimits, GuardedEngine
+from stepwell.tools.web.guard import EngineLimits, GuardedEngine, Manners
 from stepwell.tools.web.limits import Breaker
 from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, Outcome, SearchResult
 
@@ -46,6 +46,14 @@ def guarded(engine: PlayedEngine, clock, cache: SearchCache | None = None, **lim
 async def test_an_engine_is_asked_no_more_often_than_its_rate(clock):
     engine = guarded(PlayedEngine(FOUND), clock, per_s=0.5, burst=2)
     for _ in range(4):
+        assert await engine.search("q") == FOUND
+    assert clock.slept == [2.0, 2.0]
+
+
+async def test_guards_that_share_their_manners_share_the_rate(clock):
+    manners = Manners(EngineLimits(per_s=0.5, burst=2))
+    for _ in range(4):
+        engine = GuardedEngine(PlayedEngine(FOUND), clock, sleep=clock.sleep, manners=manners)
         assert await engine.search("q") == FOUND
     assert clock.slept == [2.0, 2.0]
 

@@ -1,7 +1,7 @@
 """The Markdown that our own reports are written in, taken apart for other formats. It reads no more than that.
 
-Blocks: headings, paragraphs, list items, numbered lines. Within them: `*emphasis*`, `**strong**`, `` `code` ``, links to http and
-https, escapes, and references such as `[1, 2]`. Whatever else stands there is text: nothing of a page can become markup.
+Blocks: headings, paragraphs, list items, numbered lines, notes (`>`). Within them: `*emphasis*`, `**strong**`, `` `code` ``, links
+to http and https, escapes, and references such as `[1, 2]`. Whatever else stands there is text: nothing of a page can become markup.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Literal
 
 from stepwell.apps.research.export.dossier import clean
 
-BlockKind = Literal["heading", "paragraph", "item", "numbered"]
+BlockKind = Literal["heading", "paragraph", "item", "numbered", "note"]
 Style = Literal["plain", "emphasis", "strong", "code", "link", "reference"]
 
 _HEADING = re.compile(r"(#{1,6}) +(.*)")
 _ITEM = re.compile(r"[-*] +(.*)")
 _NUMBERED = re.compile(r"(\d{1,4})\. +(.*)")
+_NOTE = re.compile(r"> +(.*)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _INLINE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
@@ -90,6 +91,8 @@ def _own_line(line: str) -> Block | None:
         return Block("item", spans(match[1]))
     if match := _NUMBERED.fullmatch(line):
         return Block("numbered", spans(match[2]), int(match[1]))
+    if match := _NOTE.fullmatch(line):
+        return Block("note", spans(match[1]))
     return None
 
 

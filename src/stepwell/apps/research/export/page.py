@@ -87,6 +87,8 @@ def _elements(found: list[Block]) -> Iterator[str]:
             yield f'<li id="ref-{block.level}" value="{block.level}">{inner}</li>'
         elif block.kind == "item":
             yield f"<li>{inner}</li>"
+        elif block.kind == "note":
+            yield f'<p class="note" role="note">{inner}</p>'
         elif inner:
             yield f"<p>{inner}</p>"
 

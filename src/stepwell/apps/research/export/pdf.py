@@ -124,6 +124,8 @@ def _place(block: Block) -> dict[str, Any]:
             return {"indent": 14, "bulletText": "•", "after": 3}
         case "numbered":
             return {"indent": 20, "bulletText": f"{block.level}.", "after": 3, "size": 9}
+        case "note":
+            return {"indent": 14, "after": 6, "size": 9}
     return {"after": 6}
 
 

@@ -11,7 +11,7 @@ from stepwell.apps.research.export.markdown import Block, Span, blocks
 from stepwell.audit.references import address
 from stepwell.errors import MissingExtraError
 
-_STYLES = {"item": "List Bullet", "numbered": "Normal", "paragraph": "Normal"}
+_STYLES = {"item": "List Bullet", "numbered": "Normal", "paragraph": "Normal", "note": "Intense Quote"}
 
 
 def to_docx(dossier: Dossier) -> bytes:

@@ -1,0 +1,58 @@
+"""A clause added to a true sentence makes it partly supported, also where the judge agrees with everything. Row R9."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepwell.audit.evidence import Claim, Quote
+from stepwell.audit.judge import Judgement
+from stepwell.audit.verdicts import verdict
+
+QUOTE = "The Selvik observatory has a mirror of 306 centimetres. Students may use it on Sundays."
+
+
+class Agreeing:
+    async def judge(self, claim_text: str, quotes: object) -> Judgement:
+        return Judgement("supported")
+
+
+async def judged(text: str, quote: str = QUOTE) -> Claim:
+    quotes = {"e1": Quote("e1", "s1", 0, len(quote), quote)}
+    return await verdict(Claim("c1", text, ("e1",)), quotes, Agreeing())
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        " because the owners wanted to impress their neighbours",
+        ", which made it famous across the continent",
+        " and attracts visitors from abroad",
+        ", although critics doubt the quality",
+        " (the largest ever polished by hand)",
+        ", making astronomers jealous",
+        " after lengthy political quarrels",
+    ],
+)
+async def test_a_clause_nobody_said_lowers_the_verdict_and_is_named(added: str) -> None:
+    claim = await judged(f"The Selvik observatory has a mirror of 306 centimetres{added}.")
+    assert claim.verdict == "partial"
+    assert any("the quotes do not say" in reason for reason in claim.reasons)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Selvik observatory has a mirror of 306 centimetres.",
+        "According to its page, the Selvik observatory has a mirror of 306 centimetres.",
+        "It is recorded that the Selvik observatory has a mirror of 306 centimetres.",
+        "The Selvik observatory has a mirror of 306 centimetres, and students may use it on Sundays.",
+        "The mirror of the Selvik observatory, which students may use, measures 306 centimetres.",
+    ],
+)
+async def test_what_the_quotes_say_in_other_order_stays_supported(text: str) -> None:
+    assert (await judged(text)).verdict == "supported"
+
+
+async def test_a_translation_is_left_to_the_judge() -> None:
+    claim = await judged("The road is 12,345 km long, which surprised the surveyors.", "Die Straße ist 12.345 km lang.")
+    assert claim.verdict == "supported"
