@@ -4,7 +4,7 @@
 nothing cited that exists                          unsupported
 a fact is there with another value, or turned      contradicted
 facts are missing, some are there                  partial
-facts are missing, none is there                   unsupported
+facts are missing, at most names are there         unsupported, unless half of its words are there too
 every fact is there, or there are none             supported, if a judge agrees
 ```
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
-from stepwell.audit.facts.clauses import match_clauses
+from stepwell.audit.facts.additions import match_additions
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
 from stepwell.audit.facts.finding import Finding
@@ -63,7 +63,7 @@ def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]
     if not statements:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
-    findings += [*match_wording(claim, statements), *match_clauses(claim, statements)]
+    findings += [*match_wording(claim, statements), *match_additions(claim, statements)]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its quotes"))
     return findings, max(claim.shared(statement) for statement in statements)
@@ -80,7 +80,8 @@ def _concluded(findings: Sequence[Finding], shared: float, unknown: Sequence[str
     if any(finding.outcome == "contradicted" for finding in findings):
         return Check("contradicted", reasons, found)
     if any(finding.outcome == "missing" for finding in findings):
-        return Check("partial" if found or shared >= SAME_SUBJECT else "unsupported", reasons, found)
+        told = any(finding.outcome == "found" and not finding.tells_whom for finding in findings)
+        return Check("partial" if told or shared >= SAME_SUBJECT else "unsupported", reasons, found)
     return Check("partial" if unknown else "supported", reasons, found)
 
 

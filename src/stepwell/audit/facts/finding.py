@@ -14,6 +14,9 @@ class Finding:
 
     outcome: Outcome
     reason: str = ""
+    tells_whom: bool = False
+    """It is a name: it says whom the sentence is about, and nothing of what it says of them."""
 
 
 FOUND = Finding("found")
+NAMED = Finding("found", tells_whom=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from stepwell.audit.facts.directions import directions, is_hedged, sides_of_comparison, strong_words
-from stepwell.audit.facts.finding import FOUND, Finding
+from stepwell.audit.facts.finding import FOUND, NAMED, Finding
 from stepwell.audit.facts.names import quoted_terms, stands_in
 from stepwell.audit.facts.statement import Statement
 from stepwell.audit.facts.words import content_stems, fold, words
@@ -24,7 +24,7 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     findings = []
     for name in claim.names:
         if stands_in(name, text):
-            findings.append(FOUND)
+            findings.append(NAMED)
             continue
         said, other = claim.text[name.start : name.end], _other_name(claim, quotes)
         missing = Finding("missing", f"the name '{said}' is not in the quotes")

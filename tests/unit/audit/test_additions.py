@@ -56,3 +56,15 @@ async def test_what_the_quotes_say_in_other_order_stays_supported(text: str) -> 
 async def test_a_translation_is_left_to_the_judge() -> None:
     claim = await judged("The road is 12,345 km long, which surprised the surveyors.", "Die Straße ist 12.345 km lang.")
     assert claim.verdict == "supported"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Selvik observatory was repainted in green by volunteers in 1984.",
+        "Around 5,898 tourists come to Selvik each summer.",
+        "The Selvik observatory is haunted by seven ghosts.",
+    ],
+)
+async def test_a_name_alone_supports_nothing_that_is_said_of_it(text: str) -> None:
+    assert (await judged(text)).verdict == "unsupported"
