@@ -32,7 +32,7 @@ _MONTHS = (
     "December",
 )
 _PRAISE = ("much admired", "legendary", "beautiful", "little-known", "renowned")
-_CAUSES = (
+_ADDED = (
     "because the owners wanted to impress their neighbours",
     "so that children could learn from it",
     "after lengthy quarrels between two families",
@@ -41,6 +41,46 @@ _CAUSES = (
     "and inspired several poets",
     ", to the delight of local fishermen",
     "thanks to a generous widow",
+    "in honour of a forgotten queen",
+    "with a hidden chamber beneath",
+    "for reasons nobody remembers",
+    "at the request of sailors",
+    "to please visiting merchants",
+    "despite fierce protests",
+    "once the war had ended",
+    "under the supervision of monks",
+    "as a gift to the nation",
+    "unlike any rival",
+    "by order of parliament",
+    "in spite of heavy losses",
+    "using stone from abandoned quarries",
+    "following a public vote",
+    "if official surveys can be trusted",
+    "even during storms",
+    "amid growing criticism",
+    "since farmers demanded it",
+    "rather than copper mines",
+    "throughout the famine",
+    "despite its age",
+    "in the shape of a swan",
+    "beside an old mill",
+    "with money from lotteries",
+    "for the first time in history",
+    "to everyone's surprise",
+    "on behalf of pilgrims",
+    "without any public debate",
+    "near a ruined abbey",
+    "thereby ending a long feud",
+    "against medical advice",
+    "in less time than planned",
+    "for purely decorative purposes",
+    "and nobody objected",
+    "so dogs avoid it",
+    "given recent droughts",
+    "like its Roman predecessor",
+    "until robots replaced workers",
+    "hence its nickname",
+    "as pilots confirm",
 )
 _MAKERS = ("Brandt Company", "Ellison Trust", "Moreau Workshop", "Nakata Union", "Pereira Office")
 
@@ -106,7 +146,7 @@ def _claim(chance: random.Random, label: Label, fact: Known, place: int, other: 
         return Written(_told(chance, fact), label, fact.kind, fact.cite, fact.urls)
     if label == "contradicted":
         return Written(_changed(chance, fact), label, fact.kind, fact.cite)
-    kinds = ("invented", "tourists", "elsewhere", "uncited", "no such evidence", "added cause", "added detail")
+    kinds = ("invented", "tourists", "elsewhere", "uncited", "no such evidence", "added words", "added detail")
     kind = kinds[place % len(kinds)]
     year, number = chance.randrange(1850, 2020), chance.randrange(100, 9000)
     words = {
@@ -115,7 +155,7 @@ def _claim(chance: random.Random, label: Label, fact: Known, place: int, other: 
         "elsewhere": _full(other),
         "uncited": f"{_full(fact)}, as everybody in the region knows",
         "no such evidence": f"{_full(fact)} after all",
-        "added cause": f"{_full(fact)} {chance.choice(_CAUSES)}".replace(" ,", ","),
+        "added words": f"{_full(fact)} {chance.choice(_ADDED)}".replace(" ,", ","),
         "added detail": f"{_full(fact)} and won a medal for it in {year}",
     }[kind]
     cite = {"uncited": "", "no such evidence": "e9999" if fact.cite.startswith("e") else "99"}.get(kind, fact.cite)
@@ -131,8 +171,20 @@ def _told(chance: random.Random, fact: Known) -> str:
     """The fact, in its own words or in others."""
     full = _full(fact)
     lower = full[0].lower() + full[1:]
-    ways = [fact.sentence.rstrip("."), full, f"According to its page, {lower}", f"It is recorded that {lower}"]
+    before = (
+        "According to its page,",
+        "It is recorded that",
+        "As reported,",
+        "Records show that",
+        "One of the pages says that",
+    )
+    ways = [
+        fact.sentence.rstrip("."),
+        full,
+        *(f"{words} {lower}" for words in (*before, "To be precise,", "It turns out that")),
+    ]
     if fact.kind == "number":
+        ways.append(f"{fact.value} is the figure given for the {fact.subject}")
         ways.append(re.sub(r"(\d),(\d)", r"\1\2", full))
     if fact.kind == "date":
         day, month, year = fact.value.split()

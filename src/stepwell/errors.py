@@ -279,7 +279,9 @@ class RequestCeilingError(EvidenceError):
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
-        super().__init__(f"The ceiling of {ceiling} requests is reached; this one was not sent. Raise the ceiling in the policy.")
+        super().__init__(
+            f"The ceiling of {ceiling} requests is reached; this one was not sent. Raise the ceiling in the policy."
+        )
 
 
 class PaymentError(StepwellError):

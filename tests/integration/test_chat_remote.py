@@ -54,7 +54,14 @@ def test_one_message_is_answered_and_the_thread_is_named(server: Server):
 def test_plan_approval_tool_and_file_show_as_in_process(server: Server):
     result = chat(server, "--assistant", "worker", typed="go\ny\n/files\n/files /note.md\n/todos\n")
     assert result.returncode == 0
-    signs = ["[>] Write the note", "Run write_file(", "← Wrote /note.md", "The note is written.", "/note.md  4 bytes", "\nDig.\n"]
+    signs = [
+        "[>] Write the note",
+        "Run write_file(",
+        "← Wrote /note.md",
+        "The note is written.",
+        "/note.md  4 bytes",
+        "\nDig.\n",
+    ]
     places = [result.stdout.find(sign) for sign in signs]
     assert -1 not in places, result.stdout
     assert places == sorted(places)

@@ -107,7 +107,7 @@ async def test_addresses_inside_the_network_are_refused_and_recorded(
     state = await research.ask(f"What is the {world.pages[0].subject}?", context_urls=[url])
     assert url not in str(state["__interrupt__"][0].value["plan"])
     state = await research.answer(True)
-    assert state["status"] == "complete"
+    assert (state["status"], state["error_message"]) == ("complete", None)
     (refused,) = [entry.data["skipped"] for entry in await research.vault.entries() if entry.key == "q1:context_urls"]
     assert url[:80] in refused[0]
     assert refused[0] in state["skipped"]

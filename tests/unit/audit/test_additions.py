@@ -1,4 +1,4 @@
-"""A clause added to a true sentence makes it partly supported, also where the judge agrees with everything. Row R9."""
+"""What is added to a true sentence makes it partly supported, also where the judge agrees with everything. Row R9."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ async def judged(text: str, quote: str = QUOTE) -> Claim:
         " (the largest ever polished by hand)",
         ", making astronomers jealous",
         " after lengthy political quarrels",
+        " in honour of a forgotten queen",
+        " beside an old mill",
     ],
 )
-async def test_a_clause_nobody_said_lowers_the_verdict_and_is_named(added: str) -> None:
+async def test_an_addition_nobody_said_lowers_the_verdict_and_is_named(added: str) -> None:
     claim = await judged(f"The Selvik observatory has a mirror of 306 centimetres{added}.")
     assert claim.verdict == "partial"
     assert any("the quotes do not say" in reason for reason in claim.reasons)
@@ -54,8 +56,12 @@ async def test_what_the_quotes_say_in_other_order_stays_supported(text: str) -> 
 
 
 async def test_a_translation_is_left_to_the_judge() -> None:
-    claim = await judged("The road is 12,345 km long, which surprised the surveyors.", "Die Straße ist 12.345 km lang.")
+    claim = await judged("The old coastal road is 12,345 km long.", "Die alte Küstenstraße ist 12.345 km lang.")
     assert claim.verdict == "supported"
+
+
+async def test_a_single_added_word_is_left_to_the_judge() -> None:
+    assert (await judged("The splendid Selvik observatory has a mirror of 306 centimetres.")).verdict == "supported"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ word is not noticed: it is too often a synonym.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from stepwell.audit.facts.finding import Finding
 from stepwell.audit.facts.statement import Statement
-from stepwell.audit.facts.words import content_stems, is_function, stem, words
+from stepwell.audit.facts.words import Word, is_function, stem, words
 
 _FEWEST_WORDS = 2
 _IN_THEIR_WORDS = 0.5
@@ -26,32 +27,26 @@ _ATTRIBUTION = frozenset(stem(word) for word in _REPORTING.split())
 def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding for each run of words that the quotes do not have, though they have most of the others."""
     spoken = {stem for quote in quotes for stem in quote.stems}
-    added = list(_runs(claim, spoken))
-    rest = claim.stems - {each for run in added for each in content_stems(run)}
-    if rest and len(rest & spoken) / len(rest) >= _IN_THEIR_WORDS:
-        yield from (Finding("missing", f"the quotes do not say '{run[:80]}'") for run in added)
+    own = [word for word in words(claim.text) if not is_function(word.text) and stem(word.text) not in _ATTRIBUTION]
+    facts = _places(claim)
+    runs = [(kind, list(run)) for kind, run in groupby(own, lambda word: _kind(word, facts, spoken))]
+    added = [run for kind, run in runs if kind == "new" and len(run) >= _FEWEST_WORDS]
+    rest = [kind for kind, run in runs for _ in run if kind != "fact" and run not in added]
+    if rest and rest.count("spoken") / len(rest) >= _IN_THEIR_WORDS:
+        yield from (
+            Finding("missing", f"the quotes do not say '{claim.text[run[0].start : run[-1].end][:80]}'") for run in added
+        )
 
 
-def _runs(claim: Statement, spoken: set[str]) -> Iterator[str]:
-    """Stretches of the sentence from the first to the last of words of meaning in a row that nobody quoted says."""
-    start, end, count = 0, 0, 0
-    for word in words(claim.text):
-        if is_function(word.text):
-            continue
-        known = stem(word.text)
-        if known in _ATTRIBUTION:
-            continue
-        if known in spoken or _is_fact(claim, word.start):
-            if count >= _FEWEST_WORDS:
-                yield claim.text[start:end]
-            count = 0
-            continue
-        start, end, count = (word.start if not count else start), word.end, count + 1
-    if count >= _FEWEST_WORDS:
-        yield claim.text[start:end]
+def _places(claim: Statement) -> set[int]:
+    """Where figures, dates and names stand: those are looked up for themselves, in all their forms."""
+    spans = [(figure.start, figure.end) for figure in claim.figures]
+    spans += [(date.start, date.end) for date in claim.dates]
+    spans += [(name.start, name.end) for name in claim.names]
+    return {place for start, end in spans for place in range(start, end)}
 
 
-def _is_fact(claim: Statement, place: int) -> bool:
-    """Whether a word belongs to a figure, a date or a name: those are looked up for themselves, in all their forms."""
-    facts = (*claim.figures, *claim.dates, *claim.names)
-    return any(fact.start <= place < fact.end for fact in facts)
+def _kind(word: Word, facts: set[int], spoken: set[str]) -> str:
+    if word.start in facts:
+        return "fact"
+    return "spoken" if stem(word.text) in spoken else "new"
