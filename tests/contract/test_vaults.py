@@ -26,6 +26,7 @@ class TestEmbeddedVault(VaultConformance):
 
 def _hold(connection):
     connection.execute(
-        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at) VALUES ('t', 'o', 'idle', '{}', '{}', 0, 0)"
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at)"
+        " VALUES ('t', 'o', 'idle', '{}', '{}', 0, 0)"
     )
     return leases.hold(connection, "o", "t", "hold:test", 0.0)
