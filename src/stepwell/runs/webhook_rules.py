@@ -18,13 +18,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from stepwell.errors import ConfigurationError, InvalidRequestError
 from stepwell.settings import Secret
+from stepwell.tools.web.addresses import is_public, literal_address
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _LONGEST_URL = 2048
 _RESOLVE_TIMEOUT_S = 5.0
-_NAT64 = ip_network("64:ff9b::/96")
 
 
 async def _ask_resolver(host: str, port: int) -> list[str]:
@@ -63,7 +63,7 @@ def check_url(url: str, rules: WebhookRules) -> SplitResult:
     """Raise `InvalidRequestError` for an address that can be seen to be wrong without asking anybody."""
     parts = _split(url)
     host = (parts.hostname or "").lower()
-    literal = _literal(host)
+    literal = literal_address(host)
     listed = host in rules.allowed_hosts or (literal is not None and _in(literal, rules.allowed_networks))
     local_name = host == "localhost" or host.endswith(".localhost")
     if not listed and not local_name and literal is not None and not is_public(literal):
@@ -83,7 +83,7 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
     """The addresses to connect to. `InvalidRequestError` when one of them is not allowed; `OSError` when there is none."""
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    literal = _literal(host)
+    literal = literal_address(host)
     async with asyncio.timeout(_RESOLVE_TIMEOUT_S):
         texts = [str(literal)] if literal else await rules.resolve(host, port)
     addresses = [ip_address(text.split("%")[0]) for text in texts]
@@ -94,26 +94,6 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
             if not is_public(address) and not _in(address, rules.allowed_networks):
                 raise InvalidRequestError("The webhook's name leads to an address that is not public.")
     return [str(address) for address in addresses]
-
-
-def is_public(address: Address) -> bool:
-    """Reachable for everybody, also when seen through the forms in which IPv6 carries IPv4 addresses."""
-    inner = _carried(address)
-    if inner is not None:
-        return is_public(inner)
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
-
-
-def _carried(address: Address) -> IPv4Address | None:
-    if isinstance(address, IPv4Address):
-        return None
-    if address.ipv4_mapped or address.sixtofour:
-        return address.ipv4_mapped or address.sixtofour
-    if address.teredo:
-        return address.teredo[1]
-    if address in _NAT64 or (int(address) < 2**32 and not address.is_loopback and not address.is_unspecified):
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return None
 
 
 def _split(url: str) -> SplitResult:
@@ -133,18 +113,6 @@ def _split(url: str) -> SplitResult:
             "The webhook carries a user name or password. Leave it out; check the signature header instead."
         )
     return parts
-
-
-def _literal(host: str) -> Address | None:
-    try:
-        return ip_address(host.split("%")[0])
-    except ValueError:
-        pass
-    try:
-        # '127.1', '0x7f000001' and '2130706433' are addresses to the system's resolver, so they are to us.
-        return IPv4Address(socket.inet_aton(host))
-    except (OSError, UnicodeEncodeError, ValueError):
-        return None
 
 
 def _in(address: Address, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
