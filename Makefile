@@ -21,7 +21,12 @@ chat: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model
 
 test: $(READY) ## all tests, long proofs in their short form (TEST_FILE=path runs only that)
 	@./scripts/system-packages
+ifeq ($(origin TEST_FILE),command line)
 	$(PY) -m pytest $(TEST_FILE) $(ARGS)
+else
+	$(PY) -m pytest $(filter-out tests/integration,$(TEST_DIRS)) -n auto $(ARGS)
+	$(PY) -m pytest tests/integration $(ARGS)
+endif
 
 integration_tests: $(READY) ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages

@@ -80,7 +80,7 @@ def test_a_kill_at_any_instant_leaves_the_old_history_or_the_new(tmp_path: Path,
     template = tmp_path / "template.sqlite"
     history = write_thread(template, 40)
     chance = random.Random(20261115)
-    kills, at_work, left = effort.cases(5, 60), 0, Counter[int]()
+    kills, at_work, left = effort.cases(3, 60), 0, Counter[int]()
     for number in range(kills):
         path = tmp_path / f"{number}.sqlite"
         shutil.copy(template, path)

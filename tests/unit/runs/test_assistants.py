@@ -104,7 +104,7 @@ async def test_an_assistant_whose_graph_is_gone_can_be_seen_but_not_run(assistan
             await use("ada", default_assistant_id("talk"))
 
 
-@pytest.mark.parametrize("name", ["nobody", "", "\0", str(uuid4())])
+@pytest.mark.parametrize("name", ["nobody", "", "\0", "067fbd83-5ed1-4d51-8992-0a3d3a780367"])
 async def test_an_unknown_assistant_is_not_found_and_the_graphs_are_named(assistants: Assistants, name: str) -> None:
     with pytest.raises(NotFoundError, match=r"or a graph that is served: plan, talk\."):
         await assistants.resolve("ada", name)
