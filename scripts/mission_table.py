@@ -31,6 +31,19 @@ ROWS = {
     "D14": "shell with its session in state; MCP tools; structured responses; context schema; cache",
     "D15": "models by environment; per-subagent `model_settings`; any LangChain model",
     "D16": "`examples/research/run_local.py`, also as a graph for LangGraph Studio",
+    "R1": "thinker, auditor, human gate, tool executor, synthesizer; routers are pure functions",
+    "R2": "state channels: reasoning appends and keeps the last 20, all others replace; the trail is kept elsewhere",
+    "R3": "plan, step, audit, reasoning, state as validated schemas; knowledge and URLs reach thinker and synthesizer",
+    "R4": "role prompts that ask for JSON, extraction, validation, retries with the error fed back",
+    "R5": "a failing node ends `failed` with a message; reaching the ceiling says so",
+    "R6": "`POLICY.md` is loaded and enforced; an audit that cannot be read is a rejection",
+    "R7": "the human approves, edits or rejects; also after a restart",
+    "R8": '`web_search`: engines, time-outs, bounded counts; blocked is not "no results"',
+    "R9": "final report with citations that resolve to stored sources",
+    "R10": "model loaded once, lazily, with progress; status readable",
+    "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
+    "R14": "checkpoints: memory in development, SQLite by default",
+    "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
 }
 
 HEAD = """# The mission, row by row
@@ -43,7 +56,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\bD\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DR]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 
