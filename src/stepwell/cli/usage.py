@@ -12,7 +12,7 @@ from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, MissingExtraError, RunError
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.repository import EmbeddedRepository
-from stepwell.runs.repository import UsageGroup, UsageRow
+from stepwell.runs.repository import UsageGroup
 from stepwell.settings import Settings
 
 Line = Mapping[str, Any]
@@ -34,21 +34,6 @@ def run(
     return 0
 
 
-def _line(row: UsageRow) -> dict[str, Any]:
-    """A sum as it goes out: `unpriced_runs` have used the model at a price nobody knows."""
-    used = row.usage
-    return {
-        "key": row.key,
-        "runs": row.runs,
-        "model": used.model,
-        "calls": used.calls,
-        "input_tokens": used.input_tokens,
-        "output_tokens": used.output_tokens,
-        "cost_usd": used.cost_usd,
-        "unpriced_runs": row.unpriced_runs,
-    }
-
-
 def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
     file = database_file(database_url, settings)
     if not file.is_file():
@@ -58,7 +43,7 @@ def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: 
         rows = asyncio.run(EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
     finally:
         opened.close()
-    return [_line(row) for row in rows]
+    return [row.as_json() for row in rows]
 
 
 def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, everybody: bool) -> list[Line]:

@@ -49,6 +49,20 @@ class UsageRow:
     unpriced_runs: int = 0
     """Runs among them whose price nobody knows: the cost is that of the others."""
 
+    def as_json(self) -> dict[str, Any]:
+        """As it goes out, over HTTP and on the command line."""
+        used = self.usage
+        return {
+            "key": self.key,
+            "runs": self.runs,
+            "model": used.model,
+            "calls": used.calls,
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cost_usd": used.cost_usd,
+            "unpriced_runs": self.unpriced_runs,
+        }
+
 
 UsageGroup = Literal["run", "thread", "owner", "day", "model"]
 

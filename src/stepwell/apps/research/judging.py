@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from stepwell.apps.research.asking import ask_for
 from stepwell.apps.research.desk import Desk
-from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.audit.evidence import Quote
 from stepwell.audit.judge import Judgement
 from stepwell.errors import RequestCeilingError
-from stepwell.tools.web.fencing import fence
 
 
 class Opinion(BaseModel):
@@ -35,7 +34,7 @@ class ModelJudge:
             # Counts as doubt: the sentence is then at most partly supported.
             raise RequestCeilingError(self._desk.kit.policy.limits.tokens) from RuntimeError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
-        asked = f"The sentence:\n{_fence(claim_text)}\n\nThe quotes:\n{_fence(shown)}"
+        asked = f"The sentence:\n{fenced(claim_text)}\n\nThe quotes:\n{fenced(shown)}"
         opinion = await ask_for(
             Opinion,
             model=self._desk.model("audit"),
@@ -46,7 +45,3 @@ class ModelJudge:
             user=asked,
         )
         return Judgement(opinion.verdict, opinion.reason)
-
-
-def _fence(text: str) -> str:
-    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

@@ -1,9 +1,12 @@
-"""Prompts, which are Markdown files beside this module."""
+"""Prompts, which are Markdown files beside this module, and how material stands in them."""
 
 from __future__ import annotations
 
+import uuid
 from functools import cache
 from importlib import resources
+
+from stepwell.tools.web.fencing import fence
 
 
 @cache
@@ -14,3 +17,11 @@ def _text(name: str) -> str:
 def prompt(name: str, **values: object) -> str:
     """A prompt with its places filled."""
     return _text(name).format(**values)
+
+
+def fenced(text: str) -> str:
+    """Untrusted text between fences, with the same mark each time: what is asked has to be the same when a node runs again.
+
+    The mark comes from the whole text, so nothing inside can be written to know it.
+    """
+    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

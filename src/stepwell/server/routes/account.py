@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
-from stepwell.runs.repository import UsageGroup, UsageRow
+from stepwell.runs.repository import UsageGroup
 from stepwell.server.answers import json_answer
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.principal import Principal
@@ -34,7 +34,7 @@ async def get_usage(
     principal: Reader, services: Given, group_by: UsageGroup = "model", thread_id: OneThread = None
 ) -> Response:
     rows = await services.persistence.records.usage(principal.owner, group_by, thread_id=thread_id)
-    return json_answer([_wire(row) for row in rows])
+    return json_answer([row.as_json() for row in rows])
 
 
 @router.get(
@@ -44,7 +44,7 @@ async def get_usage(
     responses={200: {"model": list[UsageAnswer]}},
 )
 async def get_usage_of_all(principal: Operator, services: Given, group_by: UsageGroup = "owner") -> Response:
-    return json_answer([_wire(row) for row in await services.persistence.records.usage(None, group_by)])
+    return json_answer([row.as_json() for row in await services.persistence.records.usage(None, group_by)])
 
 
 @router.get(
@@ -56,17 +56,3 @@ async def get_usage_of_all(principal: Operator, services: Given, group_by: Usage
 async def export_data(principal: Exporter, services: Given) -> Response:
     lines: AsyncIterator[bytes] = services.threads.export(principal.owner)
     return StreamingResponse(lines, media_type="application/x-ndjson")
-
-
-def _wire(row: UsageRow) -> dict[str, Any]:
-    used = row.usage
-    return {
-        "key": row.key,
-        "runs": row.runs,
-        "model": used.model,
-        "calls": used.calls,
-        "input_tokens": used.input_tokens,
-        "output_tokens": used.output_tokens,
-        "cost_usd": used.cost_usd,
-        "unpriced_runs": row.unpriced_runs,
-    }

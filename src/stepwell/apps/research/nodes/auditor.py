@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict
 from stepwell.apps.research.asking import ask_for
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, ResearchPlan, Verdict, Violation
 from stepwell.apps.research.state import ResearchState
 from stepwell.errors import ModelAnswerError
-from stepwell.tools.web.fencing import fence
 
 
 class Judged(BaseModel):
@@ -70,7 +69,7 @@ async def _judge(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
             key=f"auditor:{_mark(plan)}",
             role="auditor",
             system=prompt("auditor", rules=rules),
-            user=f"The question:\n{_fence(question)}\n\nThe plan:\n{_fence(shown)}",
+            user=f"The question:\n{fenced(question)}\n\nThe plan:\n{fenced(shown)}",
         )
     except ModelAnswerError as error:
         return _unreadable(str(error))
@@ -115,7 +114,3 @@ async def _written_down(desk: Desk, audit: AuditResult) -> dict[str, Any]:
 
 def _mark(plan: ResearchPlan | None) -> str:
     return uuid.uuid5(uuid.NAMESPACE_OID, plan.model_dump_json() if plan else "").hex[:12]
-
-
-def _fence(text: str) -> str:
-    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

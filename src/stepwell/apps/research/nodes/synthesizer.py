@@ -21,7 +21,7 @@ from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.extractive import extractive_draft, with_note
 from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.selecting import select_quotes
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.draft import Draft, read_draft
@@ -30,7 +30,6 @@ from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.report import Report, write_report
 from stepwell.audit.verdicts import verdict
-from stepwell.tools.web.fencing import fence
 
 JUDGED_AT_ONCE = 4
 
@@ -122,7 +121,7 @@ async def _quote(desk: Desk, state: ResearchState, sources: Mapping[str, Source]
 
 async def _write(desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
-    asked = f"The question:\n{_fence(state['user_query'])}\n\nThe evidence:\n{_fence(shown)}"
+    asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
     return await desk.calls.call(
         "write", "synthesizer", [SystemMessage(prompt("synthesizer")), HumanMessage(asked)], desk.model("write")
     )
@@ -165,7 +164,3 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
 def _scope_id(config: RunnableConfig, desk: Desk) -> str:
     thread = str((config.get("configurable") or {}).get("thread_id", ""))
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{desk.scope}").hex[:12]
-
-
-def _fence(text: str) -> str:
-    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

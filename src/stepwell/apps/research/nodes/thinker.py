@@ -11,10 +11,9 @@ from stepwell.apps.research.asking import ask_for
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.extractive import plan_by_rules
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.prompting import prompt
+from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan
 from stepwell.apps.research.state import ResearchState
-from stepwell.tools.web.fencing import fence
 
 
 async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
@@ -55,25 +54,20 @@ def _by_rules(kit: Kit, state: ResearchState) -> ResearchPlan:
 
 def _material(state: ResearchState) -> str:
     """The question, what the user has at hand, and why the last plan was not accepted; all of it fenced."""
-    parts = [f"The question:\n{_fence(state['user_query'])}"]
+    parts = [f"The question:\n{fenced(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
-        parts.append(f"Notes of the user's:\n{_fence(notes)}")
+        parts.append(f"Notes of the user's:\n{fenced(notes)}")
     if urls := state.get("context_urls"):
-        parts.append(f"Addresses the user gave:\n{_fence(chr(10).join(urls))}")
+        parts.append(f"Addresses the user gave:\n{fenced(chr(10).join(urls))}")
     audit, plan = state.get("audit_result"), state.get("plan")
     if plan:
-        parts.append(f"Your last plan:\n{_fence(plan.model_dump_json(by_alias=True))}")
+        parts.append(f"Your last plan:\n{fenced(plan.model_dump_json(by_alias=True))}")
     if plan and audit and audit.violations:
         broken = "\n".join([*audit.policy_violations, *(f"A suggestion: {each}" for each in audit.suggestions)])
-        parts.append(f"The auditor did not accept it:\n{_fence(broken)}")
+        parts.append(f"The auditor did not accept it:\n{fenced(broken)}")
     if reason := state.get("rejection_reason"):
-        parts.append(f"The person who asked rejected it:\n{_fence(reason)}")
+        parts.append(f"The person who asked rejected it:\n{fenced(reason)}")
     return "\n\n".join(parts)
-
-
-def _fence(text: str) -> str:
-    # The same mark each time: what is asked has to be the same when the node runs again.
-    return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])
 
 
 def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
