@@ -3,6 +3,9 @@
 The writer (`research_runs/claims.py`) makes 60 % true, 30 % unsupported and 10 % contradicted claims, and invents addresses. Ours
 judges with a model that agrees with every sentence, so that only the part that needs no model counts; the peer hands out what
 the model wrote. Both read the same pages. The floor does not take part.
+
+The checks were made with that writer in mind, so its rows are in-sample. The rows "held out" have claims that they were not made with
+(`research_runs/held_out.txt`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ TIGHT, WIDE = 9, 40
 
 
 def measure(contestant: ModuleType, **parameters: Any) -> dict[str, Any]:
+    if "held_out" in parameters:
+        scored: dict[str, Any] = importlib.import_module("benchmarks.research_runs.held_out_score").measure_held_out()
+        return scored
     if "sources" in parameters:
         ours = importlib.import_module("benchmarks.research_runs.ours")
         result: dict[str, Any] = ours.verify_large(**parameters)
@@ -49,7 +55,8 @@ def rows(bench: Bench) -> list[Row]:
         came = for_ours.count()
     bench.raw["research reports"]["parameters"] = {"questions": len(questions), "claims": CLAIMS_PER_REPORT}
     verified = bench.rounds("research", {"sources": SOURCES}, count=1 if bench.quick else 3, who=("ours",), label="verify")
-    return [*_report_rows(figures), *_run_rows(figures, came), _verify_row(verified)]
+    held_out = bench.rounds("research", {"held_out": True}, count=1, who=("ours",), label="held-out claims")
+    return [*_report_rows(figures), *_held_out_rows(held_out), *_run_rows(figures, came), _verify_row(verified)]
 
 
 def _questions(world: Any, count: int) -> list[dict[str, Any]]:
@@ -110,6 +117,23 @@ def _report_rows(figures: Figures) -> list[Row]:
         row("the same, true claims left unmarked", "–", "true_plain", None, note=kept),
         row("the same, a word of praise added to a true claim, unmarked", "–", "praised_plain", None),
     ]
+
+
+def _held_out_rows(figures: Figures) -> list[Row]:
+    """What a peer without checks would have follows from the writer's shares: 60 % and 100 %."""
+    found = figures["ours"][0] if figures["ours"] else {}
+    left = ", ".join(f"{kind} {many}" for kind, many in found.get("left_by_kind", {}).items())
+    kept = f"{found.get('true_marked', 0):.1f} % of the true ones are marked, the rest is left out"
+
+    def row(claim: str, target: str, key: str, limit: float | None, at_most: bool = True, note: str = "") -> Row:
+        return Row(claim, target, found.get(key), None, None, limit, form="{:.1f} %".format, at_most=at_most, note=note)
+
+    return [
+        row("research, held out: citations that support their sentence", "≥ 98 %", "citation_precision", 98.0, at_most=False,
+            note=f"{found.get('claims', 0)} claims"),
+        row("the same, false claims left unmarked", "≤ 2 %", "left_unmarked", 2.0, note=left),
+        row("the same, true claims left unmarked", "–", "true_plain", None, note=kept),
+    ]  # fmt: skip
 
 
 def _leaks(leaked: list[str]) -> str:

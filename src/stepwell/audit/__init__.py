@@ -7,7 +7,7 @@ quoting.py     passages and their offsets              facts/        numbers, da
 checks.py      what a machine can say about a claim    judge.py      what it takes judgement for
 verdicts.py    both together                           report.py     sentences with numbered references
 recording.py   every request once, with its answer     replay.py     the answers again, without a network
-receipt.py     what left the machine                   bundle.py, verify.py   all of it in one file, and its proof
+receipt.py, refusals.py   what left, what was not sent  bundle.py, verify.py   all of it in one file, and its proof
 ```
 
 Nothing here imports LangGraph or LangChain, sends a request, or calls a model.

@@ -5,9 +5,12 @@ trail.jsonl         what happened                      sources/HASH     pages as
 report.md           the report                         texts/HASH       their text, which quotes point into
 claims.json         claims, quotes, sources            exchanged/HASH   other bodies that were sent or came back
 plan.json           the plan that was carried out      policy.md        the policy it was held to
-receipt.json        what left the machine              recording.jsonl  answers by request, for a replay
-manifest.json       the hash and size of each of these
+receipt.json        what left, and what was refused    recording.jsonl  answers by request, for a replay
+manifest.json       the format, and the hash and size of each of these
 ```
+
+`stepwell-bundle-1` had a receipt that listed refused requests as if they had left; such bundles are still read and checked as what
+they are. New ones are `stepwell-bundle-2`.
 
 The same vault gives the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
 """
@@ -26,14 +29,16 @@ from typing import Self
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.container import Member, read_content, read_members, size_of, write_members
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.receipt import receipt_bytes
+from stepwell.audit.receipt import first_receipt_bytes, receipt_bytes
 from stepwell.audit.recording import recording_lines
 from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry, from_line, head, to_line
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import BundleError
 
-FORMAT = "stepwell-bundle-1"
+FIRST_FORMAT = "stepwell-bundle-1"
+FORMAT = "stepwell-bundle-2"
+FORMATS = (FIRST_FORMAT, FORMAT)
 BODIES = ("sources", "texts", "exchanged")
 
 
@@ -49,12 +54,12 @@ async def write_bundle(vault: EvidenceVault, path: str | Path) -> None:
     await asyncio.to_thread(_write, Path(path), members)
 
 
-def derived_members(entries: list[Entry], evidence: Evidence) -> dict[str, bytes]:
+def derived_members(entries: list[Entry], evidence: Evidence, form: str = FORMAT) -> dict[str, bytes]:
     """The members that follow from the trail alone: a checker makes them again and compares."""
     members = {
         "trail.jsonl": b"".join(to_line(entry) for entry in entries),
         "claims.json": evidence.to_bytes(),
-        "receipt.json": receipt_bytes(entries),
+        "receipt.json": first_receipt_bytes(entries) if form == FIRST_FORMAT else receipt_bytes(entries),
         "recording.jsonl": recording_lines(entries),
     }
     if evidence.plan is not None:
@@ -77,10 +82,10 @@ def stored_members(entries: list[Entry], evidence: Evidence) -> dict[str, str]:
     return members
 
 
-def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str) -> bytes:
+def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str, form: str = FORMAT) -> bytes:
     """The manifest of members, given each one's hash and size."""
     members = {name: {"bytes": size, "sha256": digest} for name, (digest, size) in hashes.items()}
-    return canonical({"format": FORMAT, "head": trail_head, "members": members}) + b"\n"
+    return canonical({"format": form, "head": trail_head, "members": members}) + b"\n"
 
 
 class BundleReader:

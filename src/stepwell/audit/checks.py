@@ -13,7 +13,7 @@ The result is a ceiling: what comes after may lower it, never raise it. Doubt lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
@@ -21,6 +21,7 @@ from stepwell.audit.facts.additions import match_additions
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
 from stepwell.audit.facts.finding import Finding
+from stepwell.audit.facts.names import plain_words
 from stepwell.audit.facts.statement import Statement, read
 from stepwell.audit.facts.wording import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
@@ -58,8 +59,9 @@ def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
 def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     """What became of each fact, and how much of the sentence the nearest quoted sentence has."""
     mark = decimal_mark("\n".join(quote.text for quote in cited))
-    statements = [statement for quote in cited for statement in _sentences(quote)]
-    claim = read(text, mark)
+    plain = plain_words(text, *(quote.text for quote in cited))
+    statements = [statement for quote in cited for statement in _sentences(quote, plain)]
+    claim = read(text, mark, plain)
     if not statements:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
@@ -69,9 +71,9 @@ def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]
     return findings, max(claim.shared(statement) for statement in statements)
 
 
-def _sentences(quote: Quote) -> list[Statement]:
+def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
     mark = decimal_mark(quote.text)
-    return [read(passage.text, mark) for passage in passages(quote.text)]
+    return [read(passage.text, mark, plain) for passage in passages(quote.text)]
 
 
 def _concluded(findings: Sequence[Finding], shared: float, unknown: Sequence[str]) -> Check:

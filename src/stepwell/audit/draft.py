@@ -26,6 +26,10 @@ _RULE = re.compile(r"[-*_=|:\s`~]*$")
 _CITATION = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
 _LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # the others may be dressed as links
 _AFTER_MARK = re.compile(r"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*\][ \t]*)+)([.!?…]?)")
+_POINTS_NOWHERE = re.compile(
+    r"(?:(?:see|cf|source|link|read|more|visit|via|at|here|also|details|for|and|or)s?\b|[\W_])*", re.IGNORECASE
+)
+"""What is left of "See also [here](address)" when the address is gone; or of nothing but marks."""
 _FALSE_CITATION = re.compile(r"\[\^?\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*\]|【[^】\n]{0,40}】")
 
 
@@ -97,7 +101,7 @@ def _sentences(text: str) -> tuple[DraftSentence, ...]:
     """Citations after a full stop belong to the sentence before it."""
     moved = _AFTER_MARK.sub(lambda match: f" {match[2].strip()}{match[1]} ", text)
     read = (_sentence(passage.text) for passage in passages(moved))
-    return tuple(sentence for sentence in read if any(character.isalnum() for character in sentence.text))
+    return tuple(sentence for sentence in read if not _POINTS_NOWHERE.fullmatch(sentence.text))
 
 
 def _sentence(text: str) -> DraftSentence:

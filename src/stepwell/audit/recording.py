@@ -9,6 +9,9 @@ store    entry `response` or `model_call`, key K:answer, with the hash of the bo
 A node that runs again finds K:answer and sends nothing. If only the intent is there, nobody knows whether the request arrived: it is
 sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash;
 headers that were sent are not stored at all, and keys in addresses are blotted out.
+
+An answer whose data have `error: {"refused": true, ...}` says that a rule stopped the request after its intent was written: nothing
+was sent. It still counts against the ceiling, and the receipt lists it among what was refused.
 """
 
 from __future__ import annotations
@@ -38,6 +41,10 @@ class Outgoing:
     step: str = ""
     why: str = ""
     leaves_machine: bool = True
+    host: str = ""
+    """Where it goes, if the address does not say."""
+    model: str = ""
+    """Which model is asked."""
 
     def fingerprint(self) -> str:
         """The same for every request that asks the same: what a replay looks its answer up by."""
@@ -103,7 +110,7 @@ class Recorder:
 
 
 def requests_made(entries: Iterable[Entry]) -> int:
-    """How many requests went to the web, resends included: what ceilings count."""
+    """How many requests to the web were about to be sent, resends and refused ones included: what ceilings count."""
     return sum(entry.kind == "request" and entry.data.get("to") == "web" for entry in entries)
 
 
@@ -130,11 +137,12 @@ def _intent(outgoing: Outgoing, body_sha256: str, resend: int) -> dict[str, Any]
         "to": outgoing.to,
         "method": outgoing.method.upper(),
         "url": url,
-        "host": urlsplit(url).hostname or "",
+        "host": outgoing.host or urlsplit(url).hostname or "",
         "body_sha256": body_sha256,
         "bytes": len(url.encode()) + len(outgoing.body),
         "step": outgoing.step,
         "why": outgoing.why,
         "resend": resend,
         "request": outgoing.key,
+        **({"model": outgoing.model} if outgoing.model else {}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -15,7 +16,13 @@ _PARAMETER_NAMES = (
 )
 _PARAMETERS = frozenset(_PARAMETER_NAMES.split())
 _HEADER_NAMES = "authorization proxy-authorization cookie set-cookie x-api-key api-key x-subscription-token"
+_USER = re.compile(r"//[^/?#@\s]*@")
 _HEADERS = frozenset(_HEADER_NAMES.split())
+
+
+def without_password(url: str) -> str:
+    """The address, or what should be one, with its user name and password blotted out; it still shows that there were some."""
+    return _USER.sub(f"//{REDACTED}@", url)
 
 
 def without_secrets(url: str) -> str:

@@ -1,4 +1,8 @@
-"""The numbered sources of a report: written by code from stored sources, and found again by whoever checks the report."""
+"""The sources of a report: written by code from stored sources, and found again by whoever checks the report.
+
+Research numbers them (`[1]`, and a numbered list at the end). Deep research keeps their ids, because its agent goes on editing the
+report: `[s1](address)`, and a list of lines that begin with the id.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from stepwell.audit.links import ADDRESS, strip_links
 
 SOURCES_HEADING = "## Sources"
 _LINE = re.compile(r"(\d+)\. .*sha256 ([0-9a-f]{12})$")
+_ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
 
@@ -20,6 +25,17 @@ def reference_line(number: int, source: Source) -> str:
     where = address(source)
     named = f"[{title}]({where})" if where else f"{title} (from your device)"
     return f"{number}. {named}, fetched {_plain(source.fetched_at)}, sha256 {source.bytes_sha256[:12]}"
+
+
+def linked_id(source: Source) -> str:
+    """`[s1](address)`: how a report refers to a source by its id."""
+    where = address(source)
+    return f"[{source.source_id}]({where})" if where else f"[{source.source_id}]"
+
+
+def named_line(source: Source) -> str:
+    """The line of a list that begins with the id."""
+    return f"- {source.source_id} {reference_line(1, source).removeprefix('1. ')}"
 
 
 def reference_section(sources: Sequence[Source]) -> str:
@@ -43,13 +59,22 @@ def check_references(report: str, sources: Mapping[str, Source]) -> list[str]:
     stored: dict[str, list[Source]] = {}
     for source in sources.values():
         stored.setdefault(source.bytes_sha256[:12], []).append(source)
-    faults = [fault for number, line in enumerate(lines, 1) for fault in _line_faults(number, line, stored)]
+    named = {named_line(source) for source in sources.values()}
+    faults = [
+        fault for number, line in enumerate(lines, 1) if line not in named for fault in _line_faults(number, line, stored)
+    ]
     cited = {int(number) for match in _CITED.finditer(body) for number in match[1].split(", ")}
     faults += [
         f"cites [{number}], which is not in its list of sources" for number in sorted(cited) if not 1 <= number <= len(lines)
     ]
-    faults += [f"holds the address '{match.group()[:80]}' outside its list of sources" for match in ADDRESS.finditer(body)]
+    plain = _ID_LINK.sub(lambda match: "" if _is_linked(match, sources) else match.group(), body)
+    faults += [f"holds the address '{match.group()[:80]}' outside its list of sources" for match in ADDRESS.finditer(plain)]
     return faults
+
+
+def _is_linked(match: re.Match[str], sources: Mapping[str, Source]) -> bool:
+    source = sources.get(match[1])
+    return source is not None and match.group() == linked_id(source)
 
 
 def _line_faults(number: int, line: str, stored: Mapping[str, Sequence[Source]]) -> list[str]:

@@ -127,5 +127,5 @@ def _notes(claims: Sequence[Claim], unsupported: Unsupported) -> list[str]:
 def _skipped(skipped: Sequence[str]) -> list[str]:
     if not skipped:
         return []
-    lines = [" ".join(strip_links(each).text.split()) for each in skipped]
+    lines = dict.fromkeys(" ".join(strip_links(each).text.split()) for each in skipped)  # each once
     return ["## What was skipped", "\n".join(f"- {line}" for line in lines)]

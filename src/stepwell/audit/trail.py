@@ -33,6 +33,7 @@ Kind = Literal[
     "report",
     "limit",
     "model_call",
+    "refusal",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 GENESIS = "0" * 64

@@ -1,18 +1,19 @@
 """Check a bundle without trusting whoever made it: every byte, hash, link of the chain, quote and reference.
 
 What this proves: nothing was changed since it was sealed; every quote stands where it says in the stored text; the report cites stored
-sources only; the receipt lists every request of the trail. What it cannot: that the pages were online, or that the trail was not
-written anew as a whole. For the latter compare the `head` with one you noted when the run ended.
+sources only; the receipt says of every request of the trail whether it left. What it cannot: that the pages were online, or that the
+trail was not written anew as a whole. For the latter compare the `head` with one you noted when the run ended.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.audit.bundle import BODIES, BundleReader, derived_members, manifest_bytes, stored_members
+from stepwell.audit.bundle import BODIES, FORMAT, FORMATS, BundleReader, derived_members, manifest_bytes, stored_members
 from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.references import check_references
@@ -95,12 +96,27 @@ def _manifest_problems(
     if "manifest.json" not in contents:
         yield Problem("manifest.json", "is missing")
         return
+    if (named := _named_format(contents)) not in FORMATS:
+        yield Problem("manifest.json", f"names the format {str(named)[:40]!r}, which this version does not know")
     others = {name: value for name, value in hashes.items() if name != "manifest.json"}
-    if contents["manifest.json"] != manifest_bytes(others, head(entries)):
+    if contents["manifest.json"] != manifest_bytes(others, head(entries), _format(contents)):
         yield Problem("manifest.json", "does not list the members as they are: it or one of them was changed")
         for name, (digest, _) in others.items():
             if f'"{name}"'.encode() not in contents["manifest.json"] or digest.encode() not in contents["manifest.json"]:
                 yield Problem(name, "is not in the manifest with the hash it has")
+
+
+def _format(contents: dict[str, bytes]) -> str:
+    """The format to check against: the one that is named, or else the newest, which it then is not."""
+    named = _named_format(contents)
+    return str(named) if named in FORMATS else FORMAT
+
+
+def _named_format(contents: dict[str, bytes]) -> object:
+    try:
+        return json.loads(contents.get("manifest.json", b"")).get("format")
+    except (ValueError, AttributeError, RecursionError):
+        return None
 
 
 def _member_problems(
@@ -111,7 +127,7 @@ def _member_problems(
     evidence: Evidence,
 ) -> Iterator[Problem]:
     try:
-        derived, stored = derived_members(entries, evidence), stored_members(entries, evidence)
+        derived, stored = derived_members(entries, evidence, _format(contents)), stored_members(entries, evidence)
     except (EvidenceError, ValueError, TypeError) as error:
         yield Problem("trail.jsonl", f"cannot be read through: {error}")
         return

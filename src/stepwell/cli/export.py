@@ -1,23 +1,32 @@
-"""`stepwell export`: a research as Markdown, HTML, PDF, DOCX or as its bundle."""
+"""`stepwell export`: a research of this machine or of a server as Markdown, HTML, PDF, DOCX or as its bundle."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepwell.cli.research import thread_folder, write_file
 from stepwell.errors import BundleError
 from stepwell.settings import Settings
 
+if TYPE_CHECKING:
+    from stepwell.apps.research.export import Format
 
-def run(what: str, *, form: str | None, out: Path | None) -> int:
-    """`what` is a bundle's file, or the id of a thread of `stepwell research`. Without `out`, text goes to the standard output."""
+
+def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
+    """`what` is a bundle's file, or the id of a thread: of `stepwell research` here, or of the server at `url`.
+
+    Without `out`, text goes to the standard output.
+    """
     from stepwell.apps.research.export import export_bundle, form_of
 
     chosen = form_of(out, form)
     if out is None and chosen in ("pdf", "docx", "zip"):
         raise BundleError(f"'{chosen}' is not for a screen. Name a file with --out.")
-    content = export_bundle(_bundle(what), chosen)
+    settings = settings or Settings.load()
+    content = _from_server(url, what, chosen, settings) if url else export_bundle(_bundle(what, settings), chosen)
     if out is None:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
@@ -27,11 +36,18 @@ def run(what: str, *, form: str | None, out: Path | None) -> int:
     return 0
 
 
-def _bundle(what: str) -> Path:
+def _from_server(url: str, thread: str, form: Format, settings: Settings) -> bytes:
+    from stepwell.cli.research_server import at_server, write_from_server
+
+    with asyncio.Runner() as runner, at_server(runner, url, settings, thread) as session:
+        return write_from_server(runner, session, form)
+
+
+def _bundle(what: str, settings: Settings) -> Path:
     file = Path(what)
     if file.is_file() or file.suffix:
         return file
-    bundle = thread_folder(Settings.load(), what, must_exist=True) / "bundle.zip"
+    bundle = thread_folder(settings, what, must_exist=True) / "bundle.zip"
     if not bundle.is_file():
         raise BundleError(f"The research '{what}' has not ended. Go on with: stepwell research --continue {what}")
     return bundle

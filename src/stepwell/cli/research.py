@@ -25,7 +25,7 @@ from stepwell.settings import Settings, prefer_in_environment
 if TYPE_CHECKING:
     from stepwell.apps.research.export import Format
     from stepwell.apps.research.kit import Kit
-    from stepwell.cli.research_session import ResearchSession
+    from stepwell.cli.research_session import LocalResearch, ResearchSession
 
 MAX_CONTEXT_CHARS = 200_000
 EXTRACTIVE = (
@@ -62,7 +62,7 @@ def run(asked: Asked, *, kit: Kit | None = None, settings: Settings | None = Non
     gate = _gate(asked, terminal, settings)
     with asyncio.Runner() as runner:
         if asked.url:
-            return _remote(runner, asked, given, gate, terminal, settings)
+            return _remote(runner, asked, given, gate, terminal, settings, form)
         return _local(runner, asked, given, gate, terminal, settings, kit, form)
 
 
@@ -96,26 +96,26 @@ def _local(
 
 
 def _remote(
-    runner: asyncio.Runner, asked: Asked, given: dict[str, Any] | None, gate: Gate, terminal: Terminal, settings: Settings
+    runner: asyncio.Runner,
+    asked: Asked,
+    given: dict[str, Any] | None,
+    gate: Gate,
+    terminal: Terminal,
+    settings: Settings,
+    form: Format,
 ) -> int:
-    try:
-        from langgraph_sdk import get_client
+    from stepwell.cli.research_server import at_server, write_from_server
 
-        from stepwell.cli.research_remote import RemoteResearch
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Talking to a server", "server") from error
-    url = (asked.url or "").rstrip("/")
-    client = get_client(url=url, api_key=settings.api_key.reveal() if settings.api_key else None)
-    try:
-        session = RemoteResearch(client, url, asked.thread)
-        carry_on = f"stepwell research --url {url} --continue {session.thread_id}"
+    with at_server(runner, asked.url or "", settings, asked.thread) as session:
+        carry_on = f"stepwell research --url {session.url} --continue {session.thread_id}"
         code = _converse(runner, session, given, gate, terminal, carry_on)
         if code == 0:
-            _write_report(runner, session, asked, terminal)
             terminal.line(f"The evidence is kept on the server, thread {session.thread_id}.")
+            terminal.line(f"Get it: stepwell export {session.thread_id} --url {session.url} --out bundle.zip")
+        if code == 0 and asked.out:
+            write_file(asked.out, write_from_server(runner, session, form))
+            terminal.line(f"Written: {asked.out}")
         return code
-    finally:
-        runner.run(client.aclose())
 
 
 def _converse(
@@ -133,25 +133,16 @@ def _converse(
     return dialogue.run(session.follow() if given is None else session.ask(given))
 
 
-def _keep(runner: asyncio.Runner, session: ResearchSession, asked: Asked, form: Format, terminal: Terminal) -> int:
+def _keep(runner: asyncio.Runner, session: LocalResearch, asked: Asked, form: Format, terminal: Terminal) -> int:
     from stepwell.apps.research.export import export_bundle
 
     bundle = runner.run(session.save_bundle())
-    if bundle is None:
-        raise NotFoundError("bundle", session.thread_id)
     terminal.line(f"Everything it rests on: {bundle}")
     terminal.line(f"Check it: stepwell verify {bundle}")
     if asked.out:
         write_file(asked.out, export_bundle(bundle, form))
         terminal.line(f"Written: {asked.out}")
     return 0
-
-
-def _write_report(runner: asyncio.Runner, session: ResearchSession, asked: Asked, terminal: Terminal) -> None:
-    if asked.out:
-        values = runner.run(session.values())
-        write_file(asked.out, str(values.get("final_report") or "").encode())
-        terminal.line(f"Written: {asked.out}")
 
 
 def thread_folder(settings: Settings, thread: str, *, must_exist: bool) -> Path:
@@ -176,10 +167,6 @@ def _form(asked: Asked) -> Format:
     from stepwell.apps.research.export import form_of
 
     form = form_of(asked.out, asked.form)
-    if asked.url and form != "md":
-        raise ConfigurationError(
-            "A server keeps the evidence of its researches, so only Markdown can be written here: --format md."
-        )
     if asked.url and asked.policy:
         raise ConfigurationError("A server has its own policy, so --policy cannot apply there. Leave it out.")
     if asked.form and not asked.out:

@@ -39,7 +39,10 @@ def add_research(commands: Any, default_url: str) -> None:
     _add_bundle(commands, "verify", "check a bundle: hashes, the chain of its trail, every quote at its place")
     _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
     export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
-    export.add_argument("what", metavar="THREAD|BUNDLE", help="a research of this machine by its id, or a bundle's file")
+    export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
+    export.add_argument(
+        "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"the research is on this server; alone, {default_url}"
+    )
     export.add_argument("--format", choices=FORMATS, help="if the name of --out does not say; md if nothing does")
     export.add_argument("--out", metavar="FILE", type=Path, help="where to; without it, text goes to the screen")
 
@@ -57,7 +60,7 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
         case "export":
             from stepwell.cli import export
 
-            return export.run(arguments.what, form=arguments.format, out=arguments.out)
+            return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
     if (arguments.question is None) == (arguments.thread is None):
         parser.error("research takes a question, or --continue THREAD.")
     from stepwell.cli import research

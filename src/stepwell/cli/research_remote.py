@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, aclosing
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import APIStatusError, ConflictError
+from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.cli.approvals import Question
-from stepwell.cli.remote import refusal
 from stepwell.cli.research_session import GRAPH, Update, ended, updates_of
+from stepwell.cli.server_errors import as_sentences, told
 from stepwell.errors import NotFoundError, RunError
 
 _MODES: Any = ["updates"]
@@ -41,6 +41,10 @@ class RemoteResearch:
     @property
     def thread_id(self) -> str:
         return self._thread_id
+
+    @property
+    def url(self) -> str:
+        return self._url
 
     def ask(self, given: Mapping[str, Any]) -> AsyncIterator[Update]:
         return self._start(input=dict(given))
@@ -76,8 +80,22 @@ class RemoteResearch:
             except (NotThereError, ConflictError):  # it has ended meanwhile
                 return
 
-    async def save_bundle(self) -> Path | None:
-        return None
+    async def save_bundle(self, file: Path) -> None:
+        """The evidence of the thread, as the server packs it. Whoever uses it verifies it first."""
+        with self._sentences():
+            async with self._client.http.client.stream("GET", f"/api/research/{self._thread_id}/bundle") as response:
+                if response.status_code != 200:
+                    raise RunError(await self._no_bundle(response))
+                with file.open("wb") as written:
+                    async for piece in response.aiter_bytes():
+                        written.write(piece)
+
+    async def _no_bundle(self, response: httpx.Response) -> str:
+        said = await told(response)
+        return said or (
+            f"The server at {self._url} gives no evidence of its researches (it answered {response.status_code}), so nothing can be "
+            "checked or exported here. The report alone goes to the standard output: stepwell research ... > report.md"
+        )
 
     async def _thread(self) -> Mapping[str, Any]:
         with self._sentences():
@@ -111,14 +129,5 @@ class RemoteResearch:
                         yield update
         self._run_id = None
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        try:
-            yield
-        except APIStatusError as error:
-            raise RunError(refusal(error)) from error
-        except httpx.HTTPError as error:
-            raise RunError(
-                f"The server at {self._url} does not answer ({type(error).__name__}). What was asked so far is kept there: "
-                f"go on with `stepwell research --url {self._url} --continue {self._thread_id}`."
-            ) from error
+    def _sentences(self) -> AbstractContextManager[None]:
+        return as_sentences(self._url, f"stepwell research --url {self._url} --continue {self._thread_id}")

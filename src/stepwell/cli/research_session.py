@@ -64,10 +64,6 @@ class ResearchSession(Protocol):
 
     async def stop(self) -> None: ...
 
-    async def save_bundle(self) -> Path | None:
-        """Where the evidence is now, as one file; `None` where another machine keeps it."""
-        ...
-
 
 class LocalResearch:
     """Opened with `open`, closed with `close`."""
@@ -123,7 +119,8 @@ class LocalResearch:
     async def stop(self) -> None:
         """Leaving the engine hands the run back: whoever opens the folder next goes on with it."""
 
-    async def save_bundle(self) -> Path | None:
+    async def save_bundle(self) -> Path:
+        """Where the evidence is now, as one file."""
         file = self._folder / BUNDLE
         await write_bundle(self._persistence.vault(self._thread_id), file)
         return file

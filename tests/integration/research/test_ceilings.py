@@ -105,3 +105,28 @@ async def test_the_receipt_lists_what_left_and_nothing_else(world: OfflineWorld,
     receipt = egress_receipt(await research.vault.entries())
     hosts = sorted(request.host for request in world.requests)
     assert sorted(line["host"] for line in receipt["requests"]) == hosts
+
+
+async def test_the_receipt_keeps_apart_what_was_refused(world: OfflineWorld, start: StartResearch) -> None:
+    """By the address a name leads to, by robots.txt, by a redirect: none of it left, and each is told with its rule."""
+    urls = [
+        "https://inside.example/secret",
+        "https://traps.example/private/notes",
+        "https://traps.example/redirect/private",
+        "https://127.0.0.1/admin",
+    ]
+    research = start(models=Roles(plans=[plan(*urls[:3], tool="fetch_page")]).routes)
+    await research.ask("What is there?", context_urls=urls[3:])
+    await research.answer(True)
+    receipt = egress_receipt(await research.vault.entries())
+    sent = [(line["host"], line["why"]) for line in receipt["requests"] if line["to"] == "web"]
+    assert sorted({host for host, _ in sent}) == sorted({request.host for request in world.requests}) == ["traps.example"]
+    assert len(sent) == world.count()
+    refused = {(line["url"], line["rule"]) for line in receipt["refused"]}
+    assert refused == {
+        ("https://inside.example/robots.txt", "address"),
+        ("https://inside.example/secret", "address"),
+        ("https://traps.example/private/notes", "robots"),
+        ("https://traps.example/redirect/private", "address"),
+        ("https://127.0.0.1/admin", "address"),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError
 from stepwell.apps.research.deep import REPORT, build, make_graph
+from stepwell.apps.research.export import FORMATS, export_bundle
 from stepwell.apps.research.kit import Kit, make_kit
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.research.replaying import replay_bundle
+from stepwell.audit.bundle import write_bundle
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.memory_vault import MemoryVault
@@ -23,7 +27,9 @@ from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import requests_made
 from stepwell.audit.trail import check_chain
 from stepwell.audit.vault import VAULT
+from stepwell.audit.verify import verify_bundle
 from stepwell.backends.changes import text_of
+from stepwell.errors import BundleError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
@@ -82,6 +88,12 @@ INVENTED = (
 )
 
 
+def judging(scripts: dict[str, Any], verdict: str = "supported") -> ScriptedModel:
+    """A model for all agents that also judges sentences, always in the same way."""
+    said = {**scripts, "judge": lambda asked: json.dumps({"verdict": verdict, "reason": "so it reads"})}
+    return ScriptedModel.by_agent(said, key=lambda asked: "judge" if asked.system.startswith("You check one") else asked.agent)
+
+
 async def run(kit: Kit, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
     graph = build(kit, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": thread, **({VAULT: vault} if vault else {})}}
@@ -97,7 +109,7 @@ async def test_the_report_cites_only_pages_that_were_read(world: OfflineWorld, t
         "researcher": researchers(pages),
         "critic": CRITIC,
     }
-    model = ScriptedModel.by_agent(scripts)
+    model = judging(scripts)
     vault = MemoryVault()
     result = await run(deep_kit(world, model, tmp_path), vault)
     model.assert_finished()
@@ -128,13 +140,18 @@ async def test_the_report_cites_only_pages_that_were_read(world: OfflineWorld, t
 async def test_every_request_is_in_the_trail_before_it_is_sent(world: OfflineWorld, tmp_path: Path):
     """R15: the receipt of a deep research is what the world received."""
     scripts = {"deep_research": lead(), "researcher": researchers(pages_for(world)), "critic": [say("There is no report.")]}
-    vault = MemoryVault()
-    await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path), vault)
+    vault, model = MemoryVault(), ScriptedModel.by_agent(scripts)
+    await run(deep_kit(world, model, tmp_path), vault)
     entries = await vault.entries()
     assert check_chain(entries) == []
     receipt = egress_receipt(entries)
-    assert receipt["totals"]["requests"] == world.count() > 0
-    assert sorted({request["host"] for request in receipt["requests"]}) == sorted({each.host for each in world.requests})
+    to_web = [request for request in receipt["requests"] if request["to"] == "web"]
+    assert len(to_web) == world.count() > 0
+    assert sorted({request["host"] for request in to_web}) == sorted({each.host for each in world.requests})
+    to_models = [request for request in receipt["requests"] if request["to"] == "model"]
+    assert len(to_models) == len(model.asked)
+    assert {request["why"] for request in to_models} == {"lead", "researcher", "critic"}
+    assert all(request["answered"] and request["bytes"] > 0 for request in to_models)
     questions = [entry for entry in entries if entry.kind == "question"]
     assert [entry.data["question"] for entry in questions] == ["Who designed them?"]
 
@@ -197,6 +214,10 @@ async def test_the_policy_holds_for_tools_too(world: OfflineWorld, tmp_path: Pat
     assert "inside.example" in inside
     assert world.count() == 0
     assert read_evidence(await vault.entries()).sources == {}
+    receipt = egress_receipt(await vault.entries())
+    assert [request for request in receipt["requests"] if request["to"] == "web"] == []
+    assert {each["rule"] for each in receipt["refused"]} == {"outgoing.email_address", "address", "domains.denied"}
+    assert "jo@private.example" not in repr(receipt)
 
 
 async def test_without_an_engine_vault_the_evidence_is_in_the_data_folder(world: OfflineWorld, tmp_path: Path):
@@ -241,3 +262,56 @@ async def test_a_tool_call_that_runs_again_sends_nothing_again(world: OfflineWor
     assert await fetch("call-7") == 2  # robots.txt and the page
     assert await fetch("call-7") == 2  # a new process: nothing is remembered but the trail
     assert await fetch("call-8") == 4
+
+
+def checked_report(pages: dict[str, WorldPage]) -> str:
+    one, two = pages["one"], pages["two"]
+    number = next(fact for fact in one.facts if fact.kind == "number")
+    return (
+        f"# Bridges\n\n{number.sentence.rstrip('.')} [s1]. {number.sentence.replace(number.value, '77,777 metres').rstrip('.')} [s1].\n"
+        f"It was painted\ngreen by volunteers [s1]. Nobody was asked.\n\n- {two.facts[0].sentence} [s2]\n"
+    )
+
+
+async def deep_run(world: OfflineWorld, folder: Path, vault: Any, verdict: str = "supported") -> str:
+    pages = pages_for(world)
+    read = each_run([call("fetch_page", url=pages["one"].url), call("fetch_page", url=pages["two"].url), say("Read.")])
+    scripts = {
+        "deep_research": [
+            call("task", description="both", subagent_type="researcher"),
+            call("write_file", file_path=REPORT, content=checked_report(pages)),
+            say("Done."),
+        ],
+        "researcher": read,
+    }
+    result = await run(deep_kit(world, judging(scripts, verdict), folder), vault)
+    return text_of(result["files"][REPORT])
+
+
+async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies(world: OfflineWorld, tmp_path: Path):
+    """R9, R15: a verdict per sentence with its quotes; what the cited page does not say is marked, wherever the sentence stands."""
+    vault, bundle = MemoryVault(), tmp_path / "deep.zip"
+    report = await deep_run(world, tmp_path, vault)
+    number = next(fact for fact in pages_for(world)["one"].facts if fact.kind == "number")
+    assert re.search(re.escape(number.sentence.rstrip(".")) + r" \[s1\]\(\S+\)\. ", report), report
+    assert re.search(r"77,777 metres.* \[s1\]\(\S+\)\. \*\(contradicted by its source\)\*", report), report
+    assert re.search(
+        r"green by volunteers \[s1\]\(\S+\)\. \*\(not supported\)\* Nobody was asked\. \*\(not supported\)\*", report
+    )
+    claims = read_evidence(await vault.entries()).claims
+    assert [claim.verdict for claim in claims.values()] == [
+        "supported", "contradicted", "unsupported", "unsupported", "supported",
+    ]  # fmt: skip
+    await write_bundle(vault, bundle)
+    checked = verify_bundle(bundle)
+    assert checked.ok, checked.problems
+    assert checked.claims == 5
+    for form in FORMATS:
+        assert export_bundle(bundle, form)
+    with pytest.raises(BundleError, match="nobody can make again"):
+        await replay_bundle(bundle)
+
+
+async def test_a_judge_of_a_deep_report_can_lower_what_the_words_allow(world: OfflineWorld, tmp_path: Path):
+    report = await deep_run(world, tmp_path, MemoryVault(), verdict="partial")
+    assert "*(partly supported)*" in report

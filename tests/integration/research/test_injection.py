@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from stepwell.audit.receipt import egress_receipt
 from stepwell.testing.web import OfflineWorld
 from stepwell.testing.web.injections import INJECTIONS
 from stepwell.testing.web.search_pages import ENGINE_HOSTS
@@ -109,9 +110,16 @@ async def test_addresses_inside_the_network_are_refused_and_recorded(
     state = await research.answer(True)
     assert (state["status"], state["error_message"]) == ("complete", None)
     (refused,) = [entry.data["skipped"] for entry in await research.vault.entries() if entry.key == "q1:context_urls"]
-    assert url[:80] in refused[0]
+    assert "not fetched: " in refused[0]
     assert refused[0] in state["skipped"]
-    assert "What was skipped" in state["final_report"]
+    assert f"- {refused[0]}" in state["final_report"].partition("## What was skipped")[2], (
+        "told as it is, with nothing blotted out"
+    )
+    entries = await research.vault.entries()
+    (told,) = egress_receipt(entries)["refused"]
+    assert told["url"] in (url, url.replace("me:pw@", ""), None)
+    assert told["reason"] in refused[0]
+    assert "me:pw" not in repr(entries)
     assert not any(host in ("127.0.0.1", "10.0.0.7", "::1", "169.254.169.254") for host, _ in world.connected)
     asked = [request.host for request in world.requests]
     assert not any(host in ("localhost", "router.local", "127.0.0.1") for host in asked)

@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +27,10 @@ from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
-from stepwell.cli import replay
+from stepwell.cli import export, replay
 from stepwell.cli.research import Asked, run
 from stepwell.cli.terminal import Terminal
-from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError
+from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
@@ -40,6 +39,7 @@ from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
 MakeKit = Callable[..., Kit]
+ABSENT = "00000000-0000-4000-8000-000000000000"
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,8 @@ def test_ctrl_c_stops_and_says_how_to_go_on(world: OfflineWorld, kit_for: MakeKi
 
 KILLED = """
 import sys
+import threading
+import time
 from pathlib import Path
 from stepwell.apps.research.kit import make_kit
 from stepwell.cli.research import Asked, run
@@ -204,9 +206,15 @@ from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.choice import search_chain
 
+def tell_when_asked():
+    while not world.count():
+        time.sleep(0.01)
+    print("\\nThe engine is asked.", file=sys.stderr, flush=True)
+
 settings = Settings.load({"STEPWELL_DATA_DIR": sys.argv[1]})
 with OfflineWorld(idle_timeout_s=30.0) as world:
     world.engine("duckduckgo", "slow")
+    threading.Thread(target=tell_when_asked, daemon=True).start()
     search = lambda web: search_chain(settings, web, cached=False)
     kit = make_kit(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
     code = run(Asked(sys.argv[2], yes=True), kit=kit, settings=settings)
@@ -223,11 +231,10 @@ def ended_by(sign: signal.Signals, folder: Path, question: str) -> tuple[int, st
     try:
         for line in child.stderr:
             said += line
-            if "step 1: web_search" in line:
+            if "The engine is asked." in line:
                 break
-        time.sleep(1.0)
         os.kill(child.pid, sign)
-        said += child.communicate(timeout=20)[1]
+        said += child.communicate(timeout=60)[1]
     finally:
         child.kill()
         child.wait(10)
@@ -306,7 +313,7 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
         (Asked("q", context=[Path("nowhere.txt")]), "'nowhere.txt' of --context cannot be read"),
         (Asked("q", form="pdf"), "name it with --out"),
         (Asked("q", out=Path("a.xls")), "no format 'xls'"),
-        (Asked("q", url="http://127.0.0.1:1", out=Path("a.pdf")), "only Markdown"),
+        (Asked("q", url="127.0.0.1:1"), "no address of a server"),
         (Asked(None, thread="../../etc"), "No research '../../etc'"),
     ],
 )
@@ -393,9 +400,10 @@ def test_a_policy_with_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -
     assert "Traceback" not in refused.stderr
 
 
-async def test_a_research_on_a_server_is_approved_and_read_here(
+async def test_a_research_on_a_server_is_approved_read_and_exported_here(
     world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Every format works against a server as it does in process; the bundle verifies and replays."""
     out = tmp_path / "report.md"
     async with serving(tmp_path, {"research": build_graph(kit_for())}) as http:
         url = str(http.base_url)
@@ -413,9 +421,22 @@ async def test_a_research_on_a_server_is_approved_and_read_here(
         assert code == 0, screen
         code, _ = await asyncio.to_thread(start, "a\n", question=None, thread=thread)
         assert code == 0, "one that has ended shows its report again"
+        for form in FORMATS:
+            wanted = tmp_path / f"exported.{form}"
+            assert await asyncio.to_thread(export.run, thread, form=None, out=wanted, url=url, settings=Settings()) == 0
+        with pytest.raises(RunError, match="No thread"):
+            await asyncio.to_thread(export.run, ABSENT, form="md", out=None, url=url, settings=Settings())
+        empty = (await http.post("/threads", json={})).json()["thread_id"]
+        with pytest.raises(RunError, match="Nothing was researched there"):
+            await asyncio.to_thread(export.run, empty, form="md", out=None, url=url, settings=Settings())
+    assert f"stepwell export {thread} --url {url}" in screen
     assert "kept on the server" in screen
     assert out.read_text().strip() in capsys.readouterr().out
     assert "[1]" in out.read_text()
+    assert (tmp_path / "exported.md").read_text() == out.read_text()
+    assert verify_bundle(tmp_path / "exported.zip").ok
+    assert await asyncio.to_thread(replay.run, tmp_path / "exported.zip") == 0
+    assert (tmp_path / "exported.pdf").read_bytes()[:5] == b"%PDF-"
 
 
 def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

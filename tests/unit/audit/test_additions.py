@@ -60,8 +60,27 @@ async def test_a_translation_is_left_to_the_judge() -> None:
     assert claim.verdict == "supported"
 
 
-async def test_a_single_added_word_is_left_to_the_judge() -> None:
-    assert (await judged("The splendid Selvik observatory has a mirror of 306 centimetres.")).verdict == "supported"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The splendid Selvik observatory has a mirror of 306 centimetres.",
+        "The Selvik observatory has a concave mirror of 306 centimetres.",
+        "The Selvik observatory has a mirror of 306 tarnished centimetres.",
+    ],
+)
+async def test_a_word_put_between_two_that_stand_together_is_marked(text: str) -> None:
+    assert (await judged(text)).verdict == "partial"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Selvik observatory possesses a mirror of 306 centimetres.",
+        "Notably, the Selvik observatory has a mirror of 306 centimetres.",
+    ],
+)
+async def test_a_word_in_place_of_another_is_left_to_the_judge(text: str) -> None:
+    assert (await judged(text)).verdict == "supported"
 
 
 @pytest.mark.parametrize(

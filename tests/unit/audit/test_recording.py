@@ -140,7 +140,7 @@ async def test_the_receipt_lists_everything_that_left():
         True,
     )
     assert (second["answered"], second["resend"]) == (False, 0)
-    assert receipt["totals"] == {"requests": 2, "resends": 0, "bytes": 40, "hosts": {"a.test": 2}}
+    assert receipt["totals"] == {"requests": 2, "resends": 0, "bytes": 40, "hosts": {"a.test": 2}, "refused": 0}
 
 
 async def recorded(*asked: Outgoing) -> Replay:

@@ -245,3 +245,18 @@ def test_a_title_or_address_cannot_break_out_of_its_line(changes: dict, line: st
 )
 def test_a_changed_reference_is_found(change):
     assert check_references(change(report("Good [e1].").text), SOURCES)
+
+
+@pytest.mark.parametrize(
+    "pointer", ["See https://invented.example/x.", "See also [here](https://invented.example/).", "Source: https://a.example/"]
+)
+def test_what_is_left_of_a_removed_link_is_no_claim(pointer: str):
+    draft = read_draft(f"The well is deep [e1]. {pointer}")
+    assert [claim.text for claim in draft.claims()] == ["The well is deep."]
+    assert draft.removed_links >= 1
+
+
+def test_a_thing_that_was_skipped_several_times_is_told_once():
+    text = insufficient_evidence(["A page of 'a.example': the ceiling is reached."] * 3 + ["Another."])
+    assert text.count("the ceiling is reached") == 1
+    assert "- Another." in text

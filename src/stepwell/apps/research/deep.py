@@ -3,12 +3,13 @@
 ```
 lead ─┬─> researcher (several at once)   web_search, fetch_page; findings in /findings/
       ├─> critic                         reads the report and the findings
-      └─> /final_report.md ──> at the end, by code: only pages that were read are cited, only their addresses stand in it
+      └─> /final_report.md ──> at the end, by code: only pages that were read are cited, only their addresses stand in it, and every
+                               sentence that the pages it cites do not bear out is marked
 ```
 
-The graph `research` asks a person to approve a plan and judges each sentence; this one is free in what it does, within the same
-policy: tools, domains, outgoing text, requests, tokens, money and time are counted by code. A thread keeps its evidence in the
-same vault. It needs a model that can use tools; there is no mode without one.
+The graph `research` asks a person to approve a plan; this one is free in what it does, within the same policy: tools, domains,
+outgoing text, requests, tokens, money and time are counted by code. A thread keeps its evidence in the same vault, and its bundle
+verifies; it cannot be replayed. It needs a model that can use tools; there is no mode without one.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from stepwell.agent import create_deep_agent
+from stepwell.apps.research.deep_checking import check_report, is_kept, keep_report
 from stepwell.apps.research.deep_evidence import DeepWeb, begin_question, thread_of
-from stepwell.apps.research.deep_report import finish_message, finish_report
+from stepwell.apps.research.deep_models import ModelsInTrail
+from stepwell.apps.research.deep_report import finish_message
 from stepwell.apps.research.kit import Kit, make_kit
 from stepwell.apps.research.prompting import prompt
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.backends import changes
 from stepwell.backends.text import version_of
 from stepwell.clock import timestamp
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.budget import BudgetMiddleware
+from stepwell.middleware.budget import CHANNEL, BudgetMiddleware
 from stepwell.models import capabilities_of
 from stepwell.models.routing import ModelRoutes
 
@@ -61,6 +63,7 @@ def build(kit: Kit, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> 
         "system_prompt": prompt("deep_researcher"),
         "tools": tools,
         "model": models["files"],
+        "middleware": [ModelsInTrail(kit, "researcher")],
         "timeout_s": RESEARCHER_TIMEOUT_S,
     }
     critic: Any = {
@@ -69,6 +72,7 @@ def build(kit: Kit, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> 
         "system_prompt": prompt("deep_critic"),
         "tools": tools,
         "model": models["audit"],
+        "middleware": [ModelsInTrail(kit, "critic")],
     }
     limits = kit.policy.limits
     ceilings = BudgetMiddleware(max_tokens=limits.tokens, max_cost_usd=limits.cost_usd, max_seconds=limits.seconds)
@@ -77,7 +81,7 @@ def build(kit: Kit, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> 
         tools,
         system_prompt=prompt("deep_lead"),
         subagents=[researcher, critic],
-        middleware=[ceilings, CheckedReport(kit)],
+        middleware=[ceilings, ModelsInTrail(kit, "lead"), CheckedReport(kit)],
         checkpointer=checkpointer,
         name="deep_research",
     )
@@ -122,23 +126,19 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             return None
         vault = self._kit.vault_for(config)
         evidence = read_evidence(await vault.entries())
-        update = {**await self._report(state, vault, evidence), **_answer(state, evidence)}
+        update = {**await self._report(state, vault), **_answer(state, evidence)}
         return update or None
 
-    async def _report(self, state: Any, vault: EvidenceVault, evidence: Evidence) -> dict[str, Any]:
+    async def _report(self, state: Any, vault: EvidenceVault) -> dict[str, Any]:
         file = (state.get("files") or {}).get(REPORT)
         if file is None:
             return {}
         written = changes.text_of(file)
-        finished = finish_report(written, evidence.sources)
-        sha256 = await vault.put(finished.text.encode())
-        data = {
-            "sha256": sha256,
-            "cited": list(finished.cited),
-            "unknown": list(finished.unknown),
-            "removed_links": finished.removed_links,
-        }
-        await vault.append(NewEntry("report", f"deep:report:{sha256}", data))
+        if await is_kept(vault, written):
+            return {}  # another turn of the thread, which left the report as it was
+        spent = (state.get(CHANNEL) or {}).get("tokens", 0)
+        finished = await check_report(self._kit, vault, written, spent)
+        await keep_report(vault, finished)
         put = changes.put(finished.text, base=version_of(written), at=timestamp(self._kit.clock))
         return {"files": {REPORT: put}}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from stepwell.apps.research.schemas import Violation
 from stepwell.audit.evidence import Source, to_data
 from stepwell.audit.ledger import record_source
 from stepwell.audit.recording import Recorder, requests_made
+from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import VAULT, EvidenceVault
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
@@ -87,7 +88,7 @@ class DeepWeb:
         runtime: ToolRuntime[Any, Any],
         max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = DEFAULT_RESULTS,
     ) -> str:
-        self._check(self._kit.policy.check_outgoing(query))
+        await self._check(runtime, self._kit.policy.check_outgoing(query))
 
         async def search() -> str:
             return told(await self._search.search(query, max_results))
@@ -97,10 +98,15 @@ class DeepWeb:
     async def fetch_page(
         self, url: Annotated[str, Field(description="the whole address, https://...")], runtime: ToolRuntime[Any, Any]
     ) -> str:
-        self._check(self._kit.policy.check_url(url) + self._kit.policy.check_outgoing(url))
+        await self._check(runtime, self._kit.policy.check_outgoing(url))
+        await self._check(runtime, self._kit.policy.check_url(url), url)
 
         async def fetch() -> str:
-            page = await self._fetcher.fetch_page(url)
+            try:
+                page = await self._fetcher.fetch_page(url)
+            except FetchRefusedError as error:
+                await self._refused(runtime, error.reason, str(error), url)
+                raise
             return page_told(page, await keep_page(self._kit.vault_for(runtime.config), page))
 
         return await self._within(runtime, fetch)
@@ -124,7 +130,7 @@ class DeepWeb:
     async def _opened(self, config: RunnableConfig) -> _Open:
         vault = self._kit.vault_for(config)
         entries = await vault.entries()
-        began = next((entry for entry in reversed(entries) if _is_question(entry)), None)
+        began = _question(entries)
         question = began.key if began else SCOPE
         thread, given = thread_of(config), (config.get("configurable") or {}).get(VAULT)
         known = self._open.get(thread)
@@ -141,9 +147,15 @@ class DeepWeb:
         if broken := self._kit.policy.check_url(url) + self._kit.policy.check_outgoing(url):
             raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
 
-    def _check(self, broken: list[Violation]) -> None:
+    async def _check(self, runtime: ToolRuntime[Any, Any], broken: list[Violation], url: str | None = None) -> None:
         if broken:
+            await self._refused(runtime, broken[0].rule, str(broken[0]), url)
             raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
+
+    async def _refused(self, runtime: ToolRuntime[Any, Any], rule: str, reason: str, url: str | None) -> None:
+        at_work = await self._opened(runtime.config)
+        scope = f"{at_work.question}:{runtime.tool_call_id}"
+        await record_refusal(at_work.vault, f"{scope}:refusal", url=url, step=scope, rule=rule, reason=reason)
 
 
 def thread_of(config: RunnableConfig) -> str:
@@ -184,8 +196,15 @@ def _way_out(web: Web) -> Iterator[None]:
         _WAY_OUT.reset(token)
 
 
-def _is_question(entry: Entry) -> bool:
-    return entry.kind == "question" and entry.key.startswith(f"{SCOPE}:")
+def question_key(entries: Sequence[Entry]) -> str:
+    """The key of the question that is being researched."""
+    began = _question(entries)
+    return began.key if began else SCOPE
+
+
+def _question(entries: Sequence[Entry]) -> Entry | None:
+    asked = (entry for entry in reversed(entries) if entry.kind == "question" and entry.key.startswith(f"{SCOPE}:"))
+    return next(asked, None)
 
 
 def _tool(coroutine: Callable[..., Awaitable[str]], description: str) -> BaseTool:

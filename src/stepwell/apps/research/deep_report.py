@@ -8,19 +8,19 @@ what stands at the end  ... in 1932 [s1](https://real.example/) *(s9 is no sourc
 ```
 
 Addresses and the agent's own list of sources are taken out, ids become links, and the list is made from the trail. Pure, and
-doing it twice changes nothing: an agent may go on editing a finished report. Whether a page says what the sentence says is not
-checked here; the research graph does that, sentence by sentence.
+doing it twice changes nothing: an agent may go on editing a finished report. Whether a page says what the sentence says is
+`deep_claims`' affair.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepwell.audit.evidence import Source
 from stepwell.audit.links import strip_links
-from stepwell.audit.references import SOURCES_HEADING, address, reference_line
+from stepwell.audit.references import SOURCES_HEADING, linked_id, named_line
 
 UNKNOWN = "is no source that was read"
 NO_SOURCES = "*No sentence of this report cites a page that was read. It cannot be checked.*"
@@ -50,7 +50,11 @@ class Finished:
 def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
     """The report as it may be shown, with its list of sources."""
     body = _linked(_LIST_OF_SOURCES.sub("", text.replace(NO_SOURCES, "")), sources)
-    end = "\n".join([SOURCES_HEADING, "", *(_listed(sources[each]) for each in body.cited)]) if body.cited else NO_SOURCES
+    # Taking an address out may leave a heading behind that was none before.
+    while (bare := _LIST_OF_SOURCES.sub("", body.text.strip())) != body.text.strip():
+        again = _linked(bare, sources)
+        body = replace(again, removed_links=body.removed_links + again.removed_links)
+    end = "\n".join([SOURCES_HEADING, "", *(named_line(sources[each]) for each in body.cited)]) if body.cited else NO_SOURCES
     return Finished(f"{body.text.strip()}\n\n{end}\n", body.cited, body.unknown, body.removed_links)
 
 
@@ -61,7 +65,7 @@ def finish_message(text: str, sources: Mapping[str, Source]) -> Finished:
 
 def _linked(text: str, sources: Mapping[str, Source]) -> Finished:
     """Addresses out, then ids to links. Ids go through the removal in the one form that it keeps as citations."""
-    own_links = sum(text.count(f"[{each}]({address(source)})") for each, source in sources.items())
+    own_links = sum(text.count(linked_id(source)) for source in sources.values())
     asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))
     stripped = strip_links(_CITED.sub(lambda match: f"[{match[1].replace('s', 'e')}]", asked))
     cited: dict[str, None] = {}
@@ -72,16 +76,7 @@ def _linked(text: str, sources: Mapping[str, Source]) -> Finished:
         for each in re.findall(r"e(\d{1,6})", match[1]):
             source = sources.get(f"s{each}")
             (unknown if source is None else cited)[f"s{each}"] = None
-            parts.append(f"*(s{each} {UNKNOWN})*" if source is None else _link(source))
+            parts.append(f"*(s{each} {UNKNOWN})*" if source is None else linked_id(source))
         return " ".join(parts)
 
     return Finished(_KEPT.sub(render, stripped.text), tuple(cited), tuple(unknown), max(0, stripped.removed - own_links))
-
-
-def _link(source: Source) -> str:
-    where = address(source)
-    return f"[{source.source_id}]({where})" if where else f"[{source.source_id}]"
-
-
-def _listed(source: Source) -> str:
-    return f"- {source.source_id} {reference_line(1, source).removeprefix('1. ')}"

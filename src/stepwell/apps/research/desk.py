@@ -18,8 +18,10 @@ from stepwell.apps.research.recorded_models import RecordedModels, cost_usd, tok
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchState
+from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.recording import Recorder, requests_made
+from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, Kind, NewEntry
 from stepwell.errors import ConfigurationError, LimitReachedError
 from stepwell.models.routing import TaskKind
@@ -63,6 +65,11 @@ class Desk:
     async def note(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
         """Write something down, once."""
         return await self.vault.append(NewEntry(kind, f"{self.scope}:{key}", data))
+
+    async def refused(self, step: str, what: str, *, rule: str, reason: str, url: str | None = None) -> None:
+        """Write down that something was not sent. `what` tells it from other refusals of the step; it is not written down itself."""
+        key = f"{self.scope}:refusal:{step}:{sha256(what.encode())[:16]}"
+        await record_refusal(self.vault, key, url=url, step=f"{self.scope}:{step}", rule=rule, reason=reason)
 
     async def evidence(self) -> Evidence:
         return read_evidence(await self.vault.entries())

@@ -31,6 +31,8 @@ async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathe
     """Do a step. `known` are addresses that another step has already."""
     if broken := desk.kit.policy.check_step(step):
         reason = "; ".join(str(violation) for violation in broken)
+        may_be_told = step.tool == "fetch_page" and not any(each.rule.startswith("outgoing.") for each in broken)
+        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=step.input if may_be_told else None)
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
     if ceiling := await desk.exhausted():
         return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
@@ -61,11 +63,19 @@ async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gath
             kind = "blocked" if isinstance(outcome, Blocked) else "failed"
             tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
             return Gathered(step, f"The search {kind}: {tried}", skipped=(f"The search for '{step.input}' {kind} ({tried}).",))
-    allowed = [result.url for result in outcome.results if not desk.kit.policy.check_url(result.url)]
+    allowed = [result.url for result in outcome.results if not await _denied(desk, step, result.url)]
     fresh = [url for url in dict.fromkeys(allowed) if url not in known][: desk.kit.pages_per_step]
     pages, skipped = await _fetch(desk, step, fresh)
     said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
+
+
+async def _denied(desk: Desk, step: ResearchStep, url: str) -> bool:
+    """Whether the policy forbids a page that an engine found; written down if so."""
+    broken = desk.kit.policy.check_url(url)
+    if broken:
+        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=url)
+    return bool(broken)
 
 
 async def _fetch(desk: Desk, step: ResearchStep, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
@@ -84,6 +94,8 @@ async def _fetch(desk: Desk, step: ResearchStep, urls: Sequence[str]) -> tuple[l
         elif isinstance(answer, RequestCeilingError):
             skipped.append(f"A page of '{_host(url)}': the ceiling of requests is reached (rule limits.requests).")
         elif isinstance(answer, WebError):
+            if isinstance(answer, FetchRefusedError):
+                await desk.refused(step.id, url, rule=answer.reason, reason=str(answer), url=url)
             skipped.append(f"A page of '{_host(url)}' could not be read: {answer}")
         else:
             raise answer

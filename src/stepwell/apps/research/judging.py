@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+from langchain_core.language_models import BaseChatModel
+from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ConfigDict
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Desk
+from stepwell.apps.research.asking import ModelCalls, ask_for
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.audit.evidence import Quote
 from stepwell.audit.judge import Judgement
-from stepwell.errors import RequestCeilingError
+from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
 
 
 class Opinion(BaseModel):
@@ -24,24 +25,36 @@ class Opinion(BaseModel):
 
 
 class ModelJudge:
-    """`audit.Judge` on the auditing model."""
+    """`audit.Judge` on the auditing model. `exhausted` says which ceiling is reached, if one is."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, model: BaseChatModel, calls: ModelCalls, exhausted: Callable[[], Awaitable[str | None]]) -> None:
+        self._model = model
+        self._calls = calls
+        self._exhausted = exhausted
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        if ceiling := await self._desk.exhausted():
+        if ceiling := await self._exhausted():
             # Counts as doubt: the sentence is then at most partly supported.
-            raise RequestCeilingError(self._desk.kit.policy.limits.tokens) from RuntimeError(ceiling)
+            raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
         asked = f"The sentence:\n{fenced(claim_text)}\n\nThe quotes:\n{fenced(shown)}"
-        opinion = await ask_for(
+        try:
+            opinion = await self._ask(asked)
+        except (StepwellError, GraphBubbleUp):
+            raise
+        except (
+            Exception
+        ) as error:  # what integrations raise has no common class; one lost answer must not cost the whole report
+            raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
+        return Judgement(opinion.verdict, opinion.reason)
+
+    async def _ask(self, asked: str) -> Opinion:
+        return await ask_for(
             Opinion,
-            model=self._desk.model("audit"),
-            calls=self._desk.calls,
+            model=self._model,
+            calls=self._calls,
             key=f"judge:{uuid.uuid5(uuid.NAMESPACE_OID, asked).hex[:16]}",
             role="judge",
             system=prompt("judge"),
             user=asked,
         )
-        return Judgement(opinion.verdict, opinion.reason)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,6 +16,10 @@ from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
+
+_EMBEDDED = "local"
+_SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint", "endpoint_url")
+"""Attributes in which integrations keep their server's address."""
 
 
 class RecordedModels:
@@ -27,12 +33,36 @@ class RecordedModels:
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
         body = canonical([{"type": message.type, "content": message.text} for message in messages])
         # Known by its role: a replay has the answers, and need not have the model.
-        outgoing = Outgoing(f"{self._scope}:{key}", "model", "ASK", f"model:{role}", body, step=key, why=role)
+        outgoing = Outgoing(
+            f"{self._scope}:{key}", "model", "ASK", f"model:{role}", body, step=key, why=role, **where_asked(model)
+        )
 
         async def send() -> Answer:
             return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages)
 
         return (await self._recorder.once(outgoing, send)).body.decode()
+
+
+def where_asked(model: Any) -> dict[str, Any]:
+    """Where a model is and what it is called, for the receipt. Only one that is surely on this machine does not leave it."""
+    while not isinstance(model, BaseChatModel):
+        inner = getattr(model, "first", None) or getattr(model, "bound", None)  # held to a schema
+        if inner is None:
+            return {}
+        model = inner
+    facts = describe(model)
+    server = next((value for name in _SERVERS if isinstance(value := getattr(model, name, None), str) and value), "")
+    host = urlsplit(server).hostname or ""
+    here = facts.provider == _EMBEDDED or host == "localhost" or _is_loopback(host)
+    name = ":".join(filter(None, (facts.provider, facts.name)))
+    return {"host": host or facts.provider or "", "model": name, "leaves_machine": not here}
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 async def _ask(model: Any, messages: list[BaseMessage]) -> Answer:

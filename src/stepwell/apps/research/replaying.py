@@ -84,6 +84,11 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
                 raise BundleError(
                     f"The bundle '{path.name}' has no '{name}': the research had not ended. Only a whole one is replayed."
                 )
+        if questions[-1].data.get("mode") == "deep":
+            raise BundleError(
+                f"The bundle '{path.name}' is of a deep research: an agent's free work, which nobody can make again. "
+                "`stepwell verify` checks it."
+            )
         recorded = bundle.read("report.md").decode()
         replay = bundle.replay()
         recorded_answers = replay.unused

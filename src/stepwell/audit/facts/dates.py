@@ -40,13 +40,17 @@ _FORMS = [
     re.compile(rf"\b{_MONTH_UPPER}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.,]*\d)(?:,?\s+{_YEAR})?"),
     re.compile(rf"\b{_MONTH_UPPER},?(?:\s+(?:of|de))?\s+{_YEAR}"),
     re.compile(rf"\b{_MONTH},?(?:\s+(?:of|de))?\s+{_YEAR}", re.I),
-    re.compile(rf"(?:(?<=\bin )|(?<=\bof )|(?<=\bby )|(?<=\bim )|(?<=\ben )|(?<=\bsince )|(?<=\buntil )){_MONTH_UPPER}"),
+    re.compile(
+        rf"(?:(?<=\b[Ii]n )|(?<=\bof )|(?<=\b[Bb]y )|(?<=\b[Ii]m )|(?<=\b[Ee]n )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )){_MONTH_UPPER}"
+    ),
     re.compile(r"(?<![\d.,/-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})(?![\d/-])"),
     re.compile(rf"\bQ(?P<quarter>[1-4])[\s/-]*{_YEAR}"),
     re.compile(r"(?<![\d.,])(?P<century>\d{1,2})(?:st|nd|rd|th|\.)\s+(?:century|centuries|jahrhundert)\b", re.I),
     re.compile(r"(?<![\d.,])(?P<decade>1\d{2}0|20\d0)(?:s|er)\b"),
 ]
-_BARE_YEAR = re.compile(r"(?<![\w.,$€£¥%])(?:(?<=[^\W\d]-)|(?<!-)|(?<=\d-))(?P<year>1\d{3}|20\d{2}|21\d{2})(?![\w%])(?![.,]\d)")
+_BARE_YEAR = re.compile(
+    r"(?<![\w.,$€£¥%])(?:(?<=[^\W\d]-)|(?<!-)|(?<=\d-))(?P<year>1\d{3}|20\d{2}|21\d{2})(?![\w%])(?![.,]\d)(?!\s?[°%‰€$£])"
+)
 _YEAR_LEAD = re.compile(
     r"(?:\b(?:in|since|of|from|until|till|to|by|before|after|during|around|year|circa|c\.|im|jahr|seit|bis|vor|nach|ab|en|depuis|avant|"
     r"après|desde|hasta|and|between|early|late|mid)\s+|[(–/-]\s?)$",

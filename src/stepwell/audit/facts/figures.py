@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from stepwell.audit.facts.dates import DatePoint
+from stepwell.audit.facts.fractions import UNIT as FRACTION
+from stepwell.audit.facts.fractions import fractions
 from stepwell.audit.facts.number_words import read_number
-from stepwell.audit.facts.units import CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
+from stepwell.audit.facts.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
 from stepwell.audit.facts.words import decimal_mark, is_function, stem, words
 
 _NUMBER = re.compile(
@@ -23,7 +25,10 @@ _NUMBER = re.compile(
 _CLOCK = re.compile(r"(?<![\w:])(\d{1,2}):(\d{2})(?::\d{2})?(?![\w:])")
 _SIGN = re.compile(r"(?:^|[\s(])([-−])\s?$|(?:^|[\s(])([-−])(?:US)?[$€£¥₹₿]\s?$")
 _CURRENCY = re.compile(rf"(?:US|A|C)?([{CURRENCY_SIGNS}])\s?$")
-_CURRENCY_CODE = re.compile(r"\b(USD|EUR|GBP|JPY|CHF|CNY|INR|BTC)[\s\u00a0]$")
+_CURRENCY_CODE = re.compile(rf"\b({'|'.join(CURRENCY_CODES)})[\s\u00a0]$")
+_TOLERANCE = re.compile(r"\s?(?:±|\+/[-−])\s?\d+(?:[.,]\d+)*")
+_COUNTED = re.compile(r"\s+(?!metres|meters|miles)[a-z]{4,}s\b")
+_PER = re.compile(r"\s?(?:/\s?|(?:per|a|an|each|je|pro|par|por)\s)(?P<word>[^\W\d_]+[²³]?)")
 _AFTER = re.compile(r"(?P<gap>[\s\u00a0\u202f-]{0,2})(?P<word>%|°\s?[CF]?\b|[€£¥₹₿$]|[^\W\d_]+(?:[/][^\W\d_]+)?[²³]?)")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|bis|à|a|and|und|et|y)\s?")
 _BOUNDS = {
@@ -48,6 +53,8 @@ class Figure:
     role: str
     start: int
     end: int
+    per: str = ""
+    """What it is counted on, if that is a unit: `g` in "$90 a gram"."""
 
     def is_same_value(self, other: Figure) -> bool:
         return self.values == other.values if self.values else self.literal == other.literal
@@ -67,11 +74,19 @@ def figures(text: str, known_dates: Sequence[DatePoint], mark: str | None = None
             taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
             minutes = Decimal(int(match[1]) * 60 + int(match[2]))
             found.append(Figure(frozenset([minutes]), match.group(), "clock", (), "", "", match.start(), match.end()))
+    for part in fractions(text):
+        taken[part.start : part.end] = b"\1" * (part.end - part.start)
+        bound = _bound(text[max(0, part.start - 28) : part.start])
+        found.append(
+            Figure(frozenset([part.value]), text[part.start : part.end], FRACTION, (), bound, "", part.start, part.end)
+        )
+    for match in _TOLERANCE.finditer(text):
+        taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
     convention = decimal_mark(text) or mark
     for match in _NUMBER.finditer(text):
         if not any(taken[match.start() : match.end()]):
             found.append(_figure(text, match.start("body"), match.end("body"), _values(match["body"], convention)))
-    found += _written(text)
+    found += [figure for figure in _written(text) if not taken[figure.start]]
     return _with_shared_units(text, sorted(found, key=lambda figure: figure.start))
 
 
@@ -92,41 +107,52 @@ def _figure(text: str, start: int, end: int, values: frozenset[Decimal]) -> Figu
     before = text[max(0, start - 28) : start]
     literal, sign = text[start:end], _SIGN.search(before)
     currency = _CURRENCY.search(before) or _CURRENCY_CODE.search(before)
-    factor, unit, end = _measure(text, end, has_currency=currency is not None)
+    tolerance = _TOLERANCE.match(text, end)
+    factor, unit, end, per = _measure(text, tolerance.end() if tolerance else end, has_currency=currency is not None)
     if currency is not None:
         unit = UNIT_OF[currency[1].casefold()]
         before = before[: currency.start()]
     if sign:
         before = before[: sign.start() + 1]
     scaled = frozenset((-value if sign else value) * factor for value in values)
-    bound = next((mark for mark, form in _BOUND if form.search(before.rstrip("-−(") + " ")), "")
     role = _ROLE.search(before)
     return Figure(
         scaled,
         literal,
         unit,
         () if unit else _nouns(text, end),
-        bound,
+        _bound(before),
         _ROLES.get(role[1].lower(), "") if role else "",
         start,
         end,
+        per if unit else "",
     )
 
 
-def _measure(text: str, end: int, *, has_currency: bool) -> tuple[Decimal, str | None, int]:
-    """The multiplier and the unit after a number, and where they end."""
+def _bound(before: str) -> str:
+    return next((mark for mark, form in _BOUND if form.search(before.rstrip("-−(") + " ")), "")
+
+
+def _measure(text: str, end: int, *, has_currency: bool) -> tuple[Decimal, str | None, int, str]:
+    """The multiplier and the unit after a number, where they end, and the unit that it is counted on."""
     factor = Decimal(1)
     while (match := _AFTER.match(text, end)) is not None:
         word = match["word"].casefold().replace(" ", "")
-        if has_currency and not match["gap"] and word in ("m", "b"):
-            word = {"m": "million", "b": "billion"}[word]
+        if not match["gap"] and word in ("m", "b") and (has_currency or _COUNTED.match(text, match.end())):
+            word = {"m": "million", "b": "billion"}[word]  # "€3m", "2.4m passengers"; but "3m high"
         is_short = len(word) <= 2 and match["gap"].strip("-") != ""
         if word in MULTIPLIER_OF and not (word == "k" and is_short) and word != "cent":
             factor, end = factor * MULTIPLIER_OF[word], match.end()
             end += text[end : end + 1] == "." and word in ("mio", "mrd")
             continue
-        return factor, *_unit(text, end, match)
-    return factor, None, end
+        unit, end = _unit(text, end, match)
+        return factor, unit, end, _per(text, end)
+    return factor, None, end, _per(text, end) if has_currency else ""
+
+
+def _per(text: str, end: int) -> str:
+    match = _PER.match(text, end)
+    return UNIT_OF.get(match["word"].casefold(), "") if match else ""
 
 
 def _unit(text: str, end: int, match: re.Match[str]) -> tuple[str | None, int]:
@@ -140,6 +166,9 @@ def _unit(text: str, end: int, match: re.Match[str]) -> tuple[str | None, int]:
         return None, end
     if word == "an" and match["gap"]:
         return None, end  # French for a year, English and German for something else
+    if word not in UNIT_OF and "/" in word:
+        word = word.partition("/")[0]  # mg/kg: what follows the stroke is read by `_per`
+        return (UNIT_OF[word], match.start("word") + len(word)) if word in UNIT_OF else (None, end)
     return (UNIT_OF[word], match.end()) if word in UNIT_OF else (None, end)
 
 
@@ -172,6 +201,7 @@ def _with_shared_units(text: str, found: list[Figure]) -> list[Figure]:
                 figure.role,
                 figure.start,
                 figure.end,
+                following.per,
             )
     return shared
 

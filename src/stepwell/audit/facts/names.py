@@ -1,13 +1,14 @@
 """Names of a text: words that begin with a capital, in a row, and terms in quotation marks.
 
-The first word of a sentence has a capital anyway; it counts as a name unless it is one of the words sentences usually begin with.
+The first word of a sentence has a capital anyway; it counts as a name unless it is one of the words sentences usually begin with, or
+stands somewhere in the texts at hand without one.
 Languages that capitalise every noun have more "names" here, so more must stand in the quotes: the verdict is lower, not higher.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.facts.number_words import read_number
@@ -21,6 +22,11 @@ _OPENING_WORDS = (
     "second third last next several various numerous all every nearly almost approximately roughly only since because although though "
     "despite after before until unlike like here there now once often usually typically generally total average annual global "
     "sources evidence together instead indeed similarly likewise consequently originally eventually initially subsequently "
+    "around about with within without under over between among during through across near along some many most much none nobody both "
+    "neither either each another other others such half twice even also still yet again always never soon perhaps possibly probably "
+    "certainly instead together apart besides beyond above below behind beside next then when while where whether because why how "
+    "one two three four five six seven eight nine ten records record pages page documents document accounts articles article "
+    "surveys survey figures authorities observers witnesses historians engineers according given based compared contrary due thanks "
     "heute laut seit nach vor zudem außerdem dabei dort hier insgesamt alle selon depuis après avant aujourd según desde hoy"
 )
 _OPENING = frozenset(_OPENING_WORDS.split())
@@ -44,12 +50,17 @@ def quoted_terms(text: str) -> list[str]:
     return [next(group for group in match.groups() if group) for match in _QUOTED.finditer(text)]
 
 
-def names(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Name]:
-    """Every name of a text outside the spans that are dates or figures."""
+def plain_words(*texts: str) -> frozenset[str]:
+    """The stems of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
+    return frozenset(stem(word.text) for text in texts for word in words(text) if word.text[0].islower())
+
+
+def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str] = frozenset()) -> list[Name]:
+    """Every name of a text outside the spans that are dates or figures. `plain` are words known to be none."""
     tokens = words(text)
     found: list[list[Word]] = []
     for position, word in enumerate(tokens):
-        if not _is_name(text, tokens, position, taken):
+        if not _is_name(text, tokens, position, taken) or (_opens(text, word) and stem(word.text) in plain):
             continue
         if found and _JOINS.fullmatch(text[found[-1][-1].end : word.start]):
             found[-1].append(word)
@@ -75,7 +86,8 @@ def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple
     if any(start < word.end and word.start < end for start, end in taken):
         return False
     if not word.text[0].isupper():
-        return word.text.upper() != word.text and any(character.isdigit() for character in word.text)  # a code: b12
+        is_code = word.text.upper() != word.text and any(character.isdigit() for character in word.text)  # b12, but not km²
+        return is_code and word.text.casefold() not in UNIT_OF
     folded = word.text.casefold()
     if folded in UNIT_OF or folded in MULTIPLIER_OF or read_number(tokens, position) is not None:
         return len(word.text) > 1 and word.text.isupper() and folded not in UNIT_OF

@@ -1,4 +1,6 @@
-"""Numbers written as words: "twenty-one", "two hundred and fifty thousand", "zwölf". "One" alone is a pronoun too often to count."""
+"""Numbers written as words: "twenty-one", "two hundred and fifty thousand", "zwölf". "One" alone is a pronoun too often to
+count, and "once" is a word of English before it is eleven in Spanish.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from stepwell.audit.facts.words import Word
 
 _FROM_ZERO = (
     "zero null cero|one|two zwei deux dos|three drei trois tres|four vier quatre cuatro|five fünf cinq cinco|six sechs seis|"
-    "seven sieben sept siete|eight huit ocho|nine neun neuf nueve|ten zehn dix diez|eleven elf onze once|"
+    "seven sieben sept siete|eight huit ocho|nine neun neuf nueve|ten zehn dix diez|eleven elf onze|"
     "twelve zwölf douze doce dozen|thirteen dreizehn|fourteen vierzehn|fifteen fünfzehn quinze quince|sixteen|seventeen|"
     "eighteen|nineteen|twenty zwanzig vingt veinte"
 )

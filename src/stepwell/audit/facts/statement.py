@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from stepwell.audit.facts.dates import DatePoint, dates
-from stepwell.audit.facts.directions import negated
 from stepwell.audit.facts.figures import Figure, figures
 from stepwell.audit.facts.names import Name, names
+from stepwell.audit.facts.negations import negated
 from stepwell.audit.facts.words import content_stems
 
 _SEPARATOR = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|compared|und|aber|während|et|mais|y|pero)\s", re.IGNORECASE)
@@ -18,10 +18,10 @@ _SEPARATOR = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|compared|und|aber|w
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """Whom or what, and when, a figure is about: the names and years of its own part of the sentence."""
+    """Whom or what, and when, a figure is about: the names and dates of its own part of the sentence."""
 
     names: frozenset[str]
-    years: frozenset[str]
+    dates: tuple[DatePoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,11 @@ class Statement:
         parts = _parts(self.text, self.figures)
         own = next(number for number, (start, end) in enumerate(parts) if start <= figure.start < end)
         named: frozenset[str] = frozenset()
-        years: frozenset[str] = frozenset()
+        when: tuple[DatePoint, ...] = ()
         for start, end in reversed(parts[: own + 1]):
             named = named or frozenset(part for name in self.names if start <= name.start < end for part in name.parts)
-            years = years or frozenset(
-                date.named()[:12] for date in self.dates if start <= date.start < end and date.year is not None
-            )
-        return Anchors(named, years)
+            when = when or tuple(date for date in self.dates if start <= date.start < end)
+        return Anchors(named, when)
 
     def about(self, fact: Figure | DatePoint) -> frozenset[str]:
         """The words of meaning, names apart, in the part of the sentence that a figure or date belongs to among its like."""
@@ -63,22 +61,33 @@ class Statement:
         """The share of this sentence's words of meaning that the other has too."""
         return len(self.stems & other.stems) / len(self.stems) if self.stems else 0.0
 
+    def told(self, other: Statement) -> float:
+        """The same for what is said of those it names: the names themselves stand in many sentences."""
+        named = {stem for name in self.names for stem in content_stems(self.text[name.start : name.end])}
+        said = self.stems - named
+        return len(said & other.stems) / len(said) if said else self.shared(other)
+
 
 def _parts(text: str, facts: Sequence[Figure | DatePoint]) -> list[tuple[int, int]]:
-    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words behind it, others before it."""
+    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words behind it, others before it.
+
+    Facts with no word of meaning between them ("between 1996 and 2001") stay together.
+    """
     cuts = [0]
     for fact, following in pairwise(facts):
+        if not content_stems(text[fact.end : following.start]):
+            continue
         between = [match.start() + fact.end for match in _SEPARATOR.finditer(text[fact.end : following.start])]
         opens = len(content_stems(text[cuts[-1] : fact.start])) == 0
         cuts += between[-1:] if opens else between[:1]
     return list(zip(cuts, [*cuts[1:], len(text) + 1], strict=True))
 
 
-def read(text: str, mark: str | None = None) -> Statement:
-    """Read a sentence. `mark` is how its surroundings write fractions."""
+def read(text: str, mark: str | None = None, plain: Container[str] = frozenset()) -> Statement:
+    """Read a sentence. `mark` is how its surroundings write fractions; `plain` are words that are no names, by their stems."""
     when = dates(text)
     how_much = figures(text, when, mark)
     taken = [*((date.start, date.end) for date in when), *((figure.start, figure.end) for figure in how_much)]
     return Statement(
-        text, tuple(when), tuple(how_much), tuple(names(text, taken)), frozenset(content_stems(text)), negated(text)
+        text, tuple(when), tuple(how_much), tuple(names(text, taken, plain)), frozenset(content_stems(text)), negated(text)
     )

@@ -19,6 +19,10 @@ _UNITS = {
         "CNY": "cny rmb yuan",
         "INR": "₹ inr rupees",
         "BTC": "₿ btc bitcoin bitcoins",
+        **{
+            code: code.lower()
+            for code in ("SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "AUD", "CAD", "NZD", "BRL", "MXN", "ZAR", "KRW")
+        },
         "sat": "sats sat satoshis",
         "cent": "cents",
     },
@@ -79,6 +83,7 @@ _UNITS = {
 UNIT_OF = {form: name for names in _UNITS.values() for name, forms in names.items() for form in forms.split()}
 DIMENSION_OF = {name: dimension for dimension, names in _UNITS.items() for name in names}
 CURRENCY_SIGNS = "$€£¥₹₿"
+CURRENCY_CODES = tuple(code for code in _UNITS["money"] if len(code) == 3 and code.isupper())
 
 _WORDS = {
     3: "thousand thousands k tausend mille mil",

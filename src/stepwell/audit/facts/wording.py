@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from stepwell.audit.facts.directions import directions, is_hedged, sides_of_comparison, strong_words
+from stepwell.audit.facts.causes import gives_a_reason, may_give_a_reason
+from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
 from stepwell.audit.facts.finding import FOUND, NAMED, Finding
+from stepwell.audit.facts.hedges import hedged_words, is_hedged, looks_ahead, speaks_of_the_future
 from stepwell.audit.facts.names import quoted_terms, stands_in
+from stepwell.audit.facts.negations import denials, negation_scope
+from stepwell.audit.facts.order import is_turned_about
 from stepwell.audit.facts.statement import Statement
+from stepwell.audit.facts.superlatives import unsaid
 from stepwell.audit.facts.words import content_stems, fold, words
 from stepwell.audit.quoting import locate
 
 _SAME_SENTENCE = 0.7
 _SAME_SUBJECT = 0.5
 _LISTING = frozenset(["and", "or", "und", "et", "y"])
-_WHOLES = frozenset(["all", "every", "entire", "entirely", "alle", "tous", "todos"])
+_WHOLE_WORDS = "all every everyone everybody everything entire entirely whole alle tous todos"
+_WHOLES = frozenset(_WHOLE_WORDS.split())
 
 
 def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
@@ -37,33 +43,58 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
 
 def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Findings about words that turn, widen or firm up what the quotes say; nothing if there are none."""
-    closest = max(map(claim.shared, quotes))
-    if closest >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
-        near = [quote for quote in quotes if claim.shared(quote) == closest]
+    closest = max((claim.told(quote), claim.shared(quote)) for quote in quotes)
+    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
+        near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
+    yield from _denied_elsewhere(claim, quotes)
+    yield from _beyond(claim, quotes)
     spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
             yield Finding("missing", f"the quotes do not say '{word}'")
     known = {direction.pair for quote in quotes for direction in directions(quote.text)}
     for direction in directions(claim.text):
-        if direction.pair not in known:
+        if direction.strict and direction.pair not in known:
             yield Finding("missing", f"the quotes do not say '{direction.word}'")
+
+
+def _beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
+    text = "\n".join(quote.text for quote in quotes)
+    for shown in unsaid(claim.text, text):
+        yield Finding("missing", f"the quotes do not say '{shown}'")
+    if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
+        yield Finding("missing", f"the quotes give no reason, the claim does ('{why}')")
+    if speaks_of_the_future(claim.text) and not looks_ahead(text):
+        yield Finding("missing", "the quotes do not say what will be")
 
 
 def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     yield from _denied(claim, quote)
     yield from _turned(claim, quote)
     yield from _swapped(claim, quote)
-    if is_hedged(quote.text) and not is_hedged(claim.text):
+    if sides_of_comparison(claim.text) is None and is_turned_about(claim, quote):
+        yield Finding("missing", "the quote says it the other way round")
+    if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
         yield Finding("missing", "the quote says only that it may be so")
 
 
 def _denied(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    for word in sorted((quote.negated & claim.stems) - claim.negated):
+    for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
         yield Finding("contradicted", f"the quote denies '{word}'")
-    for word in sorted((claim.negated & quote.stems) - quote.negated):
+    for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
         yield Finding("contradicted", f"the claim denies '{word}', which the quote says")
+
+
+def _denied_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A sentence that is not the nearest one may deny the claim too: both words that it denies stand in the claim, and are said nowhere."""
+    scope = negation_scope(claim.text)
+    for quote in quotes:
+        for core in denials(quote.text):
+            said = any(core <= other.stems - negation_scope(other.text) for other in quotes)
+            if len(core) > 1 and core <= claim.stems - scope and not said:
+                yield Finding("contradicted", f"the quote denies '{' '.join(sorted(core))}'")
 
 
 def _turned(claim: Statement, quote: Statement) -> Iterator[Finding]:
@@ -71,7 +102,7 @@ def _turned(claim: Statement, quote: Statement) -> Iterator[Finding]:
     is_swapped = _compares_the_other_way(claim, quote)
     for direction in ours:
         signs = {other.sign for other in theirs if other.pair == direction.pair}
-        if signs and (direction.sign not in signs) != is_swapped:
+        if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
             other = next(other.word for other in theirs if other.pair == direction.pair)
             yield Finding("contradicted", f"the claim says '{direction.word}', the quote '{other}'")
 
@@ -83,6 +114,8 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
         return False
     (a, b), (c, d) = ([set(content_stems(side)) for side in sides] for sides in (ours, theirs))
     crossed, straight = len(a & d) + len(b & c), len(a & c) + len(b & d)
+    if a & d and b & c and not b & d:
+        return True  # both sides have moved; what they share besides is what is compared
     moved = {part for name in claim.names for part in name.parts}
     if moved:
         left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)

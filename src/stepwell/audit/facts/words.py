@@ -52,8 +52,13 @@ def stem(word: str) -> str:
     folded = fold(word)
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= 3 and not folded.endswith("ss"):
-            return folded[: -len(ending)]
-    return folded
+            return _single(folded[: -len(ending)])
+    return _single(folded)
+
+
+def _single(bare: str) -> str:
+    """`dropp` of "dropped" is `drop`."""
+    return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] in "bdgmnprt" else bare
 
 
 def is_function(word: str) -> bool:

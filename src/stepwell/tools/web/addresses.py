@@ -91,11 +91,11 @@ def read_url(text: str) -> Url:
         port = parts.port
         host = _ascii_host(parts.hostname or "")
     except (ValueError, UnicodeError) as error:
-        raise FetchRefusedError("The address cannot be read. 'https://host/path' is one.", "url") from error
+        raise FetchRefusedError("The address cannot be read. It needs https, a host and a path.", "url") from error
     if parts.scheme not in _PORTS:
-        raise FetchRefusedError(f"Addresses begin with 'https://' or 'http://', not '{parts.scheme[:20]}:'.", "scheme")
+        raise FetchRefusedError(f"Only https and http are fetched, not '{parts.scheme[:20]}:'.", "scheme")
     if not host or port == 0:
-        raise FetchRefusedError("The address names no host. 'https://host/path' is one.", "url")
+        raise FetchRefusedError("The address names no host. It needs https, a host and a path.", "url")
     if parts.username is not None or parts.password is not None:
         raise FetchRefusedError("The address carries a user name or password. Leave it out.", "credentials")
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")

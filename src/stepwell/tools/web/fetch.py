@@ -72,7 +72,7 @@ class PageFetcher:
         self._check_hop = check_hop
         self._max_bytes = max_bytes
         self._timeout_s = timeout_s
-        self._robots = RobotsBook(web, self._clock, self._rules)
+        self._robots = RobotsBook(web, self._clock, self._rules, check_hop)
         self._next_turn: dict[str, float] = {}
 
     async def fetch_page(self, url: str) -> FetchedPage:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import quote, unquote_to_bytes, urljoin
@@ -106,10 +107,18 @@ class _Kept:
 class RobotsBook:
     """What the origins met so far allow."""
 
-    def __init__(self, web: Web, clock: Clock, rules: AddressRules | None = None) -> None:
+    def __init__(
+        self,
+        web: Web,
+        clock: Clock,
+        rules: AddressRules | None = None,
+        check_hop: Callable[[str], None] | None = None,
+    ) -> None:
+        """`check_hop` sees every address that a robots.txt leads to before it is asked, as a page's redirects are seen."""
         self._web = web
         self._clock = clock
         self._rules = rules or AddressRules()
+        self._check_hop = check_hop
         self._kept: dict[str, _Kept] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
@@ -148,6 +157,8 @@ class RobotsBook:
             try:
                 hop = read_url(urljoin(target, location))
                 check_url(hop, self._rules)
+                if self._check_hop is not None:
+                    self._check_hop(str(hop))
             except FetchRefusedError as error:
                 return _unreachable(now, f"It leads to another address. {error}")
             target = str(hop)

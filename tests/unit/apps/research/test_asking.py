@@ -86,11 +86,13 @@ async def test_a_callers_own_objection_is_fed_back_too() -> None:
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
 )
 
 
-@given(st.dictionaries(st.text(), values), st.text().filter(lambda text: "{" not in text), st.text())
+@given(st.dictionaries(st.text(), values, max_size=3), st.text().filter(lambda text: "{" not in text), st.text())
 def test_the_first_object_is_found_whatever_stands_around_it(value: dict[str, object], before: str, after: str) -> None:
     assert extract_json(f"{before}{json.dumps(value)}{after}") == value
 

@@ -50,6 +50,7 @@ def test_ids_become_links_and_a_list():
         "[s1][s2] [e1](https://made.up/x)",
         "## References\n- [1] https://made.up/x\n",
         "## 5. Sources:\nmade.up/x\n## Next\nMore [s1].",
+        "https://made.up/x ## Sources\n",
     ],
 )
 def test_an_address_that_the_agent_wrote_is_gone(invented: str):
@@ -70,6 +71,12 @@ def test_a_report_without_sources_says_so_at_the_end():
     finished = finish_report("Everybody knows it. See https://made.up/x", SOURCES)
     assert finished.text.rstrip().endswith(NO_SOURCES)
     assert finished.removed_links == 1
+
+
+def test_a_heading_that_an_address_hid_goes_with_the_list_of_sources():
+    once = finish_report("https://made.up/x ## Sources\nmore", SOURCES).text
+    assert finish_report(once, SOURCES).text == once
+    assert once.count("## Sources") == 0
 
 
 def test_a_message_gets_no_list():

@@ -21,6 +21,7 @@ from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote
 from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.refusals import record_refusal
 from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verdicts import verdict
@@ -50,6 +51,7 @@ async def make_bundle(file: Path, text: str = "The well has 12 steps. Καλημ
         return Answer({"status": 200}, text.encode())
 
     await Recorder(vault).once(Outgoing("r1", "web", "GET", URL, why="page"), send)
+    await record_refusal(vault, "r2", url="https://closed.example/", step="1", rule="robots", reason="No programs.")
     body = await vault.put(text.encode())
     source = Source(
         "s1", "web", URL, URL, f"Wells {HOSTILE}", "text/plain", 200, NOW.isoformat(), body, body, "duckduckgo", "none"
@@ -104,7 +106,9 @@ def test_the_page_shows_report_claims_sources_plan_policy_and_receipt(bundle: Pa
         "Supported",
         "Not supported",
         "Be kind",
-        "requests",
+        "1 request, ",
+        "1 request was refused and not sent.",
+        "robots: No programs.",
         "Καλημέρα Дом 水",
     ):
         assert part in page.text

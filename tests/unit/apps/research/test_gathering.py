@@ -11,6 +11,7 @@ from stepwell.apps.research.gathering import gather
 from stepwell.apps.research.policy import Limits, Policy
 from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchStep
+from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import requests_made
 from stepwell.errors import FetchFailedError
 from stepwell.testing.web import answer
@@ -64,6 +65,33 @@ async def test_a_step_that_breaks_the_policy_is_not_done_even_if_somebody_approv
     assert "domains.denied" in inside.output
     assert "ann@mail.example" not in mail.output
     assert made.web.requests == []
+    refused = egress_receipt(await made.vault.entries())["refused"]
+    assert [(each["rule"], each["url"]) for each in refused] == [
+        ("outgoing.email_address", None),
+        ("domains.denied", "http://localhost/admin"),
+    ]
+    assert "ann@mail.example" not in repr(await made.vault.entries())
+
+
+async def test_results_that_the_policy_denies_are_in_the_receipt_as_refused(bench: MakeBench) -> None:
+    """R6: a page that was passed over because of a rule is not passed over in silence."""
+    policy = parse_policy("```toml policy\n[domains]\ndenied = ['b.example']\n```\n", "POLICY.md")
+    made = bench(PAGES, found("https://a.example/", "https://b.example/x"), policy)
+    await gather(await made.desk(), SEARCH, frozenset())
+    receipt = egress_receipt(await made.vault.entries())
+    assert [(each["url"], each["rule"]) for each in receipt["refused"]] == [("https://b.example/x", "domains.denied")]
+    assert sorted(receipt["totals"]["hosts"]) == ["a.example", "engine.example"]
+
+
+async def test_a_robots_file_cannot_lead_to_a_denied_host(bench: MakeBench) -> None:
+    """R6: the domains of the policy hold for every request, robots.txt and its redirects too."""
+    policy = parse_policy("```toml policy\n[domains]\ndenied = ['b.example']\n```\n", "POLICY.md")
+    moved = answer(status=301, location="https://b.example/robots.txt")
+    made = bench({**PAGES, "https://a.example/robots.txt": moved}, policy=policy)
+    got = await gather(await made.desk(), ResearchStep(tool="fetch_page", input="https://a.example/"), frozenset())
+    assert got.pages == ()
+    assert {request.url for request in made.web.requests} == {"https://a.example/robots.txt"}
+    assert [each["rule"] for each in egress_receipt(await made.vault.entries())["refused"]] == ["robots_unreachable"]
 
 
 async def test_a_redirect_to_a_denied_host_is_not_followed(bench: MakeBench) -> None:

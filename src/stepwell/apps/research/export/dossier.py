@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 from stepwell.audit.bundle import BundleReader
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.trail import Entry, head
 from stepwell.errors import BundleError
 
@@ -70,7 +70,7 @@ def read_dossier(bundle: Path) -> Dossier:
         asked = [entry for entry in entries if entry.kind == "question"]
         plan = evidence.plan or {}
         return Dossier(
-            question=clean(str(asked[-1].data.get("query", ""))) if asked else "",
+            question=clean(str(asked[-1].data.get("query") or asked[-1].data.get("question") or "")) if asked else "",
             mode=str(asked[-1].data.get("mode", "")) if asked else "",
             asked_at=asked[-1].at if asked else "",
             report=reader.read("report.md").decode(),
@@ -78,7 +78,8 @@ def read_dossier(bundle: Path) -> Dossier:
             policy=policy.decode(),
             plan=plan.get("plan", plan),
             approvals=[entry for entry in entries if entry.kind == "approval"],
-            receipt=json.loads(reader.read("receipt.json")),
+            # Made again from the trail: the receipt of an old bundle lists refused requests as if they had left.
+            receipt=egress_receipt(entries),
             evidence=evidence,
         )
 

@@ -74,15 +74,21 @@ def policy(dossier: Dossier) -> str:
 
 
 def receipt(dossier: Dossier) -> str:
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("When", "Where to", "Bytes", "Why"))
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in wording.receipt_rows(dossier)
+    left = _table("Every request, in order", ("When", "Where to", "Bytes", "Why"), wording.receipt_rows(dossier))
+    parts = [f"<p>{escape(wording.receipt_total(dossier))}</p>", left]
+    if total := wording.refused_total(dossier):
+        refused = _table("What was refused, in order", ("When", "Where to", "Why not"), wording.refused_rows(dossier))
+        parts += [f"<p>{escape(total)}</p>", refused]
+    return _section("receipt", "What left the machine", "\n".join(parts))
+
+
+def _table(caption: str, names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "\n".join("<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}"><table><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )
-    table = (
-        f'<div class="wide" tabindex="0" role="region" aria-label="Requests"><table><caption>Every request, in order</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
-    )
-    return _section("receipt", "What left the machine", f"<p>{escape(wording.receipt_total(dossier))}</p>\n{table}")
 
 
 def _list(tag: str, lines: Iterable[str]) -> str:

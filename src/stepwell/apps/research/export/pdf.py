@@ -193,3 +193,7 @@ def _receipt(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
     yield sheet.line(sheet.text(wording.receipt_total(dossier)))
     for at, where, size, why in wording.receipt_rows(dossier):
         yield sheet.small(f"{at}  {where}  {size} bytes  {why}")
+    if total := wording.refused_total(dossier):
+        yield sheet.line(sheet.text(total))
+    for at, where, why in wording.refused_rows(dossier):
+        yield sheet.small(f"{at}  {where}  {why}")

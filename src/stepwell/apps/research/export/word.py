@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -115,9 +116,16 @@ def _plan(document: Any, dossier: Dossier) -> None:
 def _receipt(document: Any, dossier: Dossier) -> None:
     document.add_heading("What left the machine", 2)
     document.add_paragraph(wording.receipt_total(dossier))
-    table = document.add_table(rows=1, cols=4)
-    for cell, name in zip(table.rows[0].cells, ("When", "Where to", "Bytes", "Why"), strict=True):
+    _table(document, ("When", "Where to", "Bytes", "Why"), wording.receipt_rows(dossier))
+    if total := wording.refused_total(dossier):
+        document.add_paragraph(total)
+        _table(document, ("When", "Where to", "Why not"), wording.refused_rows(dossier))
+
+
+def _table(document: Any, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    table = document.add_table(rows=1, cols=len(names))
+    for cell, name in zip(table.rows[0].cells, names, strict=True):
         cell.text = name
-    for row in wording.receipt_rows(dossier):
+    for row in rows:
         for cell, value in zip(table.add_row().cells, row, strict=True):
             cell.text = value

@@ -79,11 +79,31 @@ def approval_line(entry: Entry) -> str:
 def receipt_rows(dossier: Dossier) -> Iterator[tuple[str, str, str, str]]:
     """When, where to, how much, why."""
     for request in dossier.receipt.get("requests", ()):
-        where = clean(f"{request.get('method') or ''} {request.get('url') or ''}".strip())
+        asked = f"{request['model']} ({request.get('host') or 'where is not known'})" if request.get("model") else None
+        where = clean(f"{request.get('method') or ''} {asked or request.get('url') or ''}".strip())
         why = clean(str(request.get("why") or "")) + (" (sent again)" if request.get("resend") else "")
         yield str(request.get("at") or ""), where, f"{request.get('bytes') or 0}", why
 
 
 def receipt_total(dossier: Dossier) -> str:
     totals = dossier.receipt.get("totals", {})
-    return f"{totals.get('requests', 0)} requests, {totals.get('bytes', 0)} bytes left the machine."
+    return f"{_many(totals.get('requests', 0), 'request')}, {_many(totals.get('bytes', 0), 'byte')} left the machine."
+
+
+def refused_rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
+    """When, where it would have gone, why it did not."""
+    for refusal in dossier.receipt.get("refused", ()):
+        where = clean(str(refusal.get("url") or "a step of the plan"))
+        rule = clean(str(refusal.get("rule") or ""))
+        reason = clean(str(refusal.get("reason") or ""))
+        yield str(refusal.get("at") or ""), where, reason if rule in reason else f"{rule}: {reason}"
+
+
+def refused_total(dossier: Dossier) -> str:
+    """Empty if nothing was refused."""
+    count = len(dossier.receipt.get("refused", ()))
+    return f"{_many(count, 'request')} {'was' if count == 1 else 'were'} refused and not sent." if count else ""
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'s' if count != 1 else ''}"

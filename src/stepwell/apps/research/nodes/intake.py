@@ -11,6 +11,7 @@ from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
 from stepwell.apps.research.state import ResearchState
+from stepwell.audit.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
@@ -19,14 +20,15 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
     query, asked_in = _query(state)
     number = state.get("question_number", 0) + 1
     desk = await open_desk(kit, {**state, "question_number": number}, config)
-    urls, refused = _addresses(kit, state.get("context_urls") or [])
+    urls, stopped = _addresses(kit, state.get("context_urls") or [])
+    refused = [_told(url, why) for url, _, why in stopped]
     await desk.note(
         "question",
         "question",
         {
             "query": query,
             "knowledge_context": state.get("knowledge_context", ""),
-            "context_urls": state.get("context_urls", []),
+            "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
             "mode": "written" if kit.writes else "extractive",
             # A replay has to compare texts as this run did.
             "embedder": kit.embedder.id,
@@ -34,6 +36,8 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
     )
     if refused:
         await desk.note("limit", "context_urls", {"skipped": refused})
+    for url, rule, why in stopped:
+        await desk.refused("question", url, rule=rule, reason=why, url=None if rule.startswith("outgoing.") else url)
     return {
         "user_query": query,
         "question_number": number,
@@ -82,8 +86,8 @@ def _revisions(state: ResearchState) -> int:
     return most
 
 
-def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[str]]:
-    """The addresses that may be fetched, and a sentence for each that may not: inside the network, or against the policy.
+def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """The addresses that may be fetched, and those that may not with the rule and why: inside the network, or against the policy.
 
     A name that leads inside is seen when it is resolved, by the transport.
     """
@@ -91,11 +95,22 @@ def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[str]]:
     for url in dict.fromkeys(urls):
         try:
             check_url(read_url(url.strip()), AddressRules())
-            broken = [str(violation) for violation in kit.policy.check_url(url) + kit.policy.check_outgoing(url)]
+            broken = [
+                (violation.rule, str(violation)) for violation in kit.policy.check_url(url) + kit.policy.check_outgoing(url)
+            ]
         except WebError as error:
-            broken = [str(error)]
+            broken = [(error.reason, str(error))]
         if broken:
-            refused.append(f"The address '{url[:80]}' was given and not fetched: {broken[0]}")
+            refused.append((url, *broken[0]))
         else:
             kept.append(url)
     return kept, refused
+
+
+def _told(url: str, why: str) -> str:
+    """By the host alone: an address does not stand in a report unless it is a source's."""
+    try:
+        host = read_url(url.strip()).host
+    except WebError:
+        return f"An address that was given was not fetched: {why}"
+    return f"A page of '{host}' was given and not fetched: {why}"

@@ -132,7 +132,7 @@ async def _extract(desk: Desk, state: ResearchState, quotes: Mapping[str, Quote]
 
 
 async def _judge(desk: Desk, draft: Draft, quotes: Mapping[str, Quote]) -> list[Claim]:
-    judge: Judge = ModelJudge(desk) if desk.kit.writes else LexicalJudge()
+    judge: Judge = ModelJudge(desk.model("audit"), desk.calls, desk.exhausted) if desk.kit.writes else LexicalJudge()
     room = asyncio.Semaphore(JUDGED_AT_ONCE)
 
     async def one(claim: Claim) -> Claim:
