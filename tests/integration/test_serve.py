@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -22,10 +21,11 @@ from tests.integration.served.process import GRAPHS, Server, environment, serve
 def refused(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Start a server that must not come up."""
     command = [sys.executable, "-m", "stepwell", "serve", "--port", "0", *arguments]
-    variables = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
+    variables = environment(**{"STEPWELL_DATA_DIR": str(folder / "data"), **variables})
     result = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=60)
     assert result.returncode == 2, result.stderr
-    assert "Traceback" not in result.stderr
+    assert "Traceback" not in result.stderr.splitlines(), "tracebacks belong into the log's own lines"
+    assert not result.stderr.splitlines()[-1].startswith("{"), "the last line is a sentence, not the log"
     assert "Serving at" not in result.stdout
     return result
 
@@ -93,8 +93,18 @@ def test_a_graph_that_does_not_build_refuses_the_start_by_name_and_file(tmp_path
     (tmp_path / "broken.py").write_text("raise RuntimeError('no flour')\n")
     (tmp_path / "langgraph.json").write_text('{"graphs": {"cake": "./broken.py:graph"}}')
     result = refused(tmp_path, "--graphs", str(tmp_path / "langgraph.json"))
-    assert "cake" in result.stderr
-    assert "broken.py" in result.stderr
+    *logged, said = result.stderr.splitlines()
+    assert (
+        said
+        == "The graph 'cake' cannot be loaded: importing 'broken.py' failed with RuntimeError. The log has the whole error."
+    )
+    assert "RuntimeError: no flour" in json.loads(logged[-1])["exception"]
+
+
+def test_a_database_that_cannot_be_opened_refuses_the_start_with_its_name(tmp_path: Path):
+    (tmp_path / "data").touch()
+    said = refused(tmp_path).stderr
+    assert said.startswith("The database 'stepwell.db' cannot be opened: File exists. Mend that, or choose another folder")
 
 
 def test_an_open_address_without_keys_is_refused(tmp_path: Path):
@@ -151,22 +161,27 @@ async def test_a_run_that_outlasts_the_drain_goes_on_at_the_next_start(tmp_path:
     with serve(tmp_path, STEPWELL_DRAIN_SECONDS="0") as server:
         async with get_client(url=server.url, api_key=None) as client:
             thread_id, run_id = await start_long_answer(client)
-            started = time.monotonic()
             assert await asyncio.to_thread(server.stop) == 0
-            assert time.monotonic() - started < 5
             await asyncio.to_thread(server.start)
             values = await asyncio.wait_for(client.runs.join(thread_id, run_id), 60)
             assert values["messages"][-1]["content"].endswith("word199")
+            parts = [part async for part in client.runs.join_stream(thread_id, run_id, last_event_id="0")]
+            assert [part.data["attempt"] for part in parts if part.event == "metadata"] == [1, 2]
 
 
 async def test_a_second_signal_does_not_wait(server_process: Server, client: LangGraphClient):
     await start_long_answer(client)
-    started = time.monotonic()
+
+    port = int(server_process.url.rpartition(":")[2])
+
+    async def takes_no_connection() -> bool:
+        with socket.socket() as caller:
+            return caller.connect_ex(("127.0.0.1", port)) != 0
+
     server_process.signal(signal.SIGTERM)
-    await asyncio.sleep(0.3)
+    await until(takes_no_connection)  # the first has been heard; the run has seconds of work left, and would be waited for
     server_process.signal(signal.SIGTERM)
     assert await asyncio.to_thread(server_process.wait) == 128 + signal.SIGTERM
-    assert time.monotonic() - started < 2, "the run had more to do than that"
 
 
 async def test_whoever_waits_for_a_run_that_ends_in_time_gets_its_values(server_process: Server, client: LangGraphClient):
@@ -180,9 +195,10 @@ async def test_whoever_waits_for_a_run_that_ends_in_time_gets_its_values(server_
     assert values["messages"][-1]["content"] == "after a pause"
 
 
-@pytest.mark.parametrize("package", ["langchain_anthropic", "langchain_openai", "xllamacpp", "langchain_ollama"])
-def test_no_provider_is_imported_to_start(package: str):
+def test_no_provider_is_imported_to_start():
     """The start must stay quick: a provider's package is imported by the first run that needs it."""
-    code = f"import stepwell.cli.compose, stepwell.server.listening, sys; print({package!r} in sys.modules)"
+    code = "import stepwell.cli.compose, stepwell.server.listening, sys; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)
-    assert result.stdout == "False\n", result.stderr
+    imported = set(result.stdout.split())
+    assert "stepwell.server.listening" in imported, result.stderr
+    assert imported.isdisjoint({"langchain_anthropic", "langchain_openai", "xllamacpp", "langchain_ollama"})

@@ -167,7 +167,7 @@ def test_limits_hold(shell: Shell):
     assert "OK" not in shell("x=$(head -c 200M /dev/zero | tr '\\0' x) && echo OK", limits=limits)
     began = time.monotonic()
     assert "OK" not in shell("(while :; do :; done) && echo OK", limits=limits)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
 
 
 def test_the_number_of_processes_is_set(shell: Shell):
@@ -209,7 +209,7 @@ def changes(file: Path) -> bool:
     return file.read_text(encoding="utf-8") != before
 
 
-def until(condition: Callable[[], bool], seconds: float = 10) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 30) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

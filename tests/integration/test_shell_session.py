@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -85,10 +84,8 @@ def test_output_and_exit_code_are_exact(open_session: Open, command: str, printe
 @pytest.mark.parametrize("broken", ["echo 'open quote", "if true; then", "echo $(", "((", "cat <<END\nno end"])
 def test_broken_syntax_ends_with_its_own_command(open_session: Open, broken: str):
     session = open_session()
-    began = time.monotonic()
-    session.execute(broken)
+    assert session.execute(broken).result.ending == "done"
     assert said(session, "echo next") == "next\n"
-    assert time.monotonic() - began < 5
 
 
 def test_a_command_that_prints_like_the_frame_is_not_believed(open_session: Open):
@@ -100,10 +97,8 @@ def test_a_command_that_prints_like_the_frame_is_not_believed(open_session: Open
 def test_leaving_the_shell_is_told_and_the_next_command_gets_a_new_one(open_session: Open):
     session = open_session()
     assert session.execute("X=1").in_new_shell
-    began = time.monotonic()
     report = session.execute("echo bye; exit 3")
     assert (report.result.ending, report.result.exit_code, report.output.text()) == ("shell_ended", 3, "bye\n")
-    assert time.monotonic() - began < 5
     again = session.execute("echo x$X")
     assert again.in_new_shell
     assert again.output.text() == "x\n"
@@ -122,9 +117,7 @@ def test_a_command_over_its_time_is_killed_with_all_it_started(open_session: Ope
 def test_a_caller_who_leaves_stops_the_command(open_session: Open):
     session, stop = open_session(), threading.Event()
     threading.Timer(0.3, stop.set).start()
-    began = time.monotonic()
     assert session.execute("sleep 300", stop=stop).result.ending == "stopped"
-    assert time.monotonic() - began < 10
 
 
 def test_a_flood_is_bounded_and_goes_on(open_session: Open):

@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except StepwellError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # most of a start is imports, long before a command can take care of it
+        return 130
 
 
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
@@ -128,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_models(commands)
     _add_keys(commands)
     add_db(commands)
-    add_usage(commands)
+    add_usage(commands, DEFAULT_URL)
     commands.add_parser(
         "doctor",
         help="show which model is used and why, what is missing, and how the server is",

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import APIStatusError
+from langgraph_sdk.errors import APIStatusError, UnprocessableEntityError
+from langgraph_sdk.errors import NotFoundError as NotThereError
+from langgraph_sdk.schema import Assistant
 
 from stepwell.cli import DEFAULT_URL
 from stepwell.cli.conversation import Chat
-from stepwell.cli.remote import RemoteSession, refusal
+from stepwell.cli.remote import RemoteSession
+from stepwell.cli.server_errors import refusal
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.settings import Settings
@@ -34,11 +37,12 @@ def run(*, url: str, assistant: str | None, thread: str | None, once: str | None
     with asyncio.Runner() as runner:
         client = get_client(url=url, api_key=key.reveal() if key else None)
         try:
-            chosen = runner.run(_choose(client, url, assistant))
-            session = RemoteSession(client, chosen, url=url)
+            chosen = runner.run(_choose(client, url, assistant, thread))
+            session = RemoteSession(client, chosen["assistant_id"], url=url)
             if thread:
                 runner.run(session.open_thread(thread))
-            return _talk(Chat(runner, terminal, session), session, f"{chosen} at {url}", once, continued=bool(thread))
+            where = f"{_name(chosen)} at {url}"
+            return _talk(Chat(runner, terminal, session), session, where, once, continued=bool(thread))
         finally:
             runner.run(client.aclose())
 
@@ -55,7 +59,7 @@ def _talk(chat: Chat, session: RemoteSession, where: str, once: str | None, *, c
         except EOFError:  # a question waits, and nobody is there; it waits on
             return 0
     code = chat.converse()
-    print(f"Go on with: --thread {session.thread_id}", file=sys.stderr)
+    print(f"Go on with: {session.carry_on}", file=sys.stderr)
     return code
 
 
@@ -65,22 +69,45 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-async def _choose(client: LangGraphClient, url: str, wanted: str | None) -> str:
-    """The assistant to talk to, by id, name or graph; the server's only or usual one if none is named."""
+async def _choose(client: LangGraphClient, url: str, wanted: str | None, thread: str | None) -> Assistant:
+    """The assistant to talk to, by id, name or graph; if none is named, the thread's own, or the server's usual or only one."""
     await _first_contact(url)
     try:
-        found: Sequence[Any] = await client.assistants.search(limit=100)
+        found = await client.assistants.search(limit=100)
+        own = await _assistant_of(client, thread) if thread and wanted is None else None
     except APIStatusError as error:
         raise ConfigurationError(refusal(error)) from error
-    names = list(dict.fromkeys(str(assistant["name"] or assistant["graph_id"]) for assistant in found))
+    if not found:
+        raise ConfigurationError(f"The server at {url} has no assistants to talk to.")
     if wanted is None:
-        if not found:
-            raise ConfigurationError(f"The server at {url} has no assistants to talk to.")
-        usual = [assistant for assistant in found if assistant["graph_id"] == USUAL_ASSISTANT]
-        return str((usual or list(found))[0]["name"])
-    if not any(wanted in (assistant["assistant_id"], assistant["name"], assistant["graph_id"]) for assistant in found):
-        raise NotFoundError("assistant", wanted, f"The server at {url} has: {', '.join(names) or 'none'}.")
-    return wanted
+        return (own and _find(found, own)) or _find(found, USUAL_ASSISTANT) or found[0]
+    if chosen := _find(found, wanted):
+        return chosen
+    names = ", ".join(dict.fromkeys(map(_name, found)))
+    raise NotFoundError("assistant", wanted, f"The server at {url} has: {names}.")
+
+
+async def _assistant_of(client: LangGraphClient, thread: str) -> str | None:
+    """Who answered on the thread last. That there is no such thread is found when it is opened."""
+    try:
+        metadata = (await client.threads.get(thread))["metadata"] or {}
+    except (NotThereError, UnprocessableEntityError):
+        return None
+    own = metadata.get("assistant_id")
+    return str(own) if own else None
+
+
+def _find(found: Sequence[Assistant], wanted: str) -> Assistant | None:
+    """A graph's own assistant has the graph's name; others of the graph have names of their own."""
+    for part in ("assistant_id", "name", "graph_id"):
+        for assistant in found:
+            if cast("Mapping[str, Any]", assistant)[part] == wanted:
+                return assistant
+    return None
+
+
+def _name(assistant: Assistant) -> str:
+    return assistant["name"] or assistant["graph_id"]
 
 
 async def _first_contact(url: str) -> None:

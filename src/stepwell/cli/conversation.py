@@ -8,7 +8,9 @@ One event loop serves the whole conversation (clients belong to a loop), and lin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import cast
 
 from stepwell.cli.approvals import Ask, answer_all
 from stepwell.cli.events import Event
@@ -16,6 +18,8 @@ from stepwell.cli.session import Session
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import StepwellError
 
+NOTHING_SAID = "(The turn ended without a word. This chat shows what an assistant keeps in the 'messages' of its state.)"
+NOBODY = "The agent asks, and there is nobody to answer."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
 HELP = """/files         the files the agent keeps
 /files PATH    show one of them
@@ -25,6 +29,10 @@ HELP = """/files         the files the agent keeps
 /thread ID     continue one of them; without an id, say which this is
 /help          this list
 /quit          leave (so does Ctrl-D)"""
+
+
+class UnansweredError(EOFError):
+    """The input ended at a question of the agent, not at our prompt."""
 
 
 class Chat:
@@ -48,9 +56,10 @@ class Chat:
                     self._command(text)
                 elif text:
                     self.once(text)
-            except EOFError:
-                self._terminal.line()
-                return 0
+            except EOFError as end:
+                unheard = isinstance(end, UnansweredError) and not self._terminal.interactive
+                self._terminal.line(NOBODY if unheard else "")
+                return int(unheard)
             except KeyboardInterrupt:
                 self._terminal.line("(Ctrl-D leaves)")
 
@@ -59,12 +68,12 @@ class Chat:
         try:
             return self.once(text)
         except EOFError:
-            self._terminal.line("The agent asks, and there is nobody to answer.")
+            self._terminal.line(NOBODY)
             return 1
 
     def once(self, text: str) -> int:
         """One message and everything that follows from it."""
-        return self._turn(self._session.say(text))
+        return self._turn(self._session.say(text), if_silent=NOTHING_SAID)
 
     def catch_up(self) -> int:
         """Show where a thread stands: the last answer, a turn that is still under way, questions that wait."""
@@ -72,15 +81,18 @@ class Chat:
             self._terminal.line(answer)
         return self._turn(self._session.follow())
 
-    def _turn(self, events: AsyncIterator[Event]) -> int:
+    def _turn(self, events: AsyncIterator[Event], if_silent: str = "") -> int:
         try:
-            self._show(events)
+            silent = not self._show(events)
             while questions := self._runner.run(self._session.questions()):
+                silent = False
                 self._show(self._session.answer(answer_all(questions, self._ask)))
+            if silent and if_silent:
+                self._terminal.line(if_silent)
         except KeyboardInterrupt:
             return self._stop()
-        except EOFError:
-            raise
+        except EOFError as end:
+            raise UnansweredError from end
         except StepwellError as error:
             self._terminal.line(f"The turn failed: {error}")
             return 1
@@ -97,13 +109,21 @@ class Chat:
             self._terminal.line(f"The turn could not be stopped: {error}")
         return 130
 
-    def _show(self, events: AsyncIterator[Event]) -> None:
-        async def show() -> None:
-            async for event in events:
-                self._terminal.show(event)
+    def _show(self, events: AsyncIterator[Event]) -> bool:
+        """Show a turn; gives whether there was anything to show."""
 
-        self._runner.run(show())
+        async def show() -> bool:
+            some = False
+            # Closed here also when the screen fails (`| head`): what drives the turn must not be left to the end of the loop.
+            async with aclosing(cast("AsyncGenerator[Event]", events)) as turn:
+                async for event in turn:
+                    some = True
+                    self._terminal.show(event)
+            return some
+
+        shown = self._runner.run(show())
         self._terminal.end_text()
+        return shown
 
     def _command(self, text: str) -> None:
         name, _, argument = text.partition(" ")

@@ -20,6 +20,7 @@ from stepwell.runs.embedded import backup as copies
 from stepwell.runs.embedded.condition import is_in_use, look_at
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.maintenance import free_bytes, maintenance_of
+from stepwell.runs.embedded.migrate import refuse_newer
 from stepwell.runs.embedded.process_lock import ProcessLock
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.maintenance import RetentionRules
@@ -32,6 +33,7 @@ def status(*, database_url: str | None) -> int:
     """Say how the database is."""
     database = _existing(database_url)
     found = look_at(database)
+    refuse_newer(found.form)
     print(f"database     {database}")
     print(f"in use       {'by a server' if found.in_use else 'no'}")
     print(f"form         {found.form}{_behind(len(found.missing))}")
@@ -46,6 +48,7 @@ def migrate(*, database_url: str | None) -> int:
     """Bring the file to the newest form, with a copy of the old one beside it."""
     database = _existing(database_url)
     before = look_at(database)
+    refuse_newer(before.form)
     if not before.missing:
         print(f"Nothing to do: the database has form {before.form}, which is the newest.")
         return 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import platform
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ from stepwell.cli.doctor_server import server_lines
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
-from stepwell.models.providers import LOCAL, PROVIDERS, chat_model_class
+from stepwell.models.providers import LOCAL, PROVIDERS
 from stepwell.settings import PROVIDER_VARIABLES, Settings
 
 
@@ -40,22 +40,25 @@ def _print_choice(settings: Settings) -> bool:
     """Say which model is used, and prove that it can be built."""
     try:
         choice = choose_model(None, settings, embedded_fallback=True)
-        chat_model_class(choice.provider)
-        if choice.provider == LOCAL:
-            resolve_model(str(choice), settings=settings)  # reads the name and the settings; loads nothing
+        resolve_model(str(choice), settings=settings)  # reads names and keys; loads nothing and asks nobody
     except StepwellError as error:
         print(f"Model: none. {error}")
         return False
     print(f"Model: {choice} ({choice.reason})")
-    if warning := warning_about(choice):
+    if warning := warning_about(choice, settings):
         print(f"       {warning}")
     return True
 
 
-def warning_about(choice: ModelChoice) -> str | None:
-    """What the chosen model cannot do, where that is known."""
-    model = CATALOGUE.get(choice.name) if choice.provider == LOCAL else None
-    return model.cannot if model else None
+def warning_about(choice: ModelChoice, settings: Settings) -> str | None:
+    """What the chosen model cannot do or lacks, where that is known."""
+    if choice.provider == LOCAL:
+        model = CATALOGUE.get(choice.name)
+        return model.cannot if model else None
+    keys, _ = PROVIDER_VARIABLES.get(choice.provider, ((), ()))
+    if keys and choice.provider not in settings.access:
+        return f"{keys[0]} is not set, so the provider will refuse. Set it in the environment or in .env."
+    return None
 
 
 def _providers(settings: Settings) -> Iterator[str]:
@@ -95,9 +98,18 @@ def _local_runtime() -> str:
 
 def _room(folder: Path) -> str:
     place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
+    if not place.is_dir() or not _is_writable(place):
         return "which cannot be written: choose another with STEPWELL_DATA_DIR"
     return f"{shutil.disk_usage(place).free / 1e9:,.0f} GB free"
+
+
+def _is_writable(folder: Path) -> bool:
+    """Asked by writing a file without a name: rights alone say yes to a superuser where nothing can be written."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
 
 
 def _embeddings(settings: Settings) -> str:

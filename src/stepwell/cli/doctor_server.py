@@ -5,11 +5,11 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
 from stepwell.cli.database import database_file
+from stepwell.errors import StepwellError
 from stepwell.settings import Settings
 
 NEEDED = ("fastapi", "uvicorn", "httpx", "jwt", "prometheus_client")
@@ -57,8 +57,8 @@ def _database(settings: Settings) -> str:
         return "none yet; the first start of the server makes it in the data folder"
     try:
         found = look_at(file)
-    except sqlite3.Error as error:
-        return f"{file.name} cannot be read ({error}); restore a backup with `stepwell db restore`"
+    except StepwellError as error:
+        return str(error)
     form = f"form {found.form}" + (f" ({len(found.missing)} steps behind: stepwell db migrate)" if found.missing else "")
     keys = found.rows.get("api_keys", 0)
     return f"{file.name}, {found.size_bytes / 1e6:,.1f} MB, {form}, {found.rows.get('threads', 0)} threads, {keys} keys"

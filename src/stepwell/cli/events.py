@@ -11,16 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from stepwell.cli.speaking import Floor, Said, Voice
+
 MAIN = "main"
 """The speaker's name of the agent itself; a subagent speaks under its own name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A piece of text, as the model streams it."""
-
-    speaker: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +64,29 @@ class Translator:
         """Messages whose calls were told; approval repeats the message it approved."""
         self._names: dict[tuple[str, ...], str] = {}
         """Who speaks in which subgraph; a change of the plan does not say."""
+        self._floor = Floor()
 
     def translate(self, namespace: tuple[str, ...], mode: str, chunk: Any) -> Iterator[Event]:
         """The events that one chunk stands for; often none."""
         if mode == "messages":
             yield from self._spoken(namespace, *chunk)
         elif mode == "updates":
+            yield from self._floor.ended(namespace)
             for update in chunk.values():
                 for part in update if isinstance(update, list | tuple) else [update]:
                     if isinstance(part, Mapping):
                         yield from self._updated(namespace, part)
 
+    def rest(self) -> Iterator[Event]:
+        """The turn is over, however it ended: what was not shown yet."""
+        yield from self._floor.rest()
+
     def _spoken(self, namespace: tuple[str, ...], message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
         # A summary is written for the model, not for the person.
         text = _text(message)
         if _kind(message) == "ai" and metadata.get("lc_source") != "summarization" and text:
-            yield Said(_speaker(namespace, metadata.get("lc_agent_name")), text)
+            speaker = _speaker(namespace, metadata.get("lc_agent_name"))
+            yield from self._floor.say(Said(speaker, text, Voice(namespace, _get(message, "id"))))
 
     def _updated(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[Event]:
         messages = update.get("messages")

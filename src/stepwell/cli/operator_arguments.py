@@ -37,14 +37,18 @@ def add_db(commands: Any) -> None:
         _add_database(action)
 
 
-def add_usage(commands: Any) -> None:
+def add_usage(commands: Any, usual_url: str) -> None:
     text = "what runs used of models, and what it cost"
     usage = commands.add_parser("usage", help=text, description=text.capitalize() + ".")
     usage.add_argument("--by", choices=_GROUPS, default="model", help="one line for each of these and each model")
     usage.add_argument("--thread", metavar="ID", help="of this thread only")
     usage.add_argument("--json", action="store_true", help="as JSON")
     usage.add_argument(
-        "--url", metavar="ADDRESS", help="ask this server, for your own usage, instead of reading the database of this machine"
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=usual_url,
+        help=f"ask this server, for your own usage, instead of reading the database of this machine; alone, {usual_url}",
     )
     usage.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
     _add_database(usage)

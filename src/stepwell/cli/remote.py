@@ -11,17 +11,17 @@ The server keeps everything: this side may vanish at any moment and come back wi
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing
 from typing import Any, cast
 from uuid import uuid4
 
-import httpx
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import APIStatusError, ConflictError
+from langgraph_sdk.errors import ConflictError, UnprocessableEntityError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.cli.approvals import Question
 from stepwell.cli.events import Event, Restarted, Translator, last_answer
+from stepwell.cli.server_errors import as_sentences
 from stepwell.cli.session import TITLE_CHARS, ThreadLine, files_of, todos_of
 from stepwell.errors import NotFoundError, RunError
 
@@ -54,6 +54,11 @@ class RemoteSession:
     @property
     def thread_id(self) -> str:
         return self._thread_id
+
+    @property
+    def carry_on(self) -> str:
+        """The command that goes on with the thread."""
+        return f"stepwell chat --url {self._url} --thread {self._thread_id}"
 
     async def say(self, text: str) -> AsyncIterator[Event]:
         if not self._known:
@@ -117,8 +122,8 @@ class RemoteSession:
         with self._sentences():
             try:
                 await self._client.threads.get(thread_id)
-            except NotThereError:
-                raise NotFoundError("thread", thread_id, "/threads lists them.") from None
+            except (NotThereError, UnprocessableEntityError):  # unprocessable: no id at all
+                raise NotFoundError("thread", thread_id, "/threads in a chat lists them.") from None
         self._begin(thread_id, known=True)
 
     async def new_thread(self) -> None:
@@ -162,36 +167,22 @@ class RemoteSession:
                     for event in self._event(part.event, part.data):
                         yield event
         self._under_way = False
+        for event in self._translator.rest():
+            yield event
 
     def _event(self, name: str, data: Any) -> Iterator[Event]:
         mode, *namespace = name.split("|")
         if mode == "error":
             self._under_way = False
+            yield from self._translator.rest()
             raise RunError(f"{data.get('error', 'Error')}: {data.get('message', '')}")
         if mode == "metadata" and data.get("attempt", 1) > 1:
             self._translator = Translator()
             yield Restarted(data["attempt"])
         yield from self._translator.translate(tuple(namespace), mode, data)
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """What a client's library raises, as a sentence that says what to do."""
-        try:
-            yield
-        except APIStatusError as error:
-            raise RunError(refusal(error)) from error
-        except httpx.HTTPError as error:
-            raise RunError(
-                f"The server at {self._url} does not answer any more ({type(error).__name__}). Nothing is lost: when it is back, "
-                f"go on with `stepwell chat --url {self._url} --thread {self._thread_id}`."
-            ) from error
-
-
-def refusal(error: APIStatusError) -> str:
-    """What the server said, with what to do about it here."""
-    if error.status_code == 401:
-        return f"{error.message} Put the key into STEPWELL_API_KEY."
-    return error.message
+    def _sentences(self) -> AbstractContextManager[None]:
+        return as_sentences(self._url, self.carry_on)
 
 
 def _about(thread: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import socket
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from stepwell.server.settings import ServerSettings
 
 
+_LAST_CHANCE_S = 0.5
 SET_A_MODEL = "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and start again."
 
 
@@ -50,28 +52,48 @@ def run(*, host: str | None, port: int | None, graphs: Path | None, database_url
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
             served = graphs_to_serve(graphs)
+            deaf = False
+            runner = asyncio.Runner(loop_factory=_loop_factory())
             try:
-                with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                    runner.run(_serve(settings, server_settings, served, database, bound, log))
+                deaf = runner.run(_serve(settings, server_settings, served, database, bound, log))
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
+            finally:
+                if not deaf:
+                    runner.close()
     print("Stopped.", flush=True)
+    if deaf:
+        os._exit(0)  # all is stored and closed; only steps that nobody can stop are left, and Python would wait for them
     return 0
 
 
 async def _serve(
     settings: Settings, server_settings: ServerSettings, served: Graphs, database: Path, bound: socket.socket, log: LogSink
-) -> None:
+) -> bool:
+    """Serve until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
+    from stepwell.runs.node_threads import NodeThreads
+    from stepwell.server.garbage import look_less_often
     from stepwell.server.listening import address_of, listen
 
     def tell() -> None:
         address = address_of(bound, server_settings.host)
         print("\n".join(_first_screen(address, settings, server_settings, served, database)), flush=True)
 
+    asyncio.get_running_loop().set_default_executor(NodeThreads())
     async with open_server(settings, server_settings, served, database) as server:
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
+        look_less_often()
         await listen(server.app, server.services, bound, tell)
+    return await _somebody_is_deaf()
+
+
+async def _somebody_is_deaf() -> bool:
+    """Nodes that were left behind because they go on when they are cancelled. They get a last chance."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    return bool(left) and bool((await asyncio.wait(left, timeout=_LAST_CHANCE_S))[1])
 
 
 def _first_screen(
@@ -104,7 +126,7 @@ def _model(settings: Settings) -> Iterator[str]:
         yield f"            {SET_A_MODEL}"
         return
     yield f"  model     {choice} ({choice.reason})"
-    if warning := warning_about(choice):
+    if warning := warning_about(choice, settings):
         yield f"            {warning}"
 
 

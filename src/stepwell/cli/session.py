@@ -146,9 +146,16 @@ class LocalSession:
         stream = self._agent.astream(turn, self._config, stream_mode=["messages", "updates"], subgraphs=True)
         # Closed at once when the reader stops (Ctrl-C), so that nothing of the turn runs on behind the prompt.
         async with aclosing(stream):
-            async for namespace, mode, chunk in stream:
-                for event in self._translator.translate(namespace, mode, chunk):
+            try:
+                async for namespace, mode, chunk in stream:
+                    for event in self._translator.translate(namespace, mode, chunk):
+                        yield event
+            except Exception:
+                for event in self._translator.rest():
                     yield event
+                raise
+        for event in self._translator.rest():
+            yield event
 
 
 def todos_of(values: Any) -> list[Mapping[str, str]]:

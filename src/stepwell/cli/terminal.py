@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from stepwell.cli.events import MAIN, Called, Event, Planned, Restarted, Returned, Said
+from stepwell.cli.events import MAIN, Called, Event, Planned, Restarted, Returned
+from stepwell.cli.speaking import Said, Voice
 
 LINE_CHARS = 100
 """Tool calls and results are shown in one line, cut here."""
@@ -29,8 +30,8 @@ class Terminal:
     def __init__(self, source: TextIO, screen: TextIO) -> None:
         self._source = source
         self._screen = screen
-        self._speaking: str | None = None
-        """Who is in the middle of a line of text."""
+        self._speaking: tuple[str, Voice] | None = None
+        """Who is in the middle of a line of text, with which message."""
 
     @property
     def interactive(self) -> bool:
@@ -40,8 +41,8 @@ class Terminal:
     def show(self, event: Event) -> None:
         """Show what happened."""
         match event:
-            case Said(speaker, text):
-                self._stream(speaker, text)
+            case Said():
+                self._stream(event)
             case Called(speaker, tool, args) if tool != PLAN_TOOL:
                 self.line(f"{_label(speaker)}→ {tool}({_arguments(args)})")
             case Returned(speaker, tool, text, failed) if failed or tool != PLAN_TOOL:
@@ -84,12 +85,12 @@ class Terminal:
             raise EOFError
         return line.rstrip("\n")
 
-    def _stream(self, speaker: str, text: str) -> None:
-        if speaker != self._speaking:
+    def _stream(self, piece: Said) -> None:
+        if self._speaking != (piece.speaker, piece.voice):
             self.end_text()
-            self._write(_label(speaker))
-            self._speaking = speaker
-        self._write(text)
+            self._write(_label(piece.speaker))
+            self._speaking = (piece.speaker, piece.voice)
+        self._write(piece.text)
 
     def _write(self, text: str) -> None:
         clean = text.translate(_CONTROLS)

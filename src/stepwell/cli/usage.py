@@ -59,7 +59,8 @@ def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, ev
         found = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise RunError(
-            f"The server at that address did not answer as a Stepwell server does ({type(error).__name__})."
+            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). Start one with `stepwell serve`, or "
+            "check --url."
         ) from error
     if answer.status_code != httpx.codes.OK:
         raise RunError(str(found.get("detail", f"The server answered {answer.status_code}.")))

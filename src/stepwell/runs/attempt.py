@@ -2,7 +2,7 @@
 
 ```
 run ─┬─ the graph ends ───────────> success      (or thread interrupted, when it asks something)
-     ├─ the graph raises ─────────> error
+     ├─ the graph raises ─────────> error        (whatever it raises: also what is no `Exception`)
      ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
      ├─ time is up ───────────────> timeout
      └─ cancelled, storage, lease > raised: somebody else drives the run again
@@ -16,26 +16,30 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
-from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
-from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input
+from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input, still_asked
 from stepwell.runs.events import Progress, stream_graph
+from stepwell.runs.failures import failed
 from stepwell.runs.journal import Journal
 from stepwell.runs.partial_text import PartialText
 from stepwell.runs.pauses import breakpoints_of, pending_questions
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Claim
-from stepwell.runs.records import CancelAction, NewEvent, Outcome, PendingInterrupt
+from stepwell.runs.records import CancelAction, ModelUsage, NewEvent, Outcome, PendingInterrupt
 from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.secret_text import SECRETS
+from stepwell.runs.stopping import ended_by, stop_streaming
 from stepwell.runs.usage import UsageMeter
 from stepwell.tools.effect_journal import JOURNAL
 
@@ -43,8 +47,6 @@ logger = logging.getLogger(__name__)
 
 Graph = Pregel[Any, Any, Any, Any]
 
-_STOP_S = 0.8
-"""How long a graph may take to stop: a cancelled run has ended within a second."""
 _INTERRUPT = "__interrupt__"
 
 
@@ -78,6 +80,8 @@ class Attempt:
         self._values: Any = None
         self._values_json: bytes | None = None
         self._asked: dict[str, PendingInterrupt] = {}
+        self._open: tuple[PendingInterrupt, ...] | None = None
+        self._standing: bytes | None = None
         self._partial = PartialText()
 
     def stop(self, action: CancelAction) -> None:
@@ -85,24 +89,30 @@ class Attempt:
         if not self._stop.done():
             self._stop.set_result(action)
 
+    async def until_stopped(self, timeout_s: float) -> None:
+        """Wait, but not for longer than somebody wants the run."""
+        await asyncio.wait({self._stop}, timeout=timeout_s)
+
+    @property
+    def usage(self) -> Sequence[ModelUsage]:
+        return self._meter.usage()
+
     async def run(self) -> Outcome:
         try:
             return await self._drive()
-        except (LeaseLostError, StorageUnavailableError):
+        except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
             raise
-        except Exception as error:
+        except BaseException as error:
+            # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             return self._failed(error)
 
     async def _drive(self) -> Outcome:
-        saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
-        request = self._run.request
-        async with (
-            self._registry.graph(
-                request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
-            ) as graph,
-            Journal(self._persistence.events, self._lease) as journal,
-        ):
+        async with AsyncExitStack() as opened:
+            graph = await self._open_graph(opened)
+            if graph is None:
+                return await self._stopped(None, self._stop.result())
+            journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
             if self._run.attempt > 1:
@@ -112,19 +122,43 @@ class Attempt:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
                 await asyncio.wait(ends, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await _stop(streaming)
+                await stop_streaming(streaming)
             await journal.flush()
             return await self._outcome(prepared, streaming)
+
+    async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
+        """The graph, or `None` when somebody did not want the run any more while it was made."""
+        request = self._run.request
+        saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
+        making = self._registry.graph(
+            request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
+        )
+        try:
+            # Not in a task of its own: what a factory opens must be closed by the task that opened it.
+            async with asyncio.timeout(None) as limit:
+                with ended_by(self._stop, limit):
+                    return await opened.enter_async_context(making)
+        except TimeoutError:
+            if limit.expired():
+                return None
+            raise
 
     async def _prepare(self, graph: Graph) -> _Prepared:
         """What to give to LangGraph, and what not to give again."""
         run = self._run
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
-        tasks = await self._persistence.question_tasks(run.thread_id) if traces else {}
+        tasks = await self._persistence.question_tasks(run.thread_id) if run.request.resume else {}
+        if run.request.resume and not (traces and traces.checkpointed):
+            try:
+                run = still_asked(run, tasks)
+            except InterruptAnsweredError:
+                await self._look_at_thread(graph)
+                raise
         checkpoint = None if traces and traces.checkpointed else checkpoint_asked_for(run)
         given = {
             JOURNAL: self._persistence.effects(self._lease),
             VAULT: self._persistence.vault(run.thread_id, self._lease),
+            SECRETS: run.request.secrets,
         }
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
@@ -159,10 +193,12 @@ class Attempt:
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> Outcome:
         if streaming.done() and not streaming.cancelled():
             if error := streaming.exception():
+                await self._look_at_thread(prepared.graph, error)
                 raise error
             return await self._ended(prepared.graph)
         if self._stop.done():
             return await self._stopped(prepared.graph, self._stop.result())
+        await self._look_at_thread(prepared.graph)
         message = f"The run took longer than {self._timeout_s:g} s and was stopped. The thread keeps all finished steps."
         return self._failed(TimeoutError(message))
 
@@ -170,31 +206,45 @@ class Attempt:
         request = self._run.request
         if not self._asked and not breakpoints_of(graph, request):
             return self._make_outcome("success", "idle", self._encoded_values())
-        snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}}, subgraphs=True)
+        snapshot = await self._state(graph)
         questions = pending_questions(snapshot, self._asked)
         paused = bool(questions or snapshot.next)
         return self._make_outcome("success", "interrupted" if paused else "idle", wire.encode(snapshot.values), questions)
 
-    async def _stopped(self, graph: Graph, action: CancelAction) -> Outcome:
+    async def _stopped(self, graph: Graph | None, action: CancelAction) -> Outcome:
         if action == "rollback":
             return Outcome("interrupted", "idle", rolled_back=True, usage=self._meter.usage())
-        kept = await self._partial.keep(graph, self._run.thread_id)
-        return self._make_outcome("interrupted", "interrupted", kept or self._encoded_values(), tuple(self._asked.values()))
+        kept = None
+        if graph is not None:
+            # Writing the text ends the step, and a question of the same step would be lost with it.
+            kept = None if self._asked else await self._partial.keep(graph, self._run.thread_id)
+            await self._look_at_thread(graph)
+        return self._make_outcome("interrupted", "interrupted", kept or self._values_if_any(), self._open)
+
+    async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
+        """How a run that did not reach its end leaves the thread, questions of others included: the checkpoint knows."""
+        if isinstance(error, LeaseLostError | StorageUnavailableError):
+            return
+        try:
+            snapshot = await self._state(graph)
+            self._open = pending_questions(snapshot, self._asked)
+            if snapshot.created_at is not None:
+                self._standing = wire.encode(snapshot.values)
+        except StorageUnavailableError:
+            raise
+        except Exception:
+            # A thread that cannot be read at all: it stays as it is recorded.
+            logger.warning("the state of a stopped run cannot be read", extra={"run_id": self._run.run_id}, exc_info=True)
+
+    async def _state(self, graph: Graph) -> StateSnapshot:
+        return await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}}, subgraphs=True)
 
     def _failed(self, error: BaseException) -> Outcome:
-        described = {"error": type(error).__name__, "message": str(error)}
-        return Outcome(
-            "timeout" if isinstance(error, TimeoutError) else "error",
-            "error",
-            values=self._encoded_values(),
-            interrupts=tuple(self._asked.values()),
-            error=described,
-            events=(NewEvent("error", wire.encode(described)),),
-            usage=self._meter.usage(),
-        )
+        secrets = self._run.request.secrets
+        return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
 
     def _make_outcome(
-        self, status: Any, thread_status: Any, values: bytes | None, questions: Sequence[PendingInterrupt] = ()
+        self, status: Any, thread_status: Any, values: bytes | None, questions: Sequence[PendingInterrupt] | None = ()
     ) -> Outcome:
         return Outcome(
             status,
@@ -202,8 +252,17 @@ class Attempt:
             values=values,
             interrupts=questions,
             usage=self._meter.usage(),
-            result=None if "values" in self._run.request.stream_modes else _result(values, questions),
+            # LangGraph streams questions one by one, each in values of its own: the last of them would hide the others.
+            result=None if "values" in self._run.request.stream_modes and not questions else _result(values, questions or ()),
         )
+
+    def _values_if_any(self) -> bytes | None:
+        """For a run that was stopped or has failed: that its values cannot be shown must not keep it from ending."""
+        try:
+            return self._standing or self._encoded_values()
+        except Exception:
+            logger.info("the values of a failed run cannot be shown", extra={"run_id": self._run.run_id}, exc_info=True)
+            return None
 
     def _encoded_values(self) -> bytes | None:
         if self._values is None:
@@ -224,23 +283,14 @@ class Attempt:
 
 def _result(values: bytes | None, questions: Sequence[PendingInterrupt]) -> bytes | None:
     """What a caller who only waits gets: the values, and with them what is asked."""
-    if not values or not questions or not values.startswith(b"{"):
+    if not questions:
         return values
-    asked = wire.encode({_INTERRUPT: [{"value": question.value, "id": question.interrupt_id} for question in questions]})
-    return asked if values == b"{}" else values[:-1] + b"," + asked[1:]
+    asked = wire.encode({_INTERRUPT: [_shown(question) for question in questions]})
+    if not values or values == b"{}" or not values.startswith(b"{"):  # a graph of one unnamed value has no place for questions
+        return asked
+    return values[:-1] + b"," + asked[1:]
 
 
-async def _stop(streaming: asyncio.Task[None]) -> None:
-    if not streaming.done():
-        streaming.cancel()
-        await asyncio.wait({streaming}, timeout=_STOP_S)
-    if not streaming.done():
-        logger.warning("a node did not stop in time and was left behind", extra={"task": streaming.get_name()})
-        streaming.add_done_callback(_forget_late_error)
-    elif not streaming.cancelled():
-        streaming.exception()  # looked at already here: what follows may fail before it is asked for
-
-
-def _forget_late_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        logger.info("a node that was left behind has ended", exc_info=error)
+def _shown(question: PendingInterrupt) -> dict[str, Any]:
+    """As LangGraph's `Interrupt` is written in the values that are streamed."""
+    return {"value": question.value, "id": question.interrupt_id, "response_schema": question.response_schema}

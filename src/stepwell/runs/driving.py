@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Send
 
+from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Run
+from stepwell.runs.run_user import names_of_user
 
 
 def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:
@@ -36,6 +39,24 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[s
     if request.resume:
         return None
     return request.input
+
+
+def still_asked(run: Run, tasks_of_questions: Mapping[str, str]) -> Run:
+    """The run with those of its answers whose questions are still asked. Without any it must not be driven: LangGraph would go on with
+    whatever stands next in the thread.
+
+    Raises:
+        InterruptAnsweredError: A message that was sent before the answers has taken the thread past all of their questions.
+    """
+    answers = run.request.resume or {}
+    wanted = {name: answer for name, answer in answers.items() if name in tasks_of_questions}
+    if answers and not wanted:
+        raise InterruptAnsweredError(
+            f"The question '{next(iter(answers))}' is no longer asked: a message that was sent before the answer took the thread on "
+            "without it. Read the thread's state for what is open now.",
+            tuple(answers),
+        )
+    return replace(run, request=replace(run.request, resume=wanted))
 
 
 def _command(parts: Mapping[str, Any], resume: Mapping[str, Any]) -> Command[Any]:
@@ -73,24 +94,25 @@ def make_config(
         "configurable": {
             **request.config.get("configurable", {}),
             **names,
-            "user_id": run.owner,
+            **names_of_user(run.owner),
             **(checkpoint or {}),
             **given,
         },
-        "metadata": {**run.metadata, **names, "run_attempt": run.attempt},
+        "metadata": {**request.config.get("metadata", {}), **run.metadata, **names, "run_attempt": run.attempt},
         "callbacks": list(callbacks),
         "run_id": _trace_id(run),
     }
-    if "tags" in request.config:
-        config["tags"] = request.config["tags"]
-    if "recursion_limit" in request.config:
-        config["recursion_limit"] = request.config["recursion_limit"]
+    for name in ("tags", "recursion_limit", "max_concurrency", "run_name"):
+        if name in request.config:
+            config[name] = request.config[name]
     return config
 
 
 def _trace_id(run: Run) -> uuid.UUID:
-    # Each attempt is a trace of its own; the run's id is in its metadata.
-    return uuid.uuid5(uuid.UUID(run.run_id), str(run.attempt))
+    # Each attempt is a trace of its own, and the run's id is in its metadata. The first has the id that clients know: they look
+    # for it in stream events, and give feedback on it.
+    run_id = uuid.UUID(run.run_id)
+    return run_id if run.attempt == 1 else uuid.uuid5(run_id, str(run.attempt))
 
 
 def checkpoint_asked_for(run: Run) -> dict[str, Any] | None:

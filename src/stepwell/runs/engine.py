@@ -21,14 +21,15 @@ from typing import Literal, Protocol, Self
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.clock import Clock
-from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError, LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
+from stepwell.runs.failures import failed
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, Claim
-from stepwell.runs.records import CancelAction, Outcome, Run, RunEvent
+from stepwell.runs.records import CancelAction, Lease, Outcome, Run, RunEvent
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, make_admission
 from stepwell.runs.webhook_rules import WebhookRules, check_url
@@ -39,6 +40,7 @@ OPERATOR = "operator"
 """The owner of what an operator starts on no thread in particular."""
 _ALWAYS_SENT = frozenset({"metadata", "error", "end"})
 _STORAGE_RETRY_S = 1.0
+_LONGEST_RETRY_S = 60.0
 _EARLY_S = 10.0
 
 
@@ -227,17 +229,31 @@ class Engine:
                 watcher.ended(run, outcome)
 
     async def _attempt(self, claim: Claim, attempt: Attempt) -> Outcome | None:
+        queue, lease = self._persistence.queue, claim.lease
         try:
-            outcome = await attempt.run()
-            await self._keep_trying(lambda: self._persistence.queue.finish(claim.lease, outcome))
-            return outcome
+            return await self._finish(lease, await attempt.run())
         except StorageUnavailableError as error:
             logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
-            await self._keep_trying(lambda: self._persistence.queue.hand_back(claim.lease))
+            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once.
+            await attempt.until_stopped(min(_STORAGE_RETRY_S * 2 ** (claim.run.attempt - 1), _LONGEST_RETRY_S))
+            await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
         except asyncio.CancelledError:
-            await self._persistence.queue.hand_back(claim.lease)
+            await queue.hand_back(lease, usage=attempt.usage)
             raise
         return None
+
+    async def _finish(self, lease: Lease, outcome: Outcome) -> Outcome:
+        """End the run; if what it brought cannot be stored, with that as its error."""
+        queue = self._persistence.queue
+        try:
+            await self._keep_trying(lambda: queue.finish(lease, outcome))
+        except (StorageUnavailableError, LeaseLostError):
+            raise
+        except Exception as error:
+            logger.exception("the end of a run cannot be stored as it is", extra={"run_id": lease.run_id})
+            outcome = failed(error, usage=outcome.usage)
+            await self._keep_trying(lambda: queue.finish(lease, outcome))
+        return outcome
 
     async def _keep_trying(self, write: Callable[[], Awaitable[object]]) -> None:
         """A full disk is somebody's to empty; a run does not get lost over it."""

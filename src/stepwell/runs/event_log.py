@@ -6,7 +6,7 @@ and gets what came after, so that a reload, a reconnect and a second tab are the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Protocol
 
 from stepwell.runs.records import Lease, NewEvent, RunEvent
@@ -18,8 +18,9 @@ BEGINNING = 0
 class EventLog(Protocol):
     """Appends under a lease, and lets any number of readers follow."""
 
-    async def append(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
-        """Write all or none; refused with `LeaseLostError` when the lease is not the newest."""
+    def append(self, lease: Lease, events: Sequence[NewEvent]) -> Awaitable[list[RunEvent]]:
+        """Write all or none; refused with `LeaseLostError` when the lease is not the newest. Appends of one caller are written in
+        the order of the calls, and every error comes from awaiting."""
         ...
 
     async def read(

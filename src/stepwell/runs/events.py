@@ -14,8 +14,9 @@ and model call under way before it returns.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -23,12 +24,17 @@ from langgraph.pregel import Pregel
 
 from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import RunRequest
+from stepwell.runs.run_context import context_for
 from stepwell.runs.stream_modes import Namespace, StreamPlan, plan
 from stepwell.runs.stream_reading import StreamReading
 
 __all__ = ["PartialMessage", "Progress", "stream_graph"]
 
 Graph = Pregel[Any, Any, Any, Any]
+
+_Chunk = tuple[Namespace, str, Any] | tuple[str, Any]
+"""Mode and payload, behind the namespace where subgraphs are streamed."""
+_ROOT: Namespace = ()
 
 
 async def stream_graph(
@@ -38,10 +44,11 @@ async def stream_graph(
     streams = plan(request.stream_modes, request.stream_subgraphs)
     reading = StreamReading(streams)
     options = _options(graph, streams, request, context)
-    read_graph = _with_callback_events if "events" in streams.wanted else _chunks
-    chunks = read_graph(graph, input, config, options)
+    read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
+    chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))
     async with aclosing(chunks):
-        async for namespace, mode, payload in chunks:
+        async for chunk in chunks:
+            namespace, mode, payload = chunk if len(chunk) == 3 else (_ROOT, *chunk)
             if (progress := reading.read(namespace, mode, payload)) is not None:
                 yield progress
         if (rest := reading.rest()) is not None:
@@ -56,23 +63,13 @@ def _options(graph: Graph, streams: StreamPlan, request: RunRequest, context: An
         "interrupt_after": request.interrupt_after or None,
         # LangGraph warns when there is nothing to make durable.
         "durability": request.durability if graph.checkpointer else None,
-        "context": context,
+        "context": context_for(graph.context_schema, context),
     }
 
 
-Chunk = tuple[Namespace, str, Any]
-
-
-async def _chunks(graph: Graph, input: Any, config: RunnableConfig, options: Mapping[str, Any]) -> AsyncGenerator[Chunk, None]:
-    stream = cast("AsyncGenerator[Any, None]", graph.astream(input, config, **options))
-    async with aclosing(stream):
-        async for chunk in stream:
-            yield chunk if options["subgraphs"] else ((), *chunk)
-
-
 async def _with_callback_events(
-    graph: Graph, input: Any, config: RunnableConfig, options: Mapping[str, Any]
-) -> AsyncGenerator[Chunk, None]:
+    graph: Graph, input: Any, config: RunnableConfig, **options: Any
+) -> AsyncGenerator[_Chunk, None]:
     """The same chunks, which come as stream events of the outermost run, between the events of all runs inside it."""
     stream = cast("AsyncGenerator[Any, None]", graph.astream_events(input, config, version="v2", **options))
     root: str | None = None
@@ -80,7 +77,6 @@ async def _with_callback_events(
         async for event in stream:
             root = root or event["run_id"]
             if event["run_id"] != root or event["event"] != "on_chain_stream":
-                yield (), "events", event
+                yield "events", event
             else:
-                chunk = event["data"]["chunk"]
-                yield chunk if options["subgraphs"] else ((), *chunk)
+                yield event["data"]["chunk"]

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
@@ -35,7 +34,6 @@ from stepwell.runs.graph_sources import told
 Purpose = Literal["run", "read", "update", "schema"]
 AnyGraph = Pregel[Any, Any, Any, Any]
 
-_log = logging.getLogger(__name__)
 _ACCESS: dict[Purpose, AccessContext] = {
     "run": "threads.create_run",
     "read": "threads.read",
@@ -114,12 +112,12 @@ async def compiled(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject: str
 
 @contextmanager
 def _blaming(subject: str) -> Iterator[None]:
-    """Whatever a user's code raises while a graph is made becomes a sentence about that graph."""
+    """Whatever a user's code raises while a graph is made, also to end the program, becomes a sentence about that graph."""
     try:
         yield
-    except Exception as error:
-        _log.warning("%s could not be built", subject, exc_info=error)
-        raise ConfigurationError(f"{subject} could not be built: {told(error)}") from error
+    except (Exception, SystemExit) as error:
+        failed = f"{subject} could not be built"
+        raise ConfigurationError(f"{failed}: {told(error, failed)}") from error
 
 
 def _kind(thing: object) -> str:
@@ -140,7 +138,7 @@ class _InThread:
 
 
 def _runtime(use: Use) -> Any:
-    # LangGraph's name for the visitor in a run's config; absent where nobody was asked to say who they are.
+    # LangGraph's name for the visitor in a run's config (`run_user`); a graph that is only looked at has none.
     user = (use.config.get("configurable") or {}).get("langgraph_auth_user")
     known: dict[str, Any] = {"access_context": _ACCESS[use.purpose], "user": user, "store": use.store}
     return _ExecutionRuntime(**known, context=use.context) if use.purpose == "run" else _ReadRuntime(**known)

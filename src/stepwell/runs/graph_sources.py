@@ -124,22 +124,28 @@ def _file_name(spec: GraphSpec) -> str:
 
 
 def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> ConfigurationError:
-    return ConfigurationError(
-        f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed with {told(error)}"
-    )
+    subject = f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed"
+    return ConfigurationError(f"{subject} with {told(error, subject)}")
 
 
-def told(error: BaseException) -> str:
-    """An error of somebody else's code as half a sentence. Its own text may hold a path or a secret: only ours is repeated."""
+def told(error: BaseException, subject: str) -> str:
+    """An error of somebody else's code as half a sentence. Its own text may hold a path or a secret: only ours is repeated.
+
+    What such a sentence cannot tell is written to the log, under `subject`.
+    """
     kind = type(error).__name__
     if isinstance(error, StepwellError):
         return f"{kind}: {error}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{kind}: '{error.name}' is not installed, or its folder is not among 'dependencies'."
+        return (
+            f"{kind}: '{error.name}' is not installed. Install it; if it is the project's own, install the project "
+            "(pip install -e .), or name its folder in 'dependencies'."
+        )
     if isinstance(error, ImportError) and error.name:
         return f"{kind}: a name that it wants from '{error.name}' is not there."
     if isinstance(error, SyntaxError) and error.lineno:
-        return f"{kind} in line {error.lineno}."
+        return f"{kind} in line {error.lineno} of '{Path(error.filename or '').name}'."
+    _log.warning("%s", subject, exc_info=error)
     return f"{kind}. The log has the whole error."
 
 

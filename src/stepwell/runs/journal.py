@@ -2,7 +2,7 @@
 
 The first event goes at once. While a write is under way, and for a few milliseconds after it, what comes is collected for the
 next, so that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been
-collected.
+collected. No task is made for a write: hundreds of runs that each say a word now and then would make one per word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from stepwell.runs.event_log import EventLog
-from stepwell.runs.records import Lease, NewEvent
+from stepwell.runs.records import Lease, NewEvent, RunEvent
 
 _REST_S = 0.01
 _MOST_EVENTS = 1000
@@ -26,9 +26,11 @@ class Journal:
     def __init__(self, log: EventLog, lease: Lease) -> None:
         self._log = log
         self._lease = lease
+        self._loop = asyncio.get_running_loop()
         self._collected: list[NewEvent] = []
         self._bytes = 0
-        self._writing: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[list[RunEvent]] | None = None
+        """The newest write: under way, or ended with an error. `None` after one that went well."""
         self._rest_until = 0.0
         self._rest: asyncio.TimerHandle | None = None
 
@@ -37,17 +39,20 @@ class Journal:
         if self._writing and self._writing.done():
             self._writing.result()
         self._collected += events
-        self._bytes += sum(len(event.data) for event in events)
+        for event in events:
+            self._bytes += len(event.data)
         if len(self._collected) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
             await self.flush()
-        elif self._writing is None or self._writing.done():
+        elif self._writing is None:
             self._write_soon()
 
     async def flush(self) -> None:
         """Everything that was added is in the log."""
-        if self._writing:
-            await self._writing
-        await self._append()
+        while self._writing or self._collected:
+            writing = self._writing or self._write()
+            await writing
+            if self._writing is writing:  # as long as the loop has not told `_written`
+                self._writing = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,34 +60,37 @@ class Journal:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._rest:
-            self._rest.cancel()
+        self._collected = []
+        self._stop_resting()
         if self._writing and not self._writing.done():
             self._writing.cancel()
             await asyncio.wait({self._writing})
 
     def _write_soon(self) -> None:
         """At once, or after the rest. A slow stream never needs a timer."""
-        loop = asyncio.get_running_loop()
-        if loop.time() >= self._rest_until:
-            self._begin_writing()
+        if self._loop.time() >= self._rest_until:
+            self._write()
         elif self._rest is None:
-            self._rest = loop.call_at(self._rest_until, self._begin_writing)
+            self._rest = self._loop.call_at(self._rest_until, self._write)
 
-    def _begin_writing(self) -> None:
-        if self._rest:
-            self._rest.cancel()
-            self._rest = None
-        if self._collected:
-            self._writing = asyncio.create_task(self._write())
+    def _write(self) -> asyncio.Future[list[RunEvent]]:
+        self._stop_resting()
+        batch, self._collected, self._bytes = self._collected, [], 0
+        self._writing = asyncio.ensure_future(self._log.append(self._lease, batch))
+        self._writing.add_done_callback(self._written)
+        return self._writing
 
-    async def _write(self) -> None:
-        await self._append()
-        self._rest_until = asyncio.get_running_loop().time() + _REST_S
+    def _written(self, write: asyncio.Future[list[RunEvent]]) -> None:
+        if write.cancelled() or write.exception():
+            return  # it stays, for the next `add` or `flush` to raise
+        if self._writing is not write:
+            return  # `flush` knew before
+        self._writing = None
+        self._rest_until = self._loop.time() + _REST_S
         if self._collected:
             self._write_soon()
 
-    async def _append(self) -> None:
-        batch, self._collected, self._bytes = self._collected, [], 0
-        if batch:
-            await self._log.append(self._lease, batch)
+    def _stop_resting(self) -> None:
+        if self._rest:
+            self._rest.cancel()
+            self._rest = None

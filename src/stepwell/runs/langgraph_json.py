@@ -8,6 +8,7 @@ Everything else is either about building an image, and means nothing here, or no
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -80,8 +81,10 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
+        # Its number's own words, without the path that `str(error)` would add.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise ConfigurationError(
-            f"The file '{path.name}' cannot be read: {type(error).__name__}. Give the path of a langgraph.json."
+            f"The file '{path.name}' cannot be read: {reason}. Give the path of a langgraph.json."
         ) from error
     except RecursionError as error:
         raise ConfigurationError(f"The file '{path.name}' is nested too deeply to be a langgraph.json.") from error
@@ -106,7 +109,8 @@ def _graphs(content: Mapping[str, Any], folder: Path, file: str) -> dict[str, Gr
         graphs[graph_id] = spec = GraphSpec.parse(graph_id, entry)
         if spec.is_file and not (folder / spec.place).is_file():
             raise ConfigurationError(
-                f"The graph '{graph_id}' in '{file}' names a file that is not there. Paths are read from the folder of '{file}'."
+                f"The graph '{graph_id}' in '{file}' names the file '{Path(spec.place).name}', which is not there. "
+                f"Paths are read from the folder of '{file}'."
             )
     return graphs
 
@@ -122,7 +126,9 @@ def _env(content: Mapping[str, Any], folder: Path, file: str) -> Mapping[str, st
     env = content.get("env") or {}
     if isinstance(env, str):
         if not (folder / env).is_file():
-            raise ConfigurationError(f"'env' in '{file}' names a file that is not there. Make it, or write a mapping, or {{}}.")
+            raise ConfigurationError(
+                f"'env' in '{file}' names the file '{Path(env).name}', which is not there. Make it, or write a mapping, or {{}}."
+            )
         return folder / env
     good = isinstance(env, dict) and all(isinstance(value, str | int | float) for value in env.values())
     if not good or any(not name or "=" in name or "\0" in f"{name}{value}" for name, value in env.items()):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.stream_modes import Namespace
 
 
@@ -54,7 +55,7 @@ def _ending(task: Mapping[str, Any]) -> str:
 
 
 def _error(task: Mapping[str, Any]) -> dict[str, str]:
-    return {"error": str(task["error"])} if _ending(task) == "failed" else {}
+    return {"error": hide_secrets(str(task["error"]))} if _ending(task) == "failed" else {}
 
 
 def _tool_call_id(task_input: Any) -> str | None:

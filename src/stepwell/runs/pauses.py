@@ -20,9 +20,18 @@ def breakpoints_of(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> bo
 
 
 def pending_questions(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
-    """The questions of a paused thread. What the stream said of one is kept: inside a tool only it knows where the question stands."""
+    """The questions of a paused thread. Where the stream and the state both know one, whichever saw the innermost task is
+    believed: inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
     found = {question.interrupt_id: question for question in _walk(snapshot, "")}
-    return tuple({**found, **seen}.values())
+    told = {
+        name: question for name, question in seen.items() if name not in found or _depth(question) + 1 >= _depth(found[name])
+    }
+    return tuple({**found, **told}.values())
+
+
+def _depth(question: PendingInterrupt) -> int:
+    """Parts of the namespace. The state's ends with the task that asks, the stream's with the graph it is in."""
+    return question.namespace.count("|") + 1 if question.namespace else 0
 
 
 def _walk(snapshot: StateSnapshot, namespace: str) -> Iterator[PendingInterrupt]:

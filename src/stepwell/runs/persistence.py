@@ -52,7 +52,7 @@ class Persistence(Protocol):
         ...
 
     async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
-        """Interrupt id -> the task that asked, for every question the thread ever had."""
+        """Interrupt id -> the task that asked, for every question but those the thread went on without."""
         ...
 
     async def run_result(self, run_id: str) -> bytes | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepwell.runs.records import NewEvent, PendingInterrupt
 
@@ -18,8 +18,7 @@ class PartialMessage:
     done: bool = False
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """What one chunk of LangGraph's stream brought."""
 
     events: tuple[NewEvent, ...] = ()

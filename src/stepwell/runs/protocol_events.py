@@ -18,6 +18,7 @@ from typing import Any
 
 from stepwell.runs.message_blocks import MessageBlocks
 from stepwell.runs.records import NewEvent, PendingInterrupt
+from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.stream_modes import Namespace, event_name
 from stepwell.runs.wire import encode
 
@@ -40,7 +41,7 @@ class ProtocolEvents:
     def task(self, namespace: Namespace, task: Mapping[str, Any]) -> tuple[NewEvent, ...]:
         if "result" not in task:
             return ()
-        error = None if task.get("error") is None else str(task["error"])
+        error = None if task.get("error") is None else hide_secrets(str(task["error"]))
         return (NewEvent(event_name(TASKS, namespace), encode({**task, "error": error})),)
 
     def question(self, asked: PendingInterrupt) -> NewEvent:

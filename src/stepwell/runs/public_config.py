@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepwell.runs.run_user import PREFIX
 from stepwell.runs.secret_names import is_secret_name
 
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
-_INTERNAL_PREFIXES = ("__", "langgraph_auth_", "langgraph_request_")
+_INTERNAL_PREFIXES = ("__", PREFIX, "langgraph_request_")
 _INTERNAL = frozenset({"langgraph_path", "lc_versions"})
 
 

@@ -3,7 +3,8 @@
 ```
 admit ──> pending ──claim──> running ──finish──> success | error | timeout | interrupted
              ^                  │
-             └── hand_back ─────┘      (drain, or recovery after a crash: attempt counts up at the next claim)
+             └── hand_back ─────┘      (drain, or recovery after a crash: attempt counts up at the next claim;
+                                        one that is to be stopped ends instead)
 ```
 
 Each arrow is one transaction. Rules every implementation keeps:
@@ -23,7 +24,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, PendingInterrupt, Run
+from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, Outcome, PendingInterrupt, Run
 
 MAX_ATTEMPTS = 5
 
@@ -42,7 +43,7 @@ class Admission:
     run: Run
     answers: Mapping[str, Any] | Bare | None = None
     create_thread: bool = False
-    """Make the thread when it is not there, instead of refusing."""
+    """Make the thread when it is not there, with the run's metadata, instead of refusing."""
     thread_metadata: Mapping[str, Any] | None = None
     """Merged into the thread's: graph and assistant, by which clients find their threads."""
     max_active: int | None = None
@@ -102,7 +103,10 @@ class RunQueue(Protocol):
         ...
 
     async def finish(self, lease: Lease, outcome: Outcome) -> Run: ...
-    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = ()) -> None: ...
+    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
+        """Let another attempt go on. A run that somebody wants stopped ends here instead. `usage` is that of this attempt; the sums
+        of a run are those of all its attempts."""
+        ...
 
     def hold(self, owner: str | None, thread_id: str, purpose: str) -> AbstractAsyncContextManager[Lease]:
         """Keep runs off a thread while something else writes to it. `ThreadBusyError` when a run is under way."""

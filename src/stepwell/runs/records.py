@@ -8,9 +8,11 @@ JSON values are kept as Python values here; how they are stored is the database'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from stepwell.runs.secret_names import secret_values, without_secrets
 
 Json = Mapping[str, Any]
 
@@ -96,6 +98,16 @@ class RunRequest:
     """A stateless run that is not kept: its thread goes when it ends."""
     cancel_on_disconnect: bool = False
 
+    def without_secrets(self) -> RunRequest:
+        """The same without what its name calls a secret: as it is shown, and as it is kept once the run has ended."""
+        context = None if self.context is None else without_secrets(self.context)
+        return replace(self, config=without_secrets(self.config), context=context)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must not turn up in an error or a log of the run."""
+        return secret_values(self.config, self.context)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -135,9 +147,11 @@ class Lease:
     worker: str = ""
 
 
-@dataclass(frozen=True)
-class RunEvent:
-    """Something a run said. `seq` grows within the thread; `data` is JSON, encoded once."""
+class RunEvent(NamedTuple):
+    """Something a run said. `seq` grows within the thread; `data` is JSON, encoded once.
+
+    A tuple, like all that is made for every single event: it is made in a third of the time of a frozen dataclass.
+    """
 
     seq: int
     thread_id: str
@@ -146,8 +160,7 @@ class RunEvent:
     data: bytes
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(NamedTuple):
     """An event that has no place in the log yet."""
 
     event: str
@@ -175,7 +188,9 @@ class Outcome:
     """The thread's values as JSON; `None` leaves them as they are."""
     result: bytes | None = None
     """What to give to whoever waits for the run, when its journal has no values."""
-    interrupts: Sequence[PendingInterrupt] = ()
+    interrupts: Sequence[PendingInterrupt] | None = ()
+    """The questions that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
+    that the run took and gave to no task, because it did not succeed, can be given again."""
     error: Json | None = None
     events: Sequence[NewEvent] = ()
     usage: Sequence[ModelUsage] = ()

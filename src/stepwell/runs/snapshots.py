@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 from stepwell.runs.records import PendingInterrupt, ThreadStatus
+from stepwell.runs.run_user import PREFIX
 from stepwell.runs.secret_names import is_secret_name
 from stepwell.runs.wire import plain
 
@@ -89,7 +90,7 @@ def status_of(snapshot: StateSnapshot) -> ThreadStatus:
 
 
 def _is_hidden(name: str) -> bool:
-    return name.startswith("__") or name in _BOOKKEEPING or is_secret_name(name)
+    return name.startswith(("__", PREFIX)) or name in _BOOKKEEPING or is_secret_name(name)
 
 
 def _task(task: PregelTask) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """From what a caller sends to a run that can be admitted: pure functions, no database.
 
-Rules: internals of LangGraph and of ours (`__*`) and everything that says which thread or checkpoint is written are taken from us,
-never from the caller's `configurable`.
+Rules: internals of LangGraph and of ours (`__*`) and everything that says whose run it is and which thread or checkpoint is written
+are taken from us, never from the caller's `configurable`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ from typing import Any, Literal
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.queue import Admission, Bare
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, Run, RunRequest
+from stepwell.runs.run_user import PREFIX
 
-_OURS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"})
+_OURS = frozenset(
+    {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
+)
+_TAKEN_OVER = ("recursion_limit", "max_concurrency", "run_name")
 _INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -86,10 +90,7 @@ def make_admission(
 
 
 def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], *, stateless: bool) -> RunRequest:
-    config = _merge_config(assistant.config, order.config)
-    context = {**assistant.context, **(order.context or {})} if assistant.context or order.context is not None else None
-    if order.context and order.config.get("configurable"):
-        raise InvalidRequestError("Both context and config.configurable are given, and they mean the same. Send one of them.")
+    context = _context(order, assistant)
     checkpoint = order.checkpoint or ({"checkpoint_id": order.checkpoint_id} if order.checkpoint_id else None)
     return RunRequest(
         assistant_id=assistant.assistant_id,
@@ -97,7 +98,7 @@ def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], 
         # With a checkpoint, nothing new means: from there once more.
         input=None if checkpoint and not order.input else order.input,
         command={key: value for key, value in command.items() if value is not None} or None,
-        config=config,
+        config=_merge_config(assistant.config, order.config, context or {}),
         context=context,
         checkpoint=checkpoint,
         stream_modes=tuple(dict.fromkeys(order.stream_modes)),
@@ -120,16 +121,23 @@ def _answers(resume: Any) -> Mapping[str, Any] | Bare | None:
     return Bare(resume)
 
 
-def _merge_config(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:
+    """`context` and `config.configurable` are two names for one thing, the second the older: a graph finds it under both."""
+    configurable = order.config.get("configurable")
+    if order.context and configurable:
+        raise InvalidRequestError("Both context and config.configurable are given, and they mean the same. Send one of them.")
+    given = {**assistant.context, **(order.context or configurable or {})}
+    return {key: value for key, value in given.items() if not key.startswith(("__", PREFIX))} or None
+
+
+def _merge_config(ours: Mapping[str, Any], theirs: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
     configurable = {
         key: value
-        for key, value in {**ours.get("configurable", {}), **theirs.get("configurable", {})}.items()
-        if not key.startswith("__") and key not in _OURS
+        for key, value in {**ours.get("configurable", {}), **context}.items()
+        if not key.startswith(("__", PREFIX)) and key not in _OURS
     }
-    merged: dict[str, Any] = {"configurable": configurable} if configurable else {}
-    if tags := [*ours.get("tags", ()), *theirs.get("tags", ())]:
-        merged["tags"] = tags
-    limit = theirs.get("recursion_limit", ours.get("recursion_limit"))
-    if limit is not None:
-        merged["recursion_limit"] = limit
-    return merged
+    merged: dict[str, Any] = {name: theirs.get(name, ours.get(name)) for name in _TAKEN_OVER}
+    merged["tags"] = [*ours.get("tags", ()), *theirs.get("tags", ())]
+    merged["metadata"] = {**ours.get("metadata", {}), **theirs.get("metadata", {})}
+    merged["configurable"] = configurable
+    return {name: value for name, value in merged.items() if value not in (None, [], {})}

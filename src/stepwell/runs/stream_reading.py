@@ -11,7 +11,6 @@ names the task, so what comes before is held back until then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from stepwell.runs.lifecycle_events import LifecycleEvents
@@ -56,7 +55,7 @@ class StreamReading:
             return None
         held = self._held + progress.events
         self._held = () if progress.interrupts else held
-        progress = replace(progress, events=held if progress.interrupts else ())
+        progress = progress._replace(events=held if progress.interrupts else ())
         worth_telling = progress.events or progress.interrupts or progress.partial or progress.values is not None
         return progress if worth_telling else None
 

@@ -3,22 +3,27 @@
 ```
 export                     who, when, which form
 assistant                  each followed by its earlier ones: assistant_version
-thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, and its runs: run
+thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
+                           and what a research on it rests on: a trail line for each entry, evidence with the bytes in base64
 item                       of the store
 usage                      by run
 ```
 
 Each line is an object whose `kind` is one of those words. A reader that meets a kind it does not know skips the line.
+Left out is what only repeats it: the events by which runs told of themselves. Keys that were given to a run are not told.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
+from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, timestamp
-from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Assistant, Thread
 from stepwell.runs.repository import AssistantFilter, Page, Repository, ThreadFilter
@@ -27,6 +32,7 @@ from stepwell.runs.wire import encode
 
 FORM = 1
 _AT_ONCE = 100
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
 
@@ -41,6 +47,8 @@ async def export_owner(owner: str, persistence: Persistence, states: ThreadState
                 yield line
     async for thread in _pages(lambda page: records.search_threads(owner, ThreadFilter(), page)):
         async for line in _thread(thread, records, states):
+            yield line
+        async for line in _evidence(thread.thread_id, persistence.vault(thread.thread_id)):
             yield line
     async for line in _items(owner, persistence):
         yield line
@@ -61,7 +69,30 @@ async def _thread(thread: Thread, records: Repository, states: ThreadStates) -> 
     async for line in _state(thread.owner, thread.thread_id, states):
         yield line
     async for run in _pages(lambda page: records.list_runs(thread.owner, thread.thread_id, None, page)):
-        yield _line("run", **asdict(run))
+        yield _line("run", **asdict(replace(run, request=run.request.without_secrets())))
+
+
+async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes]:
+    entries = await vault.entries()
+    for entry in entries:
+        yield _line("trail", thread_id=thread_id, entry=asdict(entry))
+    for name in sorted({name for entry in entries for name in _hashes(entry.data)}):
+        try:
+            content = await vault.get(name)
+        except EvidenceMissingError:
+            continue  # the hash of something that was never kept
+        except EvidenceDamagedError as error:
+            yield _line("evidence", thread_id=thread_id, sha256=name, content=None, missing_because=str(error))
+        else:
+            yield _line("evidence", thread_id=thread_id, sha256=name, content=b64encode(content).decode())
+
+
+def _hashes(data: Any) -> Iterator[str]:
+    if isinstance(data, str) and _SHA256.fullmatch(data):
+        yield data
+    elif isinstance(data, Mapping | list | tuple):
+        for inner in data.values() if isinstance(data, Mapping) else data:
+            yield from _hashes(inner)
 
 
 async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:

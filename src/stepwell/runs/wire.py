@@ -44,6 +44,7 @@ from langchain_core.messages import (
 from langgraph.types import Send
 from pydantic import BaseModel, SecretBytes, SecretStr
 
+from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.wire_repair import repaired
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
@@ -84,7 +85,7 @@ def known(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return b64encode(value).decode("ascii")
     if isinstance(value, BaseException):
-        return {"error": type(value).__name__, "message": str(value)}
+        return {"error": type(value).__name__, "message": hide_secrets(str(value))}
     return _scalar(value)
 
 

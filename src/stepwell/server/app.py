@@ -28,6 +28,7 @@ from stepwell.server.routes import (
     crons,
     model_load,
     research,
+    research_bundle,
     runs,
     stateless_runs,
     store,
@@ -49,6 +50,7 @@ ROUTERS = (
     store.router,
     model_load.router,
     research.router,
+    research_bundle.router,
     account.router,
     system.router,
 )
@@ -67,6 +69,7 @@ def create_app(services: Services, settings: ServerSettings, facades: Mapping[st
     )
     app.state.services = services
     app.state.facades = dict(facades or {})
+    app.state.asks_who = settings.asks_who
     install_doors(app, settings, services.persistence.access, services.clock)
     for router in ROUTERS:
         app.include_router(router)

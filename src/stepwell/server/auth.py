@@ -13,9 +13,11 @@ The first that is there decides; an invalid one is refused, the next is not trie
 
 from __future__ import annotations
 
+import logging
+
 from starlette.requests import HTTPConnection
 
-from stepwell.errors import AccessError, NotSignedInError
+from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, StorageUnavailableError
 from stepwell.runs.access import AccessRecords
 from stepwell.server.keys import KeyVerifier, hash_of
 from stepwell.server.origins import from_own_page
@@ -26,6 +28,8 @@ from stepwell.server.tries import BadCredentialError, FailedTries
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_COOKIE = "stepwell_session"
+
+_log = logging.getLogger(__name__)
 
 
 class Authenticator:
@@ -57,6 +61,16 @@ class Authenticator:
         if cookie:
             return await self._session(request, cookie)
         raise NotSignedInError("Say who you are: an API key in 'x-api-key' or 'Authorization: Bearer', or sign in at /login.")
+
+    async def still_counts(self, request: HTTPConnection) -> bool:
+        """Whether a request that is being answered would be let in again: its key not revoked, its session not over."""
+        try:
+            await self.principal_of(request)
+        except NotSignedInError:
+            return False
+        except (LimitReachedError, StorageUnavailableError) as error:
+            _log.debug("it cannot be told now whether a stream's reader is still welcome: %s", error)
+        return True
 
     async def check(self, credential: str, address: str) -> Principal:
         """Whose key or token this is."""

@@ -1,4 +1,5 @@
-"""What a request may bring: its size, its kind, its depth. A plain ASGI layer; it looks at requests and never at answers.
+"""What a request may bring: its size, its kind, its depth, its numbers. A plain ASGI layer; it looks at requests and never at
+answers.
 
 A body is read whole before the application sees it, within the limit. That costs nothing (routes need it whole) and lets the
 depth be measured *before* anything parses it: a parser that recurses must not meet a thousand brackets.
@@ -13,11 +14,13 @@ from itertools import accumulate
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stepwell.server.long_integers import may_hold_long_integer, place_of_long_integer
 from stepwell.server.problems import problem
 
 FORM = "application/x-www-form-urlencoded"
 
 _IDLE_S = 30.0
+_WHOLE_S = 300.0
 _DRAINED_BYTES = 64 * 1024 * 1024
 _IN_A_THREAD_BYTES = 256 * 1024
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
@@ -35,7 +38,8 @@ class _Gone(Exception):
 
 
 class BodyLimits:
-    """Refuses bodies that are too large (413), too deep (422), too slow (408), not JSON by their own word (415)."""
+    """Refuses bodies that are too large (413), too deep or with too long an integer (422), too slow (408), not JSON by their own
+    word (415)."""
 
     def __init__(
         self, app: ASGIApp, *, most_bytes: int, most_depth: int, form_paths: Collection[str] = ("/login", "/logout")
@@ -51,10 +55,14 @@ class BodyLimits:
             await self._app(scope, receive, send)
             return
         try:
-            body = await self._read(headers, receive)
+            async with asyncio.timeout(_WHOLE_S):  # also for one that comes byte by byte: nobody has said yet who they are
+                body = await self._read(headers, receive)
             await self._check(scope["path"], headers.get("content-type", ""), body)
         except _Refused as refusal:
             await problem(refusal.status, refusal.name, refusal.title, refusal.detail)(scope, receive, send)
+        except TimeoutError:
+            detail = f"The body was not there after {_WHOLE_S:.0f} s. Send it faster, or less at once."
+            await problem(408, "too-slow", "The body did not arrive", detail)(scope, receive, send)
         except _Gone:
             return
         else:
@@ -98,6 +106,10 @@ class BodyLimits:
         if depth > self._most_depth:
             detail = f"The body nests lists and objects more than {self._most_depth} deep. Send it flatter, or as text."
             raise _Refused(422, "too-deep", "The body is nested too deep", detail)
+        if may_hold_long_integer(body):
+            place = await asyncio.to_thread(place_of_long_integer, body) if large else place_of_long_integer(body)
+            if place is not None:
+                raise _too_long(place)
 
     def _too_large(self) -> _Refused:
         detail = f"The body is larger than {self._most_bytes} bytes. Send less at once, or put it where the agent can fetch it."
@@ -113,6 +125,11 @@ def json_depth(body: bytes) -> int:
     outside = b"".join(unescaped.split(b'"')[::2])
     steps = memoryview(outside.translate(_STEPS, _NO_BRACKETS)).cast("b")
     return max(accumulate(steps), default=0)
+
+
+def _too_long(place: str) -> _Refused:
+    detail = f"The integer at '{place[-200:]}' does not fit into 64 bits. Send it as text."
+    return _Refused(422, "too-long-integer", "An integer is too long", detail)
 
 
 async def _next(receive: Receive) -> Message:

@@ -8,7 +8,8 @@ from typing import Any
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
-code { font-family: ui-monospace, monospace } .method { display: inline-block; min-width: 4.5rem; font-weight: 600 }
+code { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 600 }
 li { margin: .2rem 0 } ul { list-style: none; padding: 0 } small { opacity: .75 }
 """
 

@@ -6,7 +6,14 @@ from html import escape
 from importlib.metadata import version
 from typing import Any
 
-_STYLE = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }"
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
+pre { overflow-x: auto }
+"""
+_ASKS_WHO = (
+    "<p>This server asks who you are. Programs send a key: put yours into <code>STEPWELL_API_KEY</code> for the first line, and "
+    "into <code>api_key=</code> for the second. A browser <a href=/login>signs in</a>.</p>"
+)
 
 
 def describe_front() -> dict[str, Any]:
@@ -20,7 +27,7 @@ def describe_front() -> dict[str, Any]:
     }
 
 
-def render_front(address: str) -> str:
+def render_front(address: str, *, asks_who: bool) -> str:
     """The same as a page, with the two ways to begin. `address` is how the visitor reached the server."""
     front, shown = describe_front(), escape(address)
     return (
@@ -28,5 +35,5 @@ def render_front(address: str) -> str:
         f"<title>Stepwell</title><style>{_STYLE}</style><h1>Stepwell {escape(front['version'])}</h1><p>{escape(front['about'])}</p>"
         f"<p>Talk to an agent in a terminal:</p><pre>stepwell chat --url {shown}</pre>"
         f"<p>Or from Python:</p><pre>from langgraph_sdk import get_client\nclient = get_client(url=&quot;{shown}&quot;)</pre>"
-        "<p><a href=/docs>All routes</a> · <a href=/openapi.json>OpenAPI</a></p></html>"
+        f"{_ASKS_WHO if asks_who else ''}<p><a href=/docs>All routes</a> · <a href=/openapi.json>OpenAPI</a></p></html>"
     )

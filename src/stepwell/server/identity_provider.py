@@ -86,7 +86,9 @@ class IdentityProvider:
     async def key(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
         """The public key of that name for that algorithm, or `None`."""
         found = self._find(kid, algorithm)
-        if found is None or self._age_s() > _FRESH_S:
+        # One asks a provider that may be slow; the others go on with what is there.
+        fresh_s = _USABLE_S if self._lock.locked() else _FRESH_S
+        if found is None or self._age_s() > fresh_s:
             async with self._lock:
                 await self._refresh(needed=self._find(kid, algorithm) is None)
             found = self._find(kid, algorithm)

@@ -6,7 +6,7 @@ All of them are plain ASGI: an answer passes through as it comes, so a stream of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -79,14 +79,14 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
-        async def with_headers(message: Message) -> None:
+        def with_headers(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message.setdefault("headers", []))
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 if headers.get("content-type", "").startswith("text/html"):
                     headers.setdefault("content-security-policy", _PAGE_POLICY)
-            await send(message)
+            return send(message)
 
         await self._app(scope, receive, with_headers)
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from stepwell.errors import ConfigurationError
+from stepwell.server.request_heads import BoundedHeads
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -64,6 +65,7 @@ async def listen(app: ASGIApp, services: Services, bound: socket.socket, on_read
     """Serve until a signal comes. Afterwards no run is under way here any more."""
     config = uvicorn.Config(
         app,
+        http=BoundedHeads,
         lifespan="off",  # the services are the caller's
         ws="none",  # none are offered; a request for one is answered like any other
         log_config=None,

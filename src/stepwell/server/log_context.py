@@ -1,4 +1,5 @@
-"""Which request and which run a line of the log belongs to. Set where one begins; read by `logs` for every record.
+"""Which request and which run a line of the log belongs to, and what must not stand in it: the keys the run was given. Set where
+one begins; read by `logs` for every record.
 
 The values live in context variables: tasks and the threads that LangGraph runs nodes in inherit them, so a library that logs
 inside a node is told apart too. Nothing here writes a log.
@@ -15,16 +16,19 @@ from stepwell.runs.records import Run
 
 _NONE: Mapping[str, str] = {}
 _run: ContextVar[Mapping[str, str]] = ContextVar("stepwell_run", default=_NONE)
+_secrets: ContextVar[frozenset[str]] = ContextVar("stepwell_secrets", default=frozenset())
 _request: ContextVar[Mapping[str, str]] = ContextVar("stepwell_request", default=_NONE)
 
 
 def enter_run(run: Run) -> None:
     """What the current task logs from now on belongs to this run."""
     _run.set(run_fields(run))
+    _secrets.set(run.request.secrets)
 
 
 def leave_run() -> None:
     _run.set(_NONE)
+    _secrets.set(frozenset())
 
 
 def enter_request(request_id: str) -> None:
@@ -36,6 +40,11 @@ def current_fields() -> Mapping[str, str]:
     """The fields of the request and the run that are under way here."""
     run, request = _run.get(), _request.get()
     return {**request, **run} if run and request else run or request
+
+
+def current_secrets() -> frozenset[str]:
+    """The keys that the run under way here was given."""
+    return _secrets.get()
 
 
 def run_fields(run: Run) -> dict[str, str]:

@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 4rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
-label { display: block; font-weight: 600 } input, button { font: inherit; padding: .5rem; width: 100%; box-sizing: border-box }
+label { display: block; font-weight: 600; margin-bottom: .5rem }
+input, button { font: inherit; padding: .5rem; width: 100%; box-sizing: border-box }
 button { margin-top: 1rem; background: #0b5; color: #000; border: 2px solid #063; cursor: pointer }
 input:focus, button:focus, a:focus { outline: 3px solid #05c; outline-offset: 2px }
 .fault { border-left: 4px solid #b00; padding-left: .75rem }

@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from copy import copy
 from queue import Full, Queue
 
-from stepwell.server.log_context import current_fields
+from stepwell.server.log_context import current_fields, current_secrets
 from stepwell.server.log_lines import Line, LogFormat, LogLevel, json_line, text_line
+from stepwell.server.redaction import hide_in
 
 Write = Callable[[bytes], object]
 
@@ -57,6 +58,8 @@ class LogSink(logging.Handler):
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
             record.exc_info = None
+        if secrets := current_secrets():  # known only here; keys of a known form are taken out when the line is made
+            hide_in(record, secrets)
         try:
             self._waiting.put_nowait(record)
         except Full:

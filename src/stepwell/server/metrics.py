@@ -7,7 +7,7 @@ becomes a series. The registry is the server's own: two servers in one process d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector, generate_latest
@@ -135,7 +135,7 @@ class CountRequests:
         began = perf_counter()
         waiting_for_event = False
 
-        async def counted(message: Message) -> None:
+        def counted(message: Message) -> Awaitable[None]:
             nonlocal waiting_for_event
             if message["type"] == "http.response.start":
                 method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -146,6 +146,6 @@ class CountRequests:
             elif waiting_for_event and message["body"].startswith(b"id:"):
                 waiting_for_event = False
                 self._metrics.first_event(perf_counter() - began)
-            await send(message)
+            return send(message)
 
         await self._app(scope, receive, counted)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -28,6 +29,7 @@ from fastapi.routing import iter_route_contexts
 
 from stepwell.errors import AccessError, ConfigurationError
 from stepwell.server.principal import Principal
+from stepwell.server.sse import STILL_WELCOME
 
 if TYPE_CHECKING:
     from stepwell.server.auth import Authenticator
@@ -81,8 +83,8 @@ def policy(action: str) -> Policy:
 
 @dataclass(frozen=True)
 class StreamPolicy:
-    """The same for a route that answers with a stream: it also counts the stream until it has ended, and refuses one too many
-    (`LimitReachedError`) before the route has begun anything."""
+    """The same for a route that answers with a stream: it also counts the stream until it has ended, refuses one too many
+    (`LimitReachedError`) before the route has begun anything, and lets the stream ask whether its reader is still welcome."""
 
     action: str
 
@@ -90,6 +92,8 @@ class StreamPolicy:
         principal = await Policy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = open_streams.take(principal.owner)
+        if principal.can_be_revoked:
+            setattr(request.state, STILL_WELCOME, partial(request.app.state.authenticator.still_counts, request))
         try:
             yield principal
         finally:

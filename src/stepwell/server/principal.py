@@ -26,6 +26,11 @@ class Principal:
     credential_id: str = ""
     """Which key or session it was, for the log; never the secret."""
 
+    @property
+    def can_be_revoked(self) -> bool:
+        """A token cannot: it counts until it is out of date, and a stream that was begun in time may end."""
+        return self.via in ("api_key", "session")
+
 
 LOCAL = Principal(user_id="local", owner="local", is_operator=True, via="local")
 """Everybody, on a server that asks nobody who they are."""

@@ -12,7 +12,7 @@ anything else      -> 500 with a reference that is in the log; nothing about the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -166,10 +166,10 @@ class UnexpectedErrors:
             return
         begun = False
 
-        async def watched(message: Message) -> None:
+        def watched(message: Message) -> Awaitable[None]:
             nonlocal begun
             begun = True
-            await send(message)
+            return send(message)
 
         try:
             await self._app(scope, receive, watched)

@@ -1,4 +1,4 @@
-"""Takes secrets out of text: API keys, tokens, `Authorization` and cookies. For logs, as a filter on every handler.
+"""Takes secrets out of the log. What counts as one is `runs/secret_text`'s affair.
 
 The last line of defence, not the first: nothing of ours puts a secret into a log. Libraries and tracebacks might.
 """
@@ -6,52 +6,40 @@ The last line of defence, not the first: nothing of ours puts a secret into a lo
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
+from typing import Any
 
-_HIDDEN = "[hidden]"
-_SECRETS = (
-    (re.compile(r"\bsw_([0-9a-f]{12})_[A-Za-z0-9_-]{20,}"), rf"sw_\1_{_HIDDEN}"),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"), _HIDDEN),
-    (
-        re.compile(r"(?i)\b((?:proxy-)?authorization[\"']?\s*[:=,]\s*b?[\"']?\s*(?:bearer|basic)\s+)[^\s\"',;)]+"),
-        rf"\1{_HIDDEN}",
-    ),
-    (re.compile(r"(?i)\b(x-api-key[\"']?\s*[:=,]\s*b?[\"']?\s*)[^\s\"',;)]+"), rf"\1{_HIDDEN}"),
-    (re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}"), rf"\1{_HIDDEN}"),
-    (re.compile(r"(?i)\b(stepwell_(?:session|sign_in)=)[^\s\"';,]+"), rf"\1{_HIDDEN}"),
-    (re.compile(r"(?i)([?&](?:code|state|key|token|access_token|id_token)=)[^\s\"'&#]+"), rf"\1{_HIDDEN}"),
-    (re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*)[A-Za-z0-9_-]{20,}"), rf"\1{_HIDDEN}"),
-)
+from stepwell.runs.secret_text import hide_secrets
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "color_message"}
 
 
-def redact(text: str) -> str:
-    """The text without secrets of a known form."""
-    for form, instead in _SECRETS:
-        text = form.sub(instead, text)
-    return text
+def extras_of(record: logging.LogRecord) -> dict[str, Any]:
+    """What a record carries beside the standard fields."""
+    return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
 
-class RedactSecrets(logging.Filter):
-    """Redacts the message, what is filled into it, and the traceback of each record."""
+def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
+    """Take secrets out of the message, what is filled into it, and the traceback; `known` ones out of what it carries as well."""
+    # Filled in first: a secret among the arguments would otherwise be put in after us.
+    message = record.getMessage()
+    hidden = hide_secrets(message, known)
+    if hidden != message:
+        record.msg, record.args = hidden, None
+    if record.exc_info and not record.exc_text:
+        record.exc_text = logging.Formatter().formatException(record.exc_info)
+    if record.exc_text:
+        record.exc_text = hide_secrets(record.exc_text, known)
+    if record.stack_info:
+        record.stack_info = hide_secrets(record.stack_info, known)
+    if known:
+        record.__dict__.update({name: clean(value, known) for name, value in extras_of(record).items()})
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        # Filled in first: a secret among the arguments would otherwise be put in after us.
-        message = record.getMessage()
-        redacted = redact(message)
-        if redacted != message:
-            record.msg, record.args = redacted, None
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = redact(record.exc_text)
-        if record.stack_info:
-            record.stack_info = redact(record.stack_info)
-        return True
 
-
-def redact_handlers(handlers: Iterable[logging.Handler]) -> None:
-    """On handlers, because a filter on a logger does not see what its children log."""
-    for handler in handlers:
-        if not any(isinstance(each, RedactSecrets) for each in handler.filters):
-            handler.addFilter(RedactSecrets())
+def clean(value: Any, known: Collection[str] = ()) -> Any:
+    """A value without secrets in its texts."""
+    if isinstance(value, str):
+        return hide_secrets(value, known)
+    if isinstance(value, Mapping):
+        return {name: clean(inner, known) for name, inner in value.items()}
+    return [clean(inner, known) for inner in value] if isinstance(value, list | tuple) else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,12 +36,12 @@ class RequestLog:
         request_id = _sent_id(scope) or self._new_id().encode()
         enter_request(request_id.decode())
 
-        async def marked(message: Message) -> None:
+        def marked(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], (HEADER, request_id)]
-            await send(message)
+            return send(message)
 
         try:
             await self._app(scope, receive, marked)

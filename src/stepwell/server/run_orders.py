@@ -20,7 +20,7 @@ def order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
     if body.stream_mode:
         given["stream_modes"] = [body.stream_mode] if isinstance(body.stream_mode, str) else body.stream_mode
     if body.config:
-        given["config"] = body.config.model_dump(exclude_none=True)
+        given["config"] = body.config.given()
     if durability := _durability(body):
         given["durability"] = durability
     return RunOrder(

@@ -4,7 +4,9 @@
 EventStream   headers and a comment at once -> frames as they come -> a comment in every quiet HEARTBEAT_S
 PatientJson   short waits: a plain answer; long ones: a newline every HEARTBEAT_S, then the JSON
 ```
-Whoever goes away is noticed at once, and `on_gone` says what that means for the run. A stream that fails in the middle, or whose
+Whoever goes away is noticed at once, and `on_gone` says what that means for the run. Whoever is no longer welcome (a key that was
+revoked, a session that is over) is cut off: `policy.StreamPolicy` leaves the question in the request's state, and a stream asks
+it every RECHECK_S. A stream that fails in the middle, or whose
 server stops, breaks off without an end: clients then come back with the last id they saw, and nothing is lost. Nothing here
 knows what a run is beyond its events. Written on plain ASGI: one task reads, one watches the connection, one keeps it alive,
 and nothing is made for a single event.
@@ -24,11 +26,16 @@ from starlette.types import Receive, Scope, Send
 from stepwell.runs.records import RunEvent
 
 HEARTBEAT_S = 5.0
+RECHECK_S = 15.0
+STILL_WELCOME = "still_welcome"
 OPENING = b": connected\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 
 Gone = Callable[[], Awaitable[object]]
 """What to do when the client went away before the end."""
+
+Welcome = Callable[[], Awaitable[bool]]
+"""Whether the reader of a stream may go on reading."""
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _log = logging.getLogger("stepwell.server")
@@ -97,13 +104,14 @@ class EventStream(Response):
         await send(_part(OPENING))
         pump = asyncio.create_task(self._pump(send))
         self._live.add(pump)
-        stayed = await _unless_gone(receive, pump, beside=self._beat(send))
+        still_welcome: Welcome | None = scope.get("state", {}).get(STILL_WELCOME)
+        stayed = await _unless_gone(receive, pump, self._beat(send), _watch(pump, still_welcome))
         if not stayed:
             await _tell(self._on_gone)
         elif pump.cancelled():
-            # The server stops. No last part is sent: a client that saw a clean end would ask for the run, and if that has ended
-            # meanwhile it would not come back for the rest.
-            _log.debug("a stream was cut off: the server stops")
+            # The server stops, or does not want this reader any more. No last part is sent: a client that saw a clean end would
+            # ask for the run, and if that has ended meanwhile it would not come back for the rest.
+            _log.debug("a stream was cut off")
         elif (error := pump.exception()) is not None:  # broken off too, so that the client comes back
             _log.error("a stream broke off", exc_info=error)
         else:
@@ -140,7 +148,7 @@ class PatientJson(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         result = asyncio.create_task(self._result)
-        if not await _unless_gone(receive, result, beside=self._beat(send)):
+        if not await _unless_gone(receive, result, self._beat(send)):
             await _tell(self._on_gone)
             return
         body = result.result()  # an error before the first byte is answered as a problem
@@ -161,17 +169,26 @@ class PatientJson(Response):
             await send(_part(b"\n"))
 
 
-async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *, beside: Coroutine[Any, Any, None]) -> bool:
+async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Coroutine[Any, Any, None]) -> bool:
     """Let `work` run to its end unless the client goes away first. Afterwards nothing of it runs any more."""
     gone = asyncio.create_task(_until_gone(receive))
-    beat = asyncio.create_task(beside)
+    others = [gone, *(asyncio.create_task(each) for each in beside)]
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         return work.done()
     finally:
-        for task in (work, gone, beat):
+        for task in (work, *others):
             task.cancel()
-        await asyncio.gather(work, gone, beat, return_exceptions=True)
+        await asyncio.gather(work, *others, return_exceptions=True)
+
+
+async def _watch(pump: asyncio.Task[None], still_welcome: Welcome | None) -> None:
+    """End the stream when its reader is not welcome any more."""
+    while still_welcome is not None:
+        await asyncio.sleep(RECHECK_S)
+        if not await still_welcome():
+            pump.cancel()
+            return
 
 
 async def _until_gone(receive: Receive) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stepwell.testing.asked import Asked
     from stepwell.testing.backends import BackendConformance
     from stepwell.testing.event_log_conformance import EventLogConformance
+    from stepwell.testing.maintenance_conformance import MaintenanceConformance
     from stepwell.testing.queue_conformance import QueueConformance
     from stepwell.testing.replies import (
         Reply,
@@ -39,6 +40,7 @@ __all__ = [
     "BackendConformance",
     "EventLogConformance",
     "FencedSaverConformance",
+    "MaintenanceConformance",
     "OwnedStoreConformance",
     "QueueConformance",
     "Reply",
@@ -66,6 +68,7 @@ _HOMES = {
     "asked": ("Asked",),
     "backends": ("BackendConformance",),
     "event_log_conformance": ("EventLogConformance",),
+    "maintenance_conformance": ("MaintenanceConformance",),
     "queue_conformance": ("QueueConformance",),
     "replies": (
         "Reply",

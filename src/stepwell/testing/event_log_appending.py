@@ -69,7 +69,7 @@ class AppendingCases(EventLogCase):
     async def test_an_append_that_nobody_waits_for_any_more_is_whole_or_absent(self, log: EventLog, claim: Claim) -> None:
         following = asyncio.create_task(gather(log.follow_run(claim.run.thread_id, claim.run.run_id), until=21))
         for _ in range(20):
-            appending = asyncio.create_task(log.append(claim.lease, words(1, 2, 3)))
+            appending = asyncio.ensure_future(log.append(claim.lease, words(1, 2, 3)))
             await asyncio.sleep(0)
             appending.cancel()
             await asyncio.gather(appending, return_exceptions=True)

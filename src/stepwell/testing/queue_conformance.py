@@ -12,12 +12,8 @@ class TestMyQueue(QueueConformance):
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -30,84 +26,14 @@ from stepwell.errors import (
     ThreadBusyError,
 )
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import MAX_ATTEMPTS, Admission, Admitted, Bare, Claim
+from stepwell.runs.queue import MAX_ATTEMPTS, Admission, Bare
 from stepwell.runs.records import NewEvent, Outcome, PendingInterrupt, Run, RunRequest
-
-OWNER = "somebody"
-_PATIENCE_S = 10.0
-
-DONE = Outcome("success", "idle", values=b"{}")
+from stepwell.testing.queue_case import DONE, OWNER, PATIENCE_S, asking, new_id
+from stepwell.testing.queue_unfinished import UnfinishedCases
 
 
-def new_id() -> str:
-    return str(uuid.uuid4())
-
-
-def asking(*interrupts: str) -> Outcome:
-    """A run that ended with questions."""
-    return Outcome(
-        "success", "interrupted", interrupts=[PendingInterrupt(name, "why?", task_id=f"task-{name}") for name in interrupts]
-    )
-
-
-class Worker:
-    """Drives claims one by one, as a test says: `claim = await worker.next()`, then `await worker.end(claim, outcome)`."""
-
-    def __init__(self, persistence: Persistence) -> None:
-        self.persistence = persistence
-        self.claims: asyncio.Queue[Claim] = asyncio.Queue()
-        self._ended: dict[str, asyncio.Event] = {}
-
-    async def drive(self, claim: Claim) -> None:
-        self._ended[claim.run.run_id] = asyncio.Event()
-        await self.claims.put(claim)
-        await self._ended[claim.run.run_id].wait()
-
-    async def next(self) -> Claim:
-        return await asyncio.wait_for(self.claims.get(), _PATIENCE_S)
-
-    async def end(self, claim: Claim, outcome: Outcome = DONE) -> Run:
-        run = await self.persistence.queue.finish(claim.lease, outcome)
-        self._ended[claim.run.run_id].set()
-        return run
-
-    async def idle(self) -> bool:
-        """Nothing more to claim: something that is claimable would have come by now."""
-        await asyncio.sleep(0.05)
-        return self.claims.empty()
-
-
-class QueueConformance:
+class QueueConformance(UnfinishedCases):
     """The rules of `stepwell.runs.queue`, each as a test."""
-
-    @pytest.fixture
-    def persistence(self) -> Persistence:
-        raise NotImplementedError("Give the suite a persistence to test.")
-
-    @pytest.fixture
-    def thread_id(self) -> str:
-        return new_id()
-
-    async def admit(
-        self, persistence: Persistence, thread_id: str, answers: Mapping[str, Any] | Bare | None = None, **changes: Any
-    ) -> Admitted:
-        now = datetime.now(UTC)
-        admission_only = {name: changes.pop(name) for name in ("max_active", "create_thread") if name in changes}
-        run = Run(new_id(), thread_id, OWNER, RunRequest("assistant", "graph"), "pending", now, now)
-        return await persistence.queue.admit(
-            Admission(replace(run, **changes), answers, **{"create_thread": True, **admission_only})
-        )
-
-    @asynccontextmanager
-    async def working(self, persistence: Persistence, concurrency: int = 10) -> AsyncIterator[Worker]:
-        worker, draining = Worker(persistence), asyncio.Event()
-        work = persistence.queue.work(worker.drive, worker="w", concurrency=concurrency, draining=draining)
-        task = asyncio.create_task(work)
-        try:
-            yield worker
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)
@@ -180,7 +106,7 @@ class QueueConformance:
             claim = await worker.next()
             pending = await self.admit(persistence, thread_id)
             newest = await self.admit(persistence, thread_id, multitask_strategy="interrupt")
-            told = await asyncio.wait_for(anext(aiter(persistence.queue.cancellations())), _PATIENCE_S)
+            told = await asyncio.wait_for(anext(aiter(persistence.queue.cancellations())), PATIENCE_S)
             assert (told.run_id, told.action) == (running.run.run_id, "interrupt")
             assert (await persistence.records.get_run(OWNER, thread_id, pending.run.run_id)).status == "interrupted"
             await worker.end(claim, Outcome("interrupted", "interrupted"))
@@ -308,14 +234,6 @@ class QueueConformance:
         assert [event.event for event in events] == ["error", "end"]
         assert (await persistence.records.get_thread(OWNER, thread_id)).status == "error"
 
-    async def test_a_run_that_is_handed_back_goes_on(self, persistence: Persistence, thread_id: str) -> None:
-        await self.admit(persistence, thread_id)
-        async with self.working(persistence) as worker:
-            first = await worker.next()
-            await persistence.queue.hand_back(first.lease)
-            second = await worker.next()
-            assert (second.run.run_id, second.run.attempt) == (first.run.run_id, 2)
-
     async def test_a_cancelled_run_is_not_recovered(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)
         async with self.working(persistence) as worker:
@@ -353,6 +271,12 @@ class QueueConformance:
         with pytest.raises(NotFoundError):
             await self.admit(persistence, new_id(), create_thread=False)
 
+    async def test_a_thread_that_is_made_for_a_run_has_its_metadata(self, persistence: Persistence) -> None:
+        thread_id = new_id()
+        for word in ("first", "second"):
+            await self.admit(persistence, thread_id, metadata={"word": word})
+        assert (await persistence.records.get_thread(OWNER, thread_id)).metadata == {"word": "first"}
+
     async def test_an_owner_has_no_more_runs_than_allowed(self, persistence: Persistence) -> None:
         for _ in range(2):
             await self.admit(persistence, new_id(), max_active=2)
@@ -373,7 +297,7 @@ class QueueConformance:
         run_id = admitted.run.run_id
         assert await persistence.queue.finished(run_id, timeout_s=0.01) == "timeout"
         async with self.working(persistence) as worker:
-            waiting = asyncio.create_task(persistence.queue.finished(run_id, timeout_s=_PATIENCE_S))
+            waiting = asyncio.create_task(persistence.queue.finished(run_id, timeout_s=PATIENCE_S))
             await worker.end(await worker.next())
             assert await waiting == "finished"
         assert await persistence.queue.finished(run_id) == "finished"

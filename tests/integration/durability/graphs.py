@@ -9,8 +9,11 @@ import asyncio
 import json
 import operator
 import os
+import sys
+import threading
 import urllib.request
 import uuid
+from contextlib import suppress
 from typing import Annotated, Any
 
 from langchain.tools import ToolRuntime
@@ -199,6 +202,28 @@ async def hold(state: Marks, config: RunnableConfig) -> Marks:
 
 
 holding = _line(_step("before"), hold, names=("before", "hold"))
+
+
+async def ignore(state: Marks) -> Marks:
+    """Goes on, however often it is told to stop."""
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+
+def get_stuck(state: Marks) -> Marks:
+    """A plain function that waits for something that never comes."""
+    threading.Event().wait()
+    return {}
+
+
+def leave(state: Marks) -> Marks:
+    sys.exit(3)
+
+
+deaf = _line(ignore)
+stuck = _line(get_stuck)
+leaving = _line(leave)
 
 
 def poison(state: Marks) -> Marks:

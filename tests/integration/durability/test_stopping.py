@@ -163,3 +163,22 @@ def test_a_run_that_kills_its_process_is_given_up_and_others_are_not_harmed(serv
     assert client.wait(bystander.thread_id, bystanding)["status"] == "success"
     assert other.run_id is not None
     assert client.wait(other.thread_id, other.run_id)["status"] == "success"
+
+
+def test_steps_that_never_end_hold_up_neither_other_runs_nor_the_end_of_the_process(stopped_server: Server) -> None:
+    """More of them than Python has threads for by default, and one that does not hear that it is to stop."""
+    stopped_server.environment["STEPWELL_DRAIN_SECONDS"] = "0"
+    stopped_server.start()
+    client = Client(stopped_server.url, Book())
+    held = [client.say(graph, str(uuid.uuid4())) for graph in ["deaf", *["stuck"] * 40]]
+    left = client.say("leaving", str(uuid.uuid4()))
+    assert left.run_id is not None
+    assert client.wait(left.thread_id, left.run_id)["status"] == "error", "a step that calls exit() has failed"
+    asked = client.say("asking", str(uuid.uuid4()))  # it has a step that is a plain function
+    assert asked.run_id is not None
+    assert client.wait(asked.thread_id, asked.run_id)["status"] == "success"
+    assert stopped_server.stop() == 0
+    stopped_server.start()
+    for said in held:
+        assert client.get(f"/threads/{said.thread_id}")["status"] == "busy", "it is driven again"
+    client.close()

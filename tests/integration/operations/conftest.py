@@ -1,4 +1,7 @@
-"""`stepwell serve` and other commands as processes, with a folder of their own and nothing of the developer's environment."""
+"""`stepwell serve` and other commands as processes, with a folder of their own and nothing of the developer's environment.
+
+They are forked from a process that has imported everything (`served/warm.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.integration.served.warm import Started, run_warm, start_warm
 
 HERE = Path(__file__).parent
 READY_S = 60.0
@@ -26,7 +30,7 @@ Start = Callable[..., AbstractContextManager["Served"]]
 @dataclass(frozen=True)
 class Served:
     url: str
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Started
     http: httpx.Client
     log: Path
 
@@ -56,26 +60,21 @@ class Place:
         return {**kept, **fixed, **variables}
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "stepwell", *arguments],
-            cwd=self.folder,
-            env=self.environment(**variables),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_warm(arguments, self.folder, self.environment(**variables))
 
     @contextmanager
     def serving(self, *, error: Any = None, **variables: str) -> Iterator[Served]:
         log = self.folder / "log"
-        graphs = HERE / "langgraph.json"
-        command: Sequence[str] = [sys.executable, "-m", "stepwell", "serve", "--port", "0", "--graphs", str(graphs)]
+        command = ["serve", "--port", "0", "--graphs", str(HERE / "langgraph.json")]
+        environment = self.environment(**variables)
         out = self.folder / "out"
-        with out.open("wb") as screen, log.open("ab") as errors:
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=self.environment(**variables), stdout=screen, stderr=error or errors
-            )
+        process: subprocess.Popen[bytes] | Started
+        with out.open("wb") as screen:
+            if error is None:
+                process = start_warm(command, self.folder, environment, out=out, err=log)
+            else:
+                started = [sys.executable, "-m", "stepwell", *command]
+                process = subprocess.Popen(started, cwd=self.folder, env=environment, stdout=screen, stderr=error)
         try:
             url = _address(process, out, log)
             with httpx.Client(base_url=url, timeout=20) as http:
@@ -89,7 +88,7 @@ class Place:
                 process.wait()
 
 
-def _address(process: subprocess.Popen[bytes], out: Path, log: Path) -> str:
+def _address(process: subprocess.Popen[bytes] | Started, out: Path, log: Path) -> str:
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         for line in out.read_text().splitlines():

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -71,6 +72,16 @@ def _load(served: Served, thread_id: str, stopping: threading.Event) -> None:
         served.wait("words", thread_id, input={"words": ["more"]})
 
 
+def test_a_backup_that_cannot_be_written_says_so_and_leaves_nothing(place: Place) -> None:
+    with closing(sqlite3.connect(place.database)) as connection:
+        connection.execute("CREATE TABLE of_an_older_time (x)")
+    for file in ("/proc/copy.db", "/dev/full/copy.db", str(place.folder / "missing" / "copy.db")):
+        refused = place.run("db", "backup", file)
+        assert refused.returncode == 2, file
+        assert "Traceback" not in refused.stderr
+        assert "copy.db" in refused.stderr or "folder" in refused.stderr
+
+
 def test_a_damaged_or_foreign_file_is_not_restored(place: Place) -> None:
     with place.serving() as served:
         thread_id = served.thread()
@@ -105,9 +116,10 @@ def test_migrate_shows_the_steps_and_keeps_the_file_as_it_was(place: Place) -> N
     assert "Nothing to do" in place.run("db", "migrate").stdout
     with closing(sqlite3.connect(place.database)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    newer = place.run("db", "prune", "--older-than", "1d")
-    assert newer.returncode == 2
-    assert "form 99" in newer.stderr
+    for command in (("db", "prune", "--older-than", "1d"), ("db", "migrate"), ("db", "status")):
+        newer = place.run(*command)
+        assert newer.returncode == 2, newer.stdout
+        assert "form 99" in newer.stderr
 
 
 def test_status_counts_and_says_whether_a_server_is_at_work(place: Place) -> None:
@@ -166,10 +178,10 @@ def test_a_server_with_retention_days_deletes_by_itself(place: Place) -> None:
         served.wait("words", old, input={"words": []})
     _age(place.database, old)
     with place.serving(STEPWELL_RETENTION_DAYS="30") as served:
-        for _ in range(100):
-            if served.http.get(f"/threads/{old}").status_code == 404:
-                return
-    pytest.fail("the thread is still there")
+        deadline = time.monotonic() + 30
+        while served.http.get(f"/threads/{old}").status_code != 404:
+            assert time.monotonic() < deadline, "the thread is still there"
+            time.sleep(0.02)
 
 
 def test_usage_is_read_from_the_database_and_from_a_server(place: Place) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from stepwell.clock import SystemClock
+from stepwell.clock import Clock, SystemClock
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
@@ -21,6 +21,19 @@ from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder
 
 GRAPHS = ("two", "asking", "asking_twice", "failing", "waiting", "siblings", "chat", "slow_chat", "deep", "talker")
+HOSTILE = (
+    *(
+        "raises_base",
+        "raises_group",
+        "raises_mute",
+        "raises_half_a_character",
+        "raises_cancelled",
+        "raises_stop",
+        "raises_memory",
+    ),
+    *("gives_a_lock", "gives_a_generator", "gives_itself", "gives_a_huge_number", "gives_half_a_character"),
+    *("never_ends", "loops", "slow_to_make", "broken", "both", "inner"),
+)
 OWNER = "somebody"
 
 
@@ -34,6 +47,7 @@ class Runs:
 
     engine: Engine
     persistence: EmbeddedPersistence
+    registry: GraphRegistry
 
     async def start(self, assistant: str, thread_id: str | None, **order: Any) -> Run:
         order = {"if_not_exists": "create", **order}
@@ -60,15 +74,17 @@ def open_runs(tmp_path: Path) -> OpenRuns:
     """Open the same database again and again, as restarts do."""
 
     @asynccontextmanager
-    async def opened(**options: Any) -> AsyncIterator[Runs]:
-        clock = SystemClock()
-        async with EmbeddedPersistence(tmp_path / "stepwell.db") as persistence:
-            registry = GraphRegistry.from_specs({name: f"./graphs.py:{name}" for name in GRAPHS}, Path(__file__).parent)
+    async def opened(clock: Clock | None = None, **options: Any) -> AsyncIterator[Runs]:
+        clock = clock or SystemClock()
+        async with EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock) as persistence:
+            sources = {name: f"./graphs.py:{name}" for name in GRAPHS}
+            sources |= {name: f"tests.integration.runs.hostile_graphs:{name}" for name in HOSTILE}
+            registry = GraphRegistry.from_specs(sources, Path(__file__).parent)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
             engine = Engine(persistence, registry, assistants, clock=clock, new_id=new_id, **{"drain_s": 0.0, **options})
             async with engine:
-                yield Runs(engine, persistence)
+                yield Runs(engine, persistence, registry)
 
     return opened
 

@@ -21,13 +21,13 @@ class Words(TypedDict):
     words: Annotated[list[Any], operator.add]
 
 
-def _line(*nodes: Any, state: Any = Words) -> Any:
+def _line(*nodes: Any, names: tuple[str, ...] = (), state: Any = Words) -> Any:
     """A graph of nodes one after the other."""
     builder = StateGraph(state)
-    for node in nodes:
-        builder.add_node(node.__name__, node)
-    names = [START, *(node.__name__ for node in nodes), END]
-    for left, right in pairwise(names):
+    named = names or tuple(node.__name__ for node in nodes)
+    for name, node in zip(named, nodes, strict=True):
+        builder.add_node(name, node)
+    for left, right in pairwise([START, *named, END]):
         builder.add_edge(left, right)
     return builder.compile()
 

@@ -53,7 +53,8 @@ async def test_a_question_pauses_the_thread_and_its_answer_goes_on(runs: Runs, t
     run = await runs.start("asking", thread_id, input={"words": []}, stream_modes=[])
     result = await runs.result(run)
     (question,) = (await runs.thread(thread_id)).interrupts
-    assert result["__interrupt__"] == [{"value": {"question": "which word?"}, "id": question.interrupt_id}]
+    asked = {"value": {"question": "which word?"}, "id": question.interrupt_id, "response_schema": None}
+    assert result["__interrupt__"] == [asked]
     assert ((await runs.run(run)).status, (await runs.thread(thread_id)).status) == ("success", "interrupted")
     resumed = await runs.start("asking", thread_id, command={"resume": {question.interrupt_id: "water"}})
     assert await runs.result(resumed) == {"words": ["hello", "water"]}
@@ -118,12 +119,11 @@ async def test_no_message_of_concurrent_posts_is_lost(runs: Runs) -> None:
     assert sorted(word for word in kept if word not in ("hello", "world")) == sorted(word for _, word in posts)
 
 
-async def test_cancelling_ends_a_run_within_a_second(runs: Runs, thread_id: str) -> None:
+async def test_cancelling_ends_a_run_in_the_middle_of_a_step(runs: Runs, thread_id: str) -> None:
     run = await runs.start("waiting", thread_id, input={"words": []})
     await _until_said(runs, run.run_id, thread_id, b"hello")
-    began = time.monotonic()
-    await runs.engine.cancel(OWNER, thread_id, [run.run_id], wait=True)
-    assert time.monotonic() - began < 1.0
+    async with asyncio.timeout(20):  # the step takes a minute
+        await runs.engine.cancel(OWNER, thread_id, [run.run_id], wait=True)
     assert ((await runs.run(run)).status, (await runs.thread(thread_id)).status) == ("interrupted", "interrupted")
     assert (await runs.events(run))[-1].event == "end"
 
@@ -242,3 +242,18 @@ async def _newest_checkpoint(runs: Runs, thread_id: str) -> str:
     newest = await runs.persistence.saver().aget_tuple({"configurable": {"thread_id": thread_id}})
     assert newest is not None
     return str(newest.config["configurable"]["checkpoint_id"])
+
+
+async def test_many_runs_that_waited_for_the_process_are_all_driven(open_runs: OpenRuns) -> None:
+    threads = [new_id() for _ in range(20)]
+    async with open_runs(concurrency=0) as runs:
+        orders = [
+            [runs.start("two", thread, input={"words": [str(n)]}, stream_modes=[]) for thread in threads] for n in range(10)
+        ]
+        waiting = [run for several in orders for run in await asyncio.gather(*several)]
+    async with open_runs(concurrency=7) as runs:
+        await asyncio.gather(*(runs.result(run) for run in waiting))
+        for thread in threads:
+            values = (await runs.thread(thread)).values
+            assert values is not None
+            assert [word for word in values["words"] if word.isdigit()] == [str(n) for n in range(10)], "in their order"

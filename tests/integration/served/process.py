@@ -1,10 +1,11 @@
-"""`stepwell serve` as a user starts it, on a folder of the test's own. `serve(...)` starts it, waits for `/ok`, and stops it.
+"""`stepwell serve` on a folder of the test's own. `serve(...)` starts it, waits for `/ok`, and stops it.
 
 ```python
 with serve(tmp_path, graphs=GRAPHS) as server:
     server.url, server.kill(), server.restart(), server.stop() -> exit code
 ```
-Only the process that was started here is ever signalled.
+Only the process that was started here is ever signalled. It is forked from one that has imported everything (`warm.py`); the
+tests of clients start servers from nothing.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.integration.served.warm import Started, start_warm
 
 GRAPHS = Path(__file__).parent / "langgraph.json"
 READY_S = 60.0
@@ -40,7 +42,7 @@ class Server:
         self._arguments = [*(["--graphs", str(graphs)] if graphs else []), *arguments]
         self._environment = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
         self._output = folder / "server.out"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Started | None = None
 
     @property
     def output(self) -> str:
@@ -50,9 +52,9 @@ class Server:
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"  # the same again after a restart: clients come back to it
         begin = self._output.stat().st_size if self._output.exists() else 0
-        command = [sys.executable, "-m", "stepwell", "serve", "--port", port, *self._arguments]
-        with self._output.open("ab") as output:
-            self._process = subprocess.Popen(command, cwd=self.folder, env=self._environment, stdout=output, stderr=output)
+        command = ["serve", "--port", port, *self._arguments]
+        self._output.touch()
+        self._process = start_warm(command, self.folder, self._environment, out=self._output, err=self._output)
         self.url = self._address(begin)
         self._wait_ok()
 
@@ -82,12 +84,11 @@ class Server:
 
     def close(self) -> None:
         if self._process is not None:
-            self._process.terminate()
+            self._process.send_signal(signal.SIGTERM)
             try:
                 self._process.wait(20)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait(5)
 
     def _address(self, begin: int) -> str:
         for _ in self._until_ready():

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph.graph import END, START, StateGraph
 from tests.integration.server.conftest import Server, serve
+from tests.integration.server.graphs import GRAPHS, Talk
 
 SIZE = 8 * 1024 * 1024
 
@@ -55,10 +58,21 @@ async def until_full(server: Server) -> None:
             pass
 
 
+def held_until(let_go: asyncio.Event) -> Any:
+    """A graph whose only step ends when the test says so."""
+
+    async def hold(state: Talk) -> Talk:
+        await let_go.wait()
+        return {"log": ["held"]}
+
+    return StateGraph(Talk).add_node("hold", hold).add_edge(START, "hold").add_edge("hold", END).compile()
+
+
 async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_disk: Path) -> None:
-    async with serve(small_disk) as server:
+    let_go = asyncio.Event()
+    async with serve(small_disk, graphs={**GRAPHS, "held": held_until(let_go)}) as server:
         thread_id = await new_thread(server)
-        body = {"assistant_id": "ticks", "input": {"count": 1, "seconds": 1.5}}
+        body = {"assistant_id": "held", "input": {"count": 1}}
         run = (await server.http.post(f"/threads/{thread_id}/runs", json=body)).json()
         ballast = fill(small_disk)
         await until_full(server)
@@ -71,15 +85,16 @@ async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_d
         assert (await server.http.get("/ok")).status_code == 200
         assert (await server.http.get(f"/threads/{thread_id}")).json()["thread_id"] == thread_id
         assert (await server.http.get("/metrics")).status_code == 200
-        await asyncio.sleep(2)  # the run comes to its end meanwhile, and cannot write it down
+        let_go.set()
+        await asyncio.sleep(0.5)  # the run comes to its end meanwhile, and cannot write it down
         assert (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()["status"] == "running"
 
         ballast.unlink()
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while (await server.http.get("/ok", params={"check_db": 1})).status_code != 200:  # noqa: ASYNC110 - as probes do
                 await asyncio.sleep(0.1)
             joined = await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}/join")
-        assert joined.json()["log"] == ["ticked"]
+        assert joined.json()["log"] == ["held"]
         again = await server.http.post(f"/threads/{thread_id}/runs/wait", json={"assistant_id": "echo", "input": {}})
         assert again.status_code == 200
-        assert again.json()["log"] == ["ticked", "heard", "answered"]
+        assert again.json()["log"] == ["held", "heard", "answered"]

@@ -11,7 +11,7 @@ from tests.integration.server.conftest import Server
 from stepwell.errors import StorageUnavailableError
 from stepwell.server.policy import routes_without_policy
 
-NO_THREAD = str(uuid.uuid4())
+NO_THREAD = str(uuid.UUID(int=7))
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 

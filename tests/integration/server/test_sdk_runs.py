@@ -120,7 +120,7 @@ async def test_a_running_run_is_cancelled_and_waited_for(server: Server) -> None
     runs, thread_id = server.client.runs, await new_thread(server)
     run = await runs.create(thread_id, "ticks", input={"count": 1000, "seconds": 0.05})
     await until(server, thread_id, run["run_id"], "running")
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(20):  # by itself it would go on for longer
         await runs.cancel(thread_id, run["run_id"], wait=True)
     assert (await runs.get(thread_id, run["run_id"]))["status"] == "interrupted"
     assert await runs.cancel(thread_id, run["run_id"]) is None
@@ -157,7 +157,7 @@ async def test_a_run_waits_as_long_as_it_was_told(server: Server) -> None:
     thread_id = await new_thread(server)
     began = asyncio.get_running_loop().time()
     await server.client.runs.wait(thread_id, "echo", input=HI, after_seconds=1)
-    assert asyncio.get_running_loop().time() - began >= 0.9
+    assert asyncio.get_running_loop().time() - began >= 0.9  # measured by another clock
 
 
 async def test_an_unknown_assistant_is_not_found(server: Server) -> None:
@@ -166,6 +166,6 @@ async def test_an_unknown_assistant_is_not_found(server: Server) -> None:
 
 
 async def until(server: Server, thread_id: str, run_id: str, status: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while (await server.client.runs.get(thread_id, run_id))["status"] != status:  # noqa: ASYNC110 - a client can only ask
             await asyncio.sleep(0.01)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import signal
+from typing import TypedDict
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from stepwell import create_deep_agent
 from stepwell.cli.conversation import Chat
@@ -128,3 +131,38 @@ def test_a_question_that_nobody_can_answer_ends_a_single_message():
     with asyncio.Runner() as runner:
         assert Chat(runner, Terminal(io.StringIO(""), screen), LocalSession(agent)).only("go") == 1
     assert "there is nobody to answer" in screen.getvalue()
+
+
+def test_a_question_at_the_end_of_piped_input_is_said_and_is_no_success():
+    code, screen = converse("go\n", call("write_file", file_path="/a.md", content="x"), interrupt_on={"write_file": True})
+    assert code == 1
+    assert screen.endswith("The agent asks, and there is nobody to answer.\n")
+
+
+def test_a_turn_without_a_word_is_said():
+    class Topic(TypedDict, total=False):
+        topic: str
+
+    graph = StateGraph(Topic).add_node("think", lambda _: {"topic": "wells"}).add_edge(START, "think")
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        session = LocalSession(graph.compile(checkpointer=InMemorySaver()))
+        assert Chat(runner, Terminal(io.StringIO(), screen), session).only("go") == 0
+    assert screen.getvalue().startswith("(The turn ended without a word.")
+
+
+class Gone(io.StringIO):
+    """A screen whose reader goes away in the middle of an answer."""
+
+    def write(self, text: str) -> int:
+        if "three" in text:
+            raise BrokenPipeError
+        return super().write(text)
+
+
+def test_a_reader_that_goes_away_ends_the_turn_and_leaves_nothing_open(caplog: pytest.LogCaptureFixture):
+    agent = create_deep_agent(ScriptedModel([say("one two three four five")]), checkpointer=InMemorySaver())
+    with asyncio.Runner() as runner:
+        chat = Chat(runner, Terminal(io.StringIO(), Gone()), LocalSession(agent))
+        chat.only("go")
+    assert [record.getMessage() for record in caplog.records] == []

@@ -7,8 +7,9 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddle
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.cli.approvals import answer_all
-from stepwell.cli.events import Called, Planned, Returned, Said
+from stepwell.cli.events import Called, Planned, Returned
 from stepwell.cli.session import LocalSession
+from stepwell.cli.speaking import Said
 from stepwell.testing import ScriptedModel, call, say
 
 

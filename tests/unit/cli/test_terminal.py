@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from stepwell.cli.events import Called, Planned, Returned, Said
+from stepwell.cli.events import Called, Planned, Returned
+from stepwell.cli.speaking import Said, Voice
 from stepwell.cli.terminal import Terminal
 
 
@@ -25,6 +26,11 @@ def test_pieces_of_text_make_one_line():
 
 def test_another_speaker_starts_a_line_with_its_name():
     assert shown(Said("main", "a"), Said("scout", "b"), Said("scout", "c"), Said("main", "d")) == "a\n[scout] bc\nd\n"
+
+
+def test_another_message_of_the_same_speaker_starts_a_line():
+    first, second = Voice((), "1"), Voice((), "2")
+    assert shown(Said("main", "a", first), Said("main", "b", first), Said("main", "c", second)) == "ab\nc\n"
 
 
 def test_a_tool_call_ends_the_text_before_it():

@@ -129,12 +129,12 @@ def test_classes_that_may_be_read_back_are_taken_over_but_not_all_of_them(tmp_pa
         ({"graphs": {"a": {"description": "x"}}}, "graph 'a' is not described"),
         ({"graphs": {"a": "./agent.py"}}, "graph 'a' does not say which name"),
         ({"graphs": {"a": "./agent.py:"}}, "graph 'a' does not say which name"),
-        ({"graphs": {"a": "./gone.py:graph"}}, "graph 'a' in 'langgraph.json' names a file that is not there"),
+        ({"graphs": {"a": "./gone.py:graph"}}, "graph 'a' in 'langgraph.json' names the file 'gone.py', which is not there"),
         ({"graphs": {"a": "./agent.ts:graph"}}, "JavaScript or TypeScript"),
         ({"graphs": {"a": {"path": "./agent.mjs:graph"}}}, "JavaScript or TypeScript"),
         ({"graphs": GRAPHS, "dependencies": "."}, "'dependencies' in 'langgraph.json' must be a list"),
         ({"graphs": GRAPHS, "dependencies": ["./gone"]}, "names a folder that is not there"),
-        ({"graphs": GRAPHS, "env": ".gone"}, "'env' in 'langgraph.json' names a file that is not there"),
+        ({"graphs": GRAPHS, "env": ".gone"}, "'env' in 'langgraph.json' names the file '.gone', which is not there"),
         ({"graphs": GRAPHS, "env": [1]}, "'env' in 'langgraph.json' must be"),
         ({"graphs": GRAPHS, "env": {"A=B": "c"}}, "'env' in 'langgraph.json' must be"),
         ({"graphs": GRAPHS, "env": {"A": None}}, "'env' in 'langgraph.json' must be"),
@@ -148,5 +148,10 @@ def test_what_is_wrong_is_refused_with_a_sentence_without_a_path(tmp_path: Path,
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"'langgraph\.json' cannot be read: FileNotFoundError"):
+    with pytest.raises(ConfigurationError, match=r"'langgraph\.json' cannot be read: No such file or directory\. Give"):
         read_langgraph_json(tmp_path / "langgraph.json")
+
+
+def test_a_folder_is_refused_for_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot be read: Is a directory\. Give the path of a langgraph\.json\."):
+        read_langgraph_json(tmp_path)

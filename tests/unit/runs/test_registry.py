@@ -252,6 +252,14 @@ def _fails_with_secret() -> Any:
     raise ValueError("/home/ada key=sk-123")
 
 
+def _ends_the_program() -> Any:
+    raise SystemExit(3)
+
+
+async def _ends_the_program_later() -> Any:
+    raise SystemExit(3)
+
+
 def _wants_too_much(first: str, second: int) -> Any: ...
 
 
@@ -266,7 +274,9 @@ def _wants_too_much(first: str, second: int) -> Any: ...
         (_wants_too_much, "parameter 'first' nobody can fill in"),
         (_fails, r"could not be built: ModelUnavailableError: No model\. Set STEPWELL_MODEL\."),
         (_fails_with_secret, "could not be built: ValueError. The log has the whole error."),
-        (StateGraph(Words), "could not be built: ValueError"),
+        (_ends_the_program, "could not be built: SystemExit. The log has the whole error."),
+        (_ends_the_program_later, "could not be built: SystemExit. The log has the whole error."),
+        (StateGraph(Words), "could not be built: ValueError. The log has the whole error."),
     ],
 )
 async def test_what_is_no_graph_is_refused_by_name_and_without_secrets(
@@ -274,7 +284,7 @@ async def test_what_is_no_graph_is_refused_by_name_and_without_secrets(
 ) -> None:
     with pytest.raises(ConfigurationError, match=said) as refused:
         await serve(good=_builder(), broken=export).check()
-    assert any(record.exc_info for record in caplog.records) == ("could not be built" in said)
+    assert any(record.exc_info for record in caplog.records) == ("The log has" in said)
     assert str(refused.value).startswith("The graph 'broken' (")
     assert "sk-123" not in str(refused.value)
 
@@ -373,14 +383,17 @@ async def test_siblings_and_relative_imports_of_a_project_are_found(tmp_path: Pa
     [
         ("import no_such_module_here", "ModuleNotFoundError: 'no_such_module_here' is not installed"),
         ("from json import no_such_name", "ImportError: a name that it wants from 'json' is not there"),
-        ("graph = (", "SyntaxError in line 1"),
+        ("graph = (", "SyntaxError in line 1 of 'agent.py'"),
+        ("from . import sibling", "ImportError. The log has the whole error."),
         ("raise ValueError('sk-123')", "ValueError. The log has the whole error."),
         ("open('/no/such/file')", "FileNotFoundError. The log has the whole error."),
-        ("raise SystemExit(3)", "SystemExit"),
+        ("raise SystemExit(3)", "SystemExit. The log has the whole error."),
         ("other = 1", "said to be 'graph' in 'agent.py', but nothing there has that name"),
     ],
 )
-async def test_a_file_that_cannot_be_used_is_named_with_the_graph(tmp_path: Path, content: str, said: str) -> None:
+async def test_a_file_that_cannot_be_used_is_named_with_the_graph(
+    tmp_path: Path, content: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "agent.py").write_text(content)
 
     with pytest.raises(ConfigurationError, match=said) as refused:
@@ -391,6 +404,7 @@ async def test_a_file_that_cannot_be_used_is_named_with_the_graph(tmp_path: Path
     assert str(tmp_path) not in str(refused.value)
     assert "sk-123" not in str(refused.value)
     assert (refused.value.__cause__ is None) == ("nothing there" in said)
+    assert any(record.exc_info for record in caplog.records) == ("The log has" in said)
 
 
 async def test_a_file_that_was_mended_can_be_loaded_without_a_restart(tmp_path: Path) -> None:

@@ -161,13 +161,34 @@ async def test_a_config_lends_nothing_but_the_names_of_a_checkpoint() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["api_key", "OPENAI_API_KEY", "x-api-key", "github_token", "token", "db.password", "Authorization"]
+    "name",
+    [
+        "api_key",
+        "OPENAI_API_KEY",
+        "x-api-key",
+        "github_token",
+        "token",
+        "db.password",
+        "Authorization",
+        "openaiApiKey",
+        "accessToken",
+        "clientSecret",
+        "APIKey",
+        "apikeys",
+        "api_keys",
+        "refreshTokens",
+        "auth_header",
+        "jwt",
+        "passphrase",
+    ],
 )
 def test_metadata_with_the_name_of_a_secret_is_left_out(name: str) -> None:
     assert public_metadata({name: "hidden", "step": 1}) == {"step": 1}
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "keyboard", "tokenizer", "secretary", "graph_id"])
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "maxTokens", "keyboard", "tokenizer", "secretary", "graph_id", "sort_key", "author", "header", "key"]
+)
 def test_metadata_with_a_harmless_name_stays(name: str) -> None:
     assert public_metadata({name: 1}) == {name: 1}
 

@@ -104,6 +104,12 @@ async def test_a_failure_marks_its_spans_without_its_text():
     assert SECRET not in "".join(span.to_json() for span in spans)
 
 
+async def test_content_leaves_without_keys():
+    error = ConnectionError("401: wrong key sk-proj-abcdefghijklmnopqrstuvwx")
+    spans = await traced(create_deep_agent(ScriptedModel([fail(error)])), content=True)
+    assert by_name(spans, "chat scriptedmodel").status.description == "401: wrong key sk-proj-[hidden]"
+
+
 async def test_a_pause_is_no_error():
     def ask() -> str:
         """Ask."""

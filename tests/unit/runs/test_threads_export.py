@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from stepwell.audit.trail import NewEntry
 from stepwell.runs.queue import Admission, Claim
 from stepwell.runs.records import SYSTEM, Assistant, ModelUsage, Outcome, Run, RunRequest
 
@@ -86,6 +88,23 @@ async def test_an_export_has_the_state_of_subgraphs_and_the_whole_history(world:
     history = await world.threads.history(ANN, state["checkpoint"]["thread_id"], limit=100)
     exported = [line["checkpoint"] for line in lines if line["kind"] == "checkpoint"]
     assert exported == [earlier["checkpoint"] for earlier in history]
+
+
+async def test_an_export_has_the_evidence_of_a_research_with_its_bytes(world: World) -> None:
+    page = b"what the page said\x00\xff"
+    for owner in (ANN, BOB):
+        thread = await world.threads.create(owner)
+        async with world.persistence.queue.hold(owner, thread.thread_id, "test") as lease:
+            vault = world.persistence.vault(thread.thread_id, lease)
+            kept = await vault.put(page + owner.encode())
+            await vault.append(
+                NewEntry("question", "q", {"text": f"asked by {owner}", "page": {"of": [kept]}, "other": "0" * 64})
+            )
+    lines = await _exported(world, ANN)
+    (entry,) = [line["entry"] for line in lines if line["kind"] == "trail"]
+    assert (entry["key"], entry["data"]["text"]) == ("q", f"asked by {ANN}")
+    (evidence,) = [line for line in lines if line["kind"] == "evidence"]
+    assert b64decode(evidence["content"]) == page + ANN.encode()
 
 
 async def test_a_long_history_is_exported_to_its_beginning(world: World) -> None:

@@ -47,6 +47,17 @@ async def test_a_wrong_key_gives_the_form_again_with_an_alert(asking):
     assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
+async def test_a_form_that_is_not_ours_gives_the_form_again(asking):
+    async with asking.client() as client:
+        answer = await client.post(
+            "/login",
+            content="&".join(f"a{n}=1" for n in range(20)),
+            headers={"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost:8123"},
+        )
+    assert answer.status_code == 401
+    assert "<form" in answer.text
+
+
 async def test_too_many_wrong_keys_are_told_to_wait(asking):
     async with asking.client() as client:
         for _ in range(30):

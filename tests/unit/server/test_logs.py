@@ -84,6 +84,25 @@ def test_a_terminal_gets_words_and_short_ids() -> None:
     assert line.decode().endswith("run ended  run=01234567  status=success  seconds=1.235\n")
 
 
+def test_nobody_can_forge_a_line_or_command_a_terminal() -> None:
+    """A path comes decoded: `/a%0A12:00:00 all is well%1B[2J` would be two lines and an empty screen."""
+    lines: list[bytes] = []
+
+    def leave_traces() -> None:
+        log.warning("GET %s", "/a\n12:00:00 all is well\x1b[2J", extra={"said": "b\r\x9bc"})
+        try:
+            raise ValueError("x\x1b[31m")
+        except ValueError:
+            log.exception("it failed")
+
+    with open_logs("text", write=lines.append):
+        leave_traces()
+    first, second = (line.decode() for line in lines)
+    assert first.endswith("GET /a\\n12:00:00 all is well\\x1b[2J  said=b\\r\\x9bc\n")
+    assert second.count("\n") > 2
+    assert "\x1b" not in second
+
+
 def test_libraries_are_heard_from_warning_on_and_ours_from_the_chosen_level() -> None:
     def speak() -> None:
         for name in ("some.library", "stepwell.test"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stepwell.errors import LimitReachedError
 from stepwell.server.bodies import BodyLimits, json_depth
 from stepwell.server.limits import OpenStreams
+from stepwell.server.long_integers import may_hold_long_integer, place_of_long_integer
 
 JSON = {"content-type": "application/json"}
 
@@ -40,6 +41,18 @@ def test_depth_is_measured_as_a_parser_would(value, ascii_only):
 @pytest.mark.parametrize("body", [b"]" * 50 + b"[" * 20, b'"' + b"[" * 90, b'["\\', b"{" * 20, b'"\\"[[[[[[[[[[[[['])
 def test_what_is_no_json_is_measured_without_failing(body):
     assert json_depth(body) >= -50
+
+
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64).map(str))
+def test_an_integer_is_too_long_when_64_bits_do_not_hold_it(value):
+    too_long = isinstance(value, int) and not -(2**63) <= value < 2**64
+    body = json.dumps({"a": [1, {"b": value}]}).encode()
+    assert place_of_long_integer(body) == ("body.a.1.b" if too_long else None)
+    assert may_hold_long_integer(body) or not too_long
+
+
+def test_what_is_no_json_has_no_integer():
+    assert place_of_long_integer(b"[18446744073709551616") is None
 
 
 async def post(site, body: bytes, headers: dict[str, str] = JSON, path: str = "/echo") -> httpx.Response:

@@ -38,8 +38,8 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
-        " VALUES (?, ?, 'idle', '{}', '{}', ?, ?, ?)",
-        (run.thread_id, run.owner, now, now, admission.temporary_thread),
+        " VALUES (?, ?, 'idle', ?, '{}', ?, ?, ?)",
+        (run.thread_id, run.owner, dumps(run.metadata), now, now, admission.temporary_thread),
     )
 
 
@@ -56,7 +56,9 @@ def _admit_answers(connection: sqlite3.Connection, admission: Admission, infligh
     """Answers wait for the run under way, whatever the strategy, and those that wait together become one run."""
     run = admission.run
     assert admission.answers is not None  # noqa: S101 - the caller has looked
-    waiting = next((row for row in inflight if row["status"] == "pending" and loads(row["request"])["resume"]), None)
+    # One that was under way before and was handed back has given its answers already: what is added now would not be given.
+    untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
+    waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
     taken = questions.take_answers(connection, run.thread_id, admission.answers, taker, busy=bool(inflight))
     if isinstance(taken, questions.Rejoin):
@@ -106,7 +108,8 @@ def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
 
 
 def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
-    due_at = to_time(run.due_at) if run.due_at else now
+    # Without a time of its own it has been due since ever: a clock that is set back neither delays it nor lets a later one pass.
+    due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, resumes,"
         " created_at, updated_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",

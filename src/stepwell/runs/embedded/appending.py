@@ -16,10 +16,11 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
-from stepwell.errors import LeaseLostError
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.event_rows import insert_rows
@@ -38,8 +39,11 @@ HandOver = Callable[[str, Sequence[RunEvent]], None]
 """Told of committed events of a thread."""
 
 
-@dataclass(frozen=True)
-class _Append:
+_Answer = list[RunEvent] | BaseException
+"""The events as numbered, or why they were not written."""
+
+
+class _Append(NamedTuple):
     lease: Lease
     events: Sequence[NewEvent]
     now: float
@@ -65,46 +69,54 @@ class Appends:
         self._waiting: list[_Append] = []
         self._writing = False
 
-    async def append(self, lease: Lease, events: Sequence[NewEvent], now: float) -> list[RunEvent]:
+    def append(self, lease: Lease, events: Sequence[NewEvent], now: float) -> asyncio.Future[list[RunEvent]]:
         """Gives the events as numbered, once they are committed. Whoever is cancelled meanwhile has perhaps written all the same."""
-        done = self.loop.create_future()
+        done: asyncio.Future[list[RunEvent]] = self.loop.create_future()
         self._waiting.append(_Append(lease, events, now, done))
         if not self._writing:
             self._write()
-        written: list[RunEvent] = await done
-        return written
+        return done
 
     def _write(self) -> None:
         batch, self._waiting = self._waiting, []
+        try:
+            written = self._database.write_soon(lambda connection: _append_all(connection, batch))
+        except StorageUnavailableError as error:  # it is closed
+            _answer(batch, [error] * len(batch))
+            return
         self._writing = True
-        written = self._database.write_soon(lambda connection: _append_all(connection, batch))
         written.add_done_callback(lambda answers: self._written(batch, answers))
 
-    def _written(self, batch: list[_Append], answers: asyncio.Future[list[list[RunEvent] | LeaseLostError]]) -> None:
+    def _written(self, batch: list[_Append], written: asyncio.Future[list[_Answer]]) -> None:
         self._writing = False
-        failed = answers.exception()
-        for index, append in enumerate(batch):
-            answer = failed or answers.result()[index]
+        failed = written.exception()
+        answers: Sequence[_Answer] = [failed] * len(batch) if failed else written.result()
+        for append, answer in zip(batch, answers, strict=True):
             if isinstance(answer, list):
                 self._hand_over(append.lease.thread_id, answer)
-            if append.done.done():  # its caller was cancelled
-                continue
-            if isinstance(answer, list):
-                append.done.set_result(answer)
-            else:
-                append.done.set_exception(answer)
+        _answer(batch, answers)
         if self._waiting:
             self._write()
 
 
-def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[list[RunEvent] | LeaseLostError]:
+def _answer(batch: Sequence[_Append], answers: Sequence[_Answer]) -> None:
+    for append, answer in zip(batch, answers, strict=True):
+        if append.done.done():  # its caller was cancelled
+            continue
+        if isinstance(answer, list):
+            append.done.set_result(answer)
+        else:
+            append.done.set_exception(answer)
+
+
+def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[_Answer]:
     """Number and insert all that may be written; the others are refused, and leave nothing behind.
 
     A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
     event loop gives it back late.
     """
     places = _places(connection, {append.lease.thread_id for append in batch})
-    answers = [_number(append, places.get(append.lease.thread_id)) for append in batch]
+    answers: list[_Answer] = [_number(append, places.get(append.lease.thread_id)) for append in batch]
     written = [
         (event, append.now)
         for append, answer in zip(batch, answers, strict=True)

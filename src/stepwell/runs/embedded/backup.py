@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.migrate import migrations, version_of
+from stepwell.runs.embedded.opening import opening
 from stepwell.runs.embedded.process_lock import ProcessLock
 
 Progress = Callable[[int, int], None]
@@ -44,12 +45,10 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Progre
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
     partial = file.with_name(file.name + ".partial")
-    try:
+    with _written(file, partial):
         _copy(database, partial, progress)
         made = Backup(file, partial.stat().st_size, check_copy(partial))
         _publish(partial, file, force=force)
-    finally:
-        partial.unlink(missing_ok=True)
     return made
 
 
@@ -65,17 +64,30 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: Progress | No
     lock.acquire()
     try:
         partial = database.with_name(database.name + ".restoring")
-        try:
+        with _written(database, partial):
             _copy(file, partial, progress)
             check_copy(partial)
             aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
             os.replace(partial, database)
             _flush_folder(database.parent)
             return aside
-        finally:
-            partial.unlink(missing_ok=True)
     finally:
         lock.release()
+
+
+@contextmanager
+def _written(file: Path, partial: Path) -> Iterator[None]:
+    """Say which file could not be written, and leave nothing half done behind."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigurationError(
+            f"'{file.name}' cannot be written: {reason}. Nothing has changed. Make room, or choose another place."
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def check_copy(file: Path) -> int:
@@ -101,8 +113,9 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
     _make_private(target)
     with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
         # One snapshot for the whole copy: without it SQLite would begin anew whenever somebody writes.
-        reading.execute("BEGIN")
-        reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        with opening(source):
+            reading.execute("BEGIN")
+            reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         reading.backup(
             writing,
             pages=_PAGES,

@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.maintenance import free_bytes
 from stepwell.runs.embedded.migrate import Migration, migrations, version_of
+from stepwell.runs.embedded.opening import opening
 from stepwell.runs.embedded.process_lock import ProcessLock
 
 _COUNTED = ("threads", "runs", "events", "checkpoints", "writes", "store_items", "usage", "api_keys")
@@ -30,7 +30,8 @@ class Condition:
 
 
 def look_at(database: Path) -> Condition:
-    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
+    """`ConfigurationError` says why the file cannot be read."""
+    with opening(database), closing(_connect(database)) as connection:
         connection.execute("BEGIN")
         form = version_of(connection)
         count = connection.execute
@@ -47,12 +48,14 @@ def look_at(database: Path) -> Condition:
         )
 
 
+def _connect(database: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
 def is_in_use(database: Path) -> bool:
     """A server holds the database."""
     lock = ProcessLock(database.with_name(database.name + ".lock"))
-    try:
-        lock.acquire()
-    except ConfigurationError:
+    if not lock.try_acquire():
         return True
     lock.release()
     return False

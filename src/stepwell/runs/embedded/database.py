@@ -28,6 +28,8 @@ from typing import Any, Generic, TypeVar
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.embedded.migrate import migrate
+from stepwell.runs.embedded.opening import opening
+from stepwell.runs.embedded.write_ahead_log import WriteAheadLog
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -50,7 +52,10 @@ class _Job(Generic[T]):
 
 
 class Database:
-    """Open with `Database(path)`, close with `close()`. Safe to use from any thread and any event loop."""
+    """Open with `Database(path)`, close with `close()`. Safe to use from any thread and any event loop.
+
+    A file that cannot be opened is refused with `ConfigurationError`.
+    """
 
     def __init__(self, path: Path, *, power_loss: bool = False, group_written: GroupWritten | None = None) -> None:
         self.path = path
@@ -60,10 +65,11 @@ class Database:
         self._local = threading.local()
         self._open_readers: list[sqlite3.Connection] = []
         self._closed = False
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _make_private(path)
-        writer = self._connect_writer()
-        migrate(writer)
+        with opening(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(path)
+            writer = self._connect_writer()
+            migrate(writer)
         self._questions: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._readers = [
             threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
@@ -176,19 +182,24 @@ class Database:
             _answer([job])
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
-        stopping = False
+        log, stopping = WriteAheadLog(connection), False
         while not stopping:
-            group, stopping = self._next_group()
+            try:
+                group, stopping = self._next_group(log.patience_s)
+            except Empty:
+                log.empty()
+                continue
             if group:
                 began = perf_counter()
                 _run_group(connection, group)
                 if self._group_written:
                     self._group_written(len(group), perf_counter() - began)
+                log.written()
         connection.execute("PRAGMA optimize")
         connection.close()
 
-    def _next_group(self) -> tuple[list[_Job[Any]], bool]:
-        first = self._jobs.get()
+    def _next_group(self, patience_s: float | None) -> tuple[list[_Job[Any]], bool]:
+        first = self._jobs.get(timeout=patience_s)
         if first is None:
             return [], True
         group = [first]

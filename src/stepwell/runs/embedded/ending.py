@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from typing import Any
 
 from stepwell.runs import wire
-from stepwell.runs.embedded import questions
+from stepwell.runs.embedded import questions, saver_sql
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
 from stepwell.runs.embedded.thread_values import keep_values, read_values
+from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.embedded.webhooks import insert_webhook
 from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, Run, RunEvent, RunStatus
-from stepwell.runs.secret_names import without_secrets
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -26,7 +25,7 @@ def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEve
 
 def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> list[RunEvent]:
     """End a run that was driven. The caller has made sure that the lease still holds."""
-    _keep_usage(connection, lease, outcome, now)
+    keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
         _forget(connection, lease.thread_id, lease.run_id)
         _free_thread(connection, lease.thread_id, lease.run_id, now)
@@ -39,19 +38,6 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: 
     return events
 
 
-def _keep_usage(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
-    for used in outcome.usage:
-        connection.execute(
-            "INSERT OR REPLACE INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(lease.run_id, lease.thread_id, lease.owner),
-                *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
-                now,
-            ),
-        )
-
-
 def end_pending(
     connection: sqlite3.Connection, run_id: str, action: CancelAction, reason: str | None, now: float
 ) -> list[RunEvent]:
@@ -59,6 +45,8 @@ def end_pending(
     run = _run(connection, run_id)
     if run.attempt == 0:
         questions.take_back(connection, run.thread_id, run_id)
+    elif action != "rollback":
+        questions.abandon(connection, run)
     if action == "rollback":
         _forget(connection, run.thread_id, run_id)
         _free_thread(connection, run.thread_id, run_id, now)
@@ -78,8 +66,17 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     }
     run = _run(connection, run_id)
     events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
+    questions.abandon(connection, run)
+    waiting = interrupts_to_text(questions.open_questions(connection, run.thread_id))
     connection.execute(
-        "UPDATE threads SET status = 'error', error = ?, updated_at = ? WHERE thread_id = ?", (dumps(error), now, run.thread_id)
+        "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ? WHERE thread_id = ?",
+        (
+            "busy" if _has_more(connection, run.thread_id, run_id, now) else "error",
+            waiting,
+            dumps(error),
+            now,
+            run.thread_id,
+        ),
     )
     return events
 
@@ -99,21 +96,20 @@ def _end_run(
     paused: bool = False,
 ) -> list[RunEvent]:
     run = _run(connection, run_id)
-    configurable = run.request.config.get("configurable", {})
-    config = {**run.request.config, **({"configurable": without_secrets(configurable)} if configurable else {})}
     connection.execute(
         "UPDATE runs SET status = ?, error = ?, request = ?, updated_at = ?, finished_at = ? WHERE run_id = ?",
         (
             status,
             None if error is None else dumps(error),
             # Keys that a request brought along were needed to drive it, and are not needed any more.
-            request_to_text(replace(run.request, config=config)),
+            request_to_text(run.request.without_secrets()),
             now,
             now,
             run_id,
         ),
     )
-    insert_webhook(connection, run, _webhook_body(connection, run, status, error, now), now)
+    saver_sql.forget_replaced(connection, run.thread_id, run_id)
+    insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
     if run.request.delete_thread_after:
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
     return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
@@ -139,7 +135,8 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
 
 def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
-    questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts)
+    succeeded = outcome.status == "success"
+    questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
     waiting = questions.open_questions(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
@@ -179,6 +176,7 @@ def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: flo
 def _forget(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
     """As if the run had never been."""
     questions.take_back(connection, thread_id, run_id)
-    for table in ("checkpoints", "writes", "events", "effects"):
+    saver_sql.delete_runs(connection, thread_id, [run_id])
+    for table in ("events", "effects"):
         connection.execute(f"DELETE FROM {table} WHERE thread_id = ? AND run_id = ?", (thread_id, run_id))  # noqa: S608 - fixed names
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))

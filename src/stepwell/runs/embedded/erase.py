@@ -3,7 +3,7 @@
 What it cost stays in the sums of its owner, without the ids of the thread and its runs. Other layers that keep something per
 thread (evidence, files) add an `Eraser`; it runs in the same transaction, so that a thread is gone everywhere or nowhere.
 
-SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log lets go of it with the next checkpoint of the file.
+SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log is emptied soon after (`write_ahead_log`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ Eraser = Callable[[sqlite3.Connection, str], None]
 _OF_THREAD = (
     "checkpoints",
     "writes",
+    "replaced_writes",
     "events",
     "interrupts",
     "effects",

@@ -49,8 +49,8 @@ class EmbeddedEventLog:
         """How many events this process has added."""
         return self._followers.given
 
-    async def append(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
-        return await self._appends().append(lease, events, to_time(self._clock.now()))
+    def append(self, lease: Lease, events: Sequence[NewEvent]) -> asyncio.Future[list[RunEvent]]:
+        return self._appends().append(lease, events, to_time(self._clock.now()))
 
     def announce(self, thread_id: str, ended_run: str | None = None, *, events: Sequence[RunEvent] = ()) -> None:
         """Wake whoever follows the thread, after a commit that was not made by `append`. Any thread may call this.

@@ -72,6 +72,8 @@ class Reader:
 
 
 def _continues(events: list[RunEvent], place: int) -> bool:
+    if len(events) == 1:  # as most often
+        return events[0].seq == place + 1
     return all(event.seq == expected for expected, event in enumerate(events, place + 1))
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.runs.embedded import ending, fence, suspects, thread_state_record
+from stepwell.runs.embedded import ending, suspects, thread_state_record
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.queue import MAX_ATTEMPTS, Claim
-from stepwell.runs.records import Lease, Run
+from stepwell.runs.records import Lease, Run, RunEvent
 
 # The oldest due run of each thread that nobody drives.
 _CLAIMABLE = """
@@ -80,11 +80,19 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
     )
 
 
-def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> None:
-    """The run goes on later, with another attempt."""
-    fence.require(connection, lease)
-    connection.execute("UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ?", (now, lease.run_id))
+def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> list[RunEvent] | None:
+    """The run goes on later, with another attempt; one that somebody wants stopped ends now, and its last events are given.
+
+    The caller has made sure that the lease still holds.
+    """
+    row = connection.execute(
+        "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? RETURNING cancel_action, cancel_reason",
+        (now, lease.run_id),
+    ).fetchone()
     release(connection, lease)
+    if not row["cancel_action"]:
+        return None
+    return ending.end_pending(connection, lease.run_id, row["cancel_action"], row["cancel_reason"], now)
 
 
 def recover(connection: sqlite3.Connection, now: float) -> list[Run]:

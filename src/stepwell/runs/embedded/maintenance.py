@@ -31,7 +31,7 @@ _PAGES_AT_ONCE = 1000
 
 _BACKLOG = """
 SELECT COUNT(*) FILTER (WHERE status = 'pending' AND due_at <= :now) AS pending, COUNT(*) FILTER (WHERE status = 'running') AS running,
-  MIN(due_at) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest
+  MIN(MAX(due_at, created_at)) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest
 FROM runs WHERE status IN ('pending', 'running')
 """
 _OLD = f"""

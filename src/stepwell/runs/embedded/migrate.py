@@ -33,15 +33,20 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def refuse_newer(form: int) -> None:
+    """Raise `ConfigurationError` for a form that this version does not know."""
+    newest = migrations()[-1].number
+    if form > newest:
+        raise ConfigurationError(
+            f"The database has form {form}, this version of Stepwell knows forms up to {newest}. "
+            "Use the newer Stepwell that wrote it, or restore a backup made before the upgrade."
+        )
+
+
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
     """Apply what is missing. Gives what was applied."""
     known = migrations()
-    newest = known[-1].number
-    if version_of(connection) > newest:
-        raise ConfigurationError(
-            f"The database has form {version_of(connection)}, this version of Stepwell knows forms up to {newest}. "
-            "Use the newer Stepwell that wrote it, or restore a backup made before the upgrade."
-        )
+    refuse_newer(version_of(connection))
     applied = []
     for step in known:
         if _apply(connection, step):

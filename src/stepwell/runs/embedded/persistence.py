@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
+from stepwell.runs.checkpoint_ids import go_on_after
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database, GroupWritten
 from stepwell.runs.embedded.effects import EmbeddedEffects
@@ -32,6 +33,11 @@ from stepwell.runs.records import Lease
 
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
+
+
+def _newest_checkpoints(connection: sqlite3.Connection) -> list[str]:
+    """Those that were stored last. A few, because a history that was shrunk is stored anew."""
+    return [row[0] for row in connection.execute("SELECT checkpoint_id FROM checkpoints ORDER BY rowid DESC LIMIT 1000")]
 
 
 def _new_id() -> str:
@@ -66,6 +72,8 @@ class EmbeddedPersistence:
         except BaseException:
             self._lock.release()
             raise
+        for checkpoint_id in await self.database.read(_newest_checkpoints):
+            go_on_after(checkpoint_id)
         self.events = EmbeddedEventLog(self.database, self._clock)
         self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = EmbeddedAccess(self.database, self._clock)
@@ -96,7 +104,9 @@ class EmbeddedPersistence:
 
     async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
         def work(connection: sqlite3.Connection) -> dict[str, str]:
-            rows = connection.execute("SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ?", (thread_id,))
+            rows = connection.execute(
+                "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
+            )
             return {row["interrupt_id"]: row["task_id"] for row in rows}
 
         return await self.database.read(work)

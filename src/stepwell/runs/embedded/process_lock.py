@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from stepwell.errors import ConfigurationError
+from stepwell.runs.embedded.opening import opening
 
 
 class ProcessLock:
@@ -14,20 +15,28 @@ class ProcessLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._database = path.with_name(path.name.removesuffix(".lock"))
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not self.try_acquire():
+            raise ConfigurationError(
+                f"Another process uses the database '{self._database.name}'. Stop it, "
+                "or give this one another folder with STEPWELL_DATA_DIR."
+            )
+
+    def try_acquire(self) -> bool:
+        """False: another process has it."""
+        with opening(self._database):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(descriptor)
-        except OSError as error:
+        except OSError:
             os.close(descriptor)
-            raise ConfigurationError(
-                f"Another process uses the database '{self._path.name.removesuffix('.lock')}'. Stop it, "
-                "or give this one another folder with STEPWELL_DATA_DIR."
-            ) from error
+            return False
         self._descriptor = descriptor
+        return True
 
     def release(self) -> None:
         if self._descriptor is not None:

@@ -4,8 +4,8 @@
             ask                       take_answers
 (nothing) ──────> pending ────────────────────────> answered (by which run, with which answer)
                      │  ^                              │
-          settle     │  └──────────────────────────────┘ settle: asked again, or the answering run was rolled back
-                     v
+          settle     │  └──────────────────────────────┘ settle: asked again, or the answering run was rolled back, or it
+                     v                                   did not succeed and no task has taken the answer
                   dropped   the thread went on without it
 ```
 
@@ -25,7 +25,19 @@ import orjson
 from stepwell.errors import InterruptAnsweredError, ResumeError
 from stepwell.runs.embedded.rows import dumps, loads
 from stepwell.runs.queue import Bare
-from stepwell.runs.records import PendingInterrupt
+from stepwell.runs.records import PendingInterrupt, Run
+
+# LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
+# kept for a task of which no question is known here was given to one inside a tool: it may be this one.
+_TAKEN = """
+EXISTS (SELECT 1 FROM writes AS w WHERE w.thread_id = interrupts.thread_id AND w.channel = '__resume__'
+  AND (w.task_id = interrupts.task_id OR (w.run_id = interrupts.answered_by
+    AND w.task_id NOT IN (SELECT o.task_id FROM interrupts AS o WHERE o.thread_id = w.thread_id))))
+"""
+_WAITING = """
+(state = 'answered' AND EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending' AND attempt = 0))
+"""
+_OPEN_AGAIN = "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL"
 
 
 @dataclass(frozen=True)
@@ -63,30 +75,60 @@ def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts:
         )
 
 
-def settle(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
-    """A run has ended with these questions open. Others are dropped; one whose answer waits in a queued run stays answered."""
+def settle(
+    connection: sqlite3.Connection,
+    thread_id: str,
+    run_id: str,
+    interrupts: Sequence[PendingInterrupt] | None,
+    *,
+    succeeded: bool = True,
+) -> None:
+    """A run has ended with these questions open; one whose answer waits in a queued run stays answered. Others are dropped, answers
+    that wait for them included: the run that brings them will say so.
+
+    After a run that did not succeed, an answer that a task has taken stays with it, and others can be given again. `None`: nobody
+    knows which questions are open, so those of others stay as they are.
+    """
+    if not succeeded:
+        connection.execute(
+            f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered' AND NOT {_TAKEN}",
+            (thread_id, run_id),
+        )
+    if interrupts is None:
+        return
     ask(connection, thread_id, run_id, interrupts)
     still_asked = [interrupt.interrupt_id for interrupt in interrupts]
     marks = ",".join("?" * len(still_asked))
     connection.execute(
-        f"UPDATE interrupts SET state = 'pending', asked_by = ?, answer_hash = NULL, answered_by = NULL"  # noqa: S608 - only marks
-        f" WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"
-        " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')",
-        (run_id, thread_id, *still_asked),
+        f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')"
+        f" AND (? OR state = 'dropped' OR NOT {_TAKEN})",
+        (run_id, thread_id, *still_asked, succeeded),
     )
     connection.execute(
-        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND state = 'pending' AND interrupt_id NOT IN ({marks})",  # noqa: S608
+        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND interrupt_id NOT IN ({marks})"  # noqa: S608 - only marks
+        f" AND (state = 'pending' OR {_WAITING})",
         (thread_id, *still_asked),
     )
+
+
+def abandon(connection: sqlite3.Connection, run: Run) -> None:
+    """A run that was under way ends without anybody who could ask LangGraph what is open."""
+    settle(connection, run.thread_id, run.run_id, None, succeeded=False)
+    if not run.request.resume:
+        # A message that has got as far as a checkpoint has gone past the questions before it.
+        connection.execute(
+            f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = :thread AND (state = 'pending' OR {_WAITING})"  # noqa: S608
+            " AND asked_by <> :run AND EXISTS"
+            " (SELECT 1 FROM checkpoints WHERE thread_id = :thread AND run_id = :run AND checkpoint_ns = '')",
+            {"thread": run.thread_id, "run": run.run_id},
+        )
 
 
 def take_back(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
     """A run is rolled back: what it answered is open again, what it asked was never asked."""
     connection.execute("DELETE FROM interrupts WHERE thread_id = ? AND asked_by = ?", (thread_id, run_id))
-    connection.execute(
-        "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL WHERE thread_id = ? AND answered_by = ?",
-        (thread_id, run_id),
-    )
+    connection.execute(f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered'", (thread_id, run_id))
 
 
 def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:

@@ -18,8 +18,19 @@ from stepwell.runs.embedded import admission, ending, fence, leases, questions
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.event_log import EmbeddedEventLog, insert_events
 from stepwell.runs.embedded.rows import run_from_row, to_time
+from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.queue import Admission, Admitted, Cancellation, Claim, Drive
-from stepwell.runs.records import FINISHED, CancelAction, Lease, NewEvent, Outcome, PendingInterrupt, Run, RunEvent
+from stepwell.runs.records import (
+    FINISHED,
+    CancelAction,
+    Lease,
+    ModelUsage,
+    NewEvent,
+    Outcome,
+    PendingInterrupt,
+    Run,
+    RunEvent,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -120,14 +131,21 @@ class EmbeddedQueue:
         self._changed.set()
         return run
 
-    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = ()) -> None:
+    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> list[RunEvent]:
-            leases.hand_back(connection, lease, now)
-            return insert_events(connection, lease.thread_id, lease.run_id, events, now)
+        def work(connection: sqlite3.Connection) -> tuple[list[RunEvent], bool]:
+            fence.require(connection, lease)
+            keep_usage(connection, lease, usage, now)
+            said = insert_events(connection, lease.thread_id, lease.run_id, events, now)
+            last = leases.hand_back(connection, lease, now)
+            return [*said, *(last or ())], last is not None
 
-        self._events.announce(lease.thread_id, events=await self._database.write(work))
+        said, ended = await self._database.write(work)
+        if ended:
+            self._tell_ended(lease.thread_id, lease.run_id, said)
+        else:
+            self._events.announce(lease.thread_id, events=said)
         self._changed.set()
 
     @asynccontextmanager
@@ -179,7 +197,7 @@ class EmbeddedQueue:
         return claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
 
     async def _drive(self, drive: Drive, claim: Claim) -> None:
-        """A drive ends its run itself. One that fails to leaves the run to another attempt."""
+        """A drive ends its run itself. One that fails to leaves the run to the next process."""
         try:
             await drive(claim)
         except asyncio.CancelledError:
@@ -187,7 +205,9 @@ class EmbeddedQueue:
         except LeaseLostError:
             logger.warning("another attempt has taken the run over", extra={"run_id": claim.run.run_id})
         except Exception:
-            logger.exception("a run could not be ended; it will be driven again", extra={"run_id": claim.run.run_id})
+            logger.exception(
+                "a run could not be ended; it is driven again at the next start", extra={"run_id": claim.run.run_id}
+            )
         finally:
             self._changed.set()
 

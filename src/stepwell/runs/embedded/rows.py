@@ -99,7 +99,7 @@ def run_from_row(row: sqlite3.Row) -> Run:
         metadata=loads(row["metadata"]),
         multitask_strategy=row["multitask_strategy"],
         attempt=row["attempt"],
-        due_at=_moment(row["due_at"]),
+        due_at=_moment(row["due_at"] or None),
         resumes=row["resumes"],
         cancel_action=row["cancel_action"],
         cancel_reason=row["cancel_reason"],

@@ -12,7 +12,7 @@ A saver without a lease only reads. Who may read which thread is decided above: 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -28,6 +28,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import ERROR
 
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError
@@ -39,6 +40,7 @@ from stepwell.runs.embedded.saver_history import EmbeddedHistory
 from stepwell.runs.embedded.saver_places import Pages, Place, config_of, listing_of, place_of
 from stepwell.runs.records import Lease
 from stepwell.runs.secret_names import without_secrets
+from stepwell.runs.secret_text import SECRETS, hide_secrets
 from stepwell.runs.strict_serde import strict_serializer
 from stepwell.state.compact import acompact, compact
 from stepwell.state.history import ThreadHistory
@@ -192,7 +194,9 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     ) -> Work[None]:
         place = place_of(config)
         lease = self._lease_for(place.thread_id)
-        kept, renewed = _write_rows(place, lease.run_id, self.serde, writes, (task_id, task_path))
+        known = config["configurable"].get(SECRETS, ())
+        shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
+        kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
         return self._fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
 
     def _deleting(self, thread_id: str) -> Work[None]:
@@ -254,6 +258,11 @@ def _write_rows(
         row = (*place, task_id, number, task_path, channel, run_id, *serde.dumps_typed(value))
         (kept if number >= 0 else renewed).append(row)
     return kept, renewed
+
+
+def _without_secrets(error: Any, known: Collection[str]) -> Any:
+    """A node's error as it is kept: its text, which is all that could be read back of it anyway."""
+    return hide_secrets(repr(error), known) if isinstance(error, BaseException) else error
 
 
 def _stored(config: RunnableConfig, checkpoint: Checkpoint) -> RunnableConfig:

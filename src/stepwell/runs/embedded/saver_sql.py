@@ -34,6 +34,17 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 _WRITE_COLUMNS = "(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value)"
 _KEEP_WRITE = f"INSERT OR IGNORE INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  fixed text
 _RENEW_WRITE = f"INSERT OR REPLACE INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  fixed text
+# Only the first time: what the run itself has put there meanwhile is not what was there before it.
+_KEEP_REPLACED = """
+INSERT OR IGNORE INTO replaced_writes
+SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value, :run FROM writes
+WHERE thread_id = :thread AND checkpoint_ns = :ns AND checkpoint_id = :id AND task_id = :task AND idx = :idx AND run_id <> :run
+"""
+_RESTORE_REPLACED = """
+INSERT OR REPLACE INTO writes
+SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value
+FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?
+"""
 _COPY_CHECKPOINTS = """
 INSERT OR REPLACE INTO checkpoints
 SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, :run, type, checkpoint, metadata, created_at
@@ -117,18 +128,28 @@ def put_writes(connection: sqlite3.Connection, kept: Sequence[Sequence[Any]], re
     if kept:
         connection.executemany(_KEEP_WRITE, kept)
     if renewed:
+        connection.executemany(_KEEP_REPLACED, map(_replacing, renewed))
         connection.executemany(_RENEW_WRITE, renewed)
 
 
 def delete_thread(connection: sqlite3.Connection, thread_id: str) -> None:
-    connection.execute("DELETE FROM writes WHERE thread_id = ?", (thread_id,))
-    connection.execute("DELETE FROM checkpoints WHERE thread_id = ?", (thread_id,))
+    for table in ("writes", "replaced_writes", "checkpoints"):
+        connection.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))  # noqa: S608  fixed names
 
 
 def delete_runs(connection: sqlite3.Connection, thread_id: str, run_ids: Sequence[str]) -> None:
+    """What these runs wrote goes; what they had replaced in a run under way stands again."""
     rows = [(thread_id, run_id) for run_id in run_ids]
     connection.executemany("DELETE FROM writes WHERE thread_id = ? AND run_id = ?", rows)
     connection.executemany("DELETE FROM checkpoints WHERE thread_id = ? AND run_id = ?", rows)
+    connection.executemany(_RESTORE_REPLACED, rows)
+    for row in rows:
+        forget_replaced(connection, *row)
+
+
+def forget_replaced(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+    """A run has ended for good: nothing of it will be taken back."""
+    connection.execute("DELETE FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?", (thread_id, run_id))
 
 
 def copy_thread(connection: sqlite3.Connection, source: str, target: str, run_id: str) -> None:
@@ -142,6 +163,11 @@ def _with_writes(connection: sqlite3.Connection, row: sqlite3.Row) -> Checkpoint
     thread_id, namespace, checkpoint_id, parent_id, type_, checkpoint, metadata = row
     writes = connection.execute(_WRITES, (thread_id, namespace, checkpoint_id)).fetchall()
     return CheckpointRow(thread_id, namespace, checkpoint_id, parent_id, type_, checkpoint, metadata, writes)
+
+
+def _replacing(row: Sequence[Any]) -> dict[str, Any]:
+    thread_id, namespace, checkpoint_id, task_id, index, _path, _channel, run_id, *_ = row
+    return {"thread": thread_id, "ns": namespace, "id": checkpoint_id, "task": task_id, "idx": index, "run": run_id}
 
 
 def _path(key: str) -> str:

@@ -23,8 +23,8 @@ _WAITS_UNTIL = f"(r.updated_at + {_WAIT_S} * (1 << (r.crashes - {_SUSPECT_AFTER}
 
 FREE = f"r.crashes < {_SUSPECT_AFTER}"
 """Condition on `runs AS r`: not a suspect."""
-WAITED = f"r.crashes >= {_SUSPECT_AFTER} AND {_WAITS_UNTIL} <= :now"
-"""Condition on `runs AS r`: a suspect that has waited long enough at `:now`."""
+WAITED = f"r.crashes >= {_SUSPECT_AFTER} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)"
+"""Condition on `runs AS r`: a suspect that has waited long enough at `:now`, or whose time has been taken back by the clock."""
 
 _UNDER_WAY = f"""
 SELECT 1 FROM runs AS r WHERE r.status = 'running' AND r.crashes >= {_SUSPECT_AFTER} AND r.updated_at > :now - {_LONGEST_S}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from stepwell.runs.embedded import fence, questions
+from stepwell.runs.embedded import fence, questions, saver_sql
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
 from stepwell.runs.embedded.thread_values import keep_values
 from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
@@ -34,6 +34,7 @@ def save_thread_state(
     fence.require(connection, lease)
     questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
     waiting = questions.open_questions(connection, lease.thread_id)
+    saver_sql.forget_replaced(connection, lease.thread_id, lease.run_id)
     keep_values(connection, lease.thread_id, values)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = NULL, updated_at = ?, state_updated_at = ?,"
@@ -45,8 +46,6 @@ def save_thread_state(
 
 def forget_unsaved(connection: sqlite3.Connection) -> None:
     """After a crash, before leases are cleared: drop what holds had written and not saved."""
-    for table in ("checkpoints", "writes"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE (thread_id, run_id) IN"  # noqa: S608 - fixed names
-            " (SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%')"
-        )
+    held = connection.execute("SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%'").fetchall()
+    for row in held:
+        saver_sql.delete_runs(connection, row["thread_id"], [row["lease_run"]])

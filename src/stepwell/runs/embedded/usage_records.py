@@ -1,4 +1,5 @@
-"""What runs used of models, summed. Rows are written when a run ends; a thread that is erased leaves its sums, without its name.
+"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it does; a thread that is erased leaves
+its sums, without its name. What an attempt used that was killed is not known.
 
 A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
 """
@@ -6,10 +7,11 @@ A sum is of one key and one model. Its cost adds up the prices that are known, a
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.searching import Clause, all_of, owned_by
-from stepwell.runs.records import ModelUsage
+from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow
 
 _KEYS: dict[UsageGroup, str] = {
@@ -36,6 +38,22 @@ class UsageRecords(RecordsPart):
             f" FROM usage WHERE {where.sql} GROUP BY key, model ORDER BY key, model"
         )
         return await self._database.read(lambda connection: [_sum(row) for row in connection.execute(sql, where.bound)])
+
+
+def keep_usage(connection: sqlite3.Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
+    """Add what an attempt used to what earlier ones of its run did. A price that is unknown once is unknown for the sum."""
+    for used in usage:
+        connection.execute(
+            "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = calls + excluded.calls,"
+            " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,"
+            " cost_usd = cost_usd + excluded.cost_usd, finished_at = excluded.finished_at",
+            (
+                *(lease.run_id, lease.thread_id, lease.owner),
+                *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
+                now,
+            ),
+        )
 
 
 def _sum(row: sqlite3.Row) -> UsageRow:

@@ -9,13 +9,14 @@ from stepwell.runs.records import Run
 from stepwell.runs.webhooks import Webhook, WebhookState
 
 
-def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes, now: float) -> None:
+def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes) -> None:
     """Note that a run's end is to be told, in the transaction that ends it. Nothing to do for a run without a webhook."""
     if run.request.webhook is None:
         return
     connection.execute(
-        "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, ?, 'due') ON CONFLICT DO NOTHING",
-        (run.run_id, run.owner, run.request.webhook, body, now),
+        # Due since ever: a clock that is set back does not delay it.
+        "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, 0, 'due') ON CONFLICT DO NOTHING",
+        (run.run_id, run.owner, run.request.webhook, body),
     )
 
 

@@ -1,4 +1,5 @@
-"""Messages and values as the text of an attribute, cut to a size that collectors take. Used only where content is asked for."""
+"""Messages and values as the text of an attribute, cut to a size that collectors take, without keys and tokens of a known form. Used
+only where content is asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+
+from stepwell.runs.secret_text import hide_secrets
 
 MAX_CHARS = 16_000
 _ROLES = {"human": "user", "ai": "assistant"}
@@ -17,7 +20,7 @@ def messages_text(messages: Sequence[BaseMessage]) -> str:
     kept: list[dict[str, str]] = []
     room = MAX_CHARS
     for message in reversed(messages):
-        text = message.text[:room]
+        text = hide_secrets(message.text[:room])
         kept.append({"role": _ROLES.get(message.type, message.type), "content": text})
         room -= len(text)
         if room <= 0:
@@ -27,7 +30,7 @@ def messages_text(messages: Sequence[BaseMessage]) -> str:
 
 def text_of(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_name_of)
-    return text[:MAX_CHARS]
+    return hide_secrets(text[:MAX_CHARS])
 
 
 def _name_of(value: Any) -> str:

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field
 
 from stepwell.runs.records import MultitaskStrategy
 from stepwell.server.protocol.subscription import CHANNELS, NAMED_CUSTOM, Subscription
+from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
     MAX_PAGE,
     Answer,
@@ -19,7 +20,7 @@ from stepwell.server.schemas.fields import (
     NodeName,
     Whole,
 )
-from stepwell.server.schemas.runs import RunConfig, SendTo
+from stepwell.server.schemas.runs import SendTo
 
 LARGEST = 2**53 - 1
 """The largest whole number that JavaScript is sure of."""

@@ -30,7 +30,7 @@ from stepwell.server.opening import Services
 from stepwell.server.policy import authorize
 from stepwell.server.principal import Principal
 from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
-from stepwell.server.schemas.runs import RunConfig
+from stepwell.server.schemas.config import RunConfig
 
 Json = dict[str, Any]
 
@@ -145,7 +145,7 @@ class _Thread:
         return str(assistant_id)
 
     def _common(self, config: RunConfig | None) -> Json:
-        given = config.model_dump(exclude_none=True) if config else {}
+        given = config.given() if config else {}
         checkpoint_id = given.get("configurable", {}).get("checkpoint_id")
         return {
             "thread_id": self._thread_id,

@@ -103,7 +103,7 @@ async def delete_run(thread_id: ThreadId, run_id: RunId, principal: Deleter, ser
     "/threads/{thread_id}/runs/{run_id}/join", operation_id="join_run", summary="Wait for a run's values", responses=RESULT
 )
 async def join_run(
-    thread_id: ThreadId, run_id: RunId, principal: Reader, services: Given, cancel_on_disconnect: bool = False
+    thread_id: ThreadId, run_id: RunId, principal: StreamReader, services: Given, cancel_on_disconnect: bool = False
 ) -> Response:
     run = await services.persistence.records.get_run(principal.owner, thread_id, run_id)
     return await_run(services, principal, run, cancel_on_disconnect=cancel_on_disconnect)

@@ -50,8 +50,9 @@ async def get_item(
     services: Given,
     key: Annotated[str, Query(min_length=1, max_length=1024)],
     namespace: Annotated[list[str] | None, Query(max_length=50)] = None,
+    refresh_ttl: bool | None = None,
 ) -> Response:
-    item = await services.persistence.store(principal.owner).aget(_labels(namespace), key)
+    item = await services.persistence.store(principal.owner).aget(_labels(namespace), key, refresh_ttl=refresh_ttl)
     return json_answer(item_wire(item) if item else None)
 
 
@@ -77,7 +78,12 @@ async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> 
 )
 async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
     found = await services.persistence.store(principal.owner).asearch(
-        tuple(body.namespace_prefix), query=body.query, filter=body.filter, limit=body.limit or 10, offset=body.offset or 0
+        tuple(body.namespace_prefix),
+        query=body.query,
+        filter=body.filter,
+        limit=body.limit or 10,
+        offset=body.offset or 0,
+        refresh_ttl=body.refresh_ttl,
     )
     return json_answer({"items": [item_wire(item) for item in found]})
 

@@ -55,5 +55,6 @@ async def get_docs(request: Request) -> Response:
 @router.get("/", include_in_schema=False)
 async def get_front(request: Request) -> Response:
     if "text/html" in request.headers.get("accept", ""):
-        return Response(render_front(str(request.base_url).rstrip("/")), media_type="text/html")
+        address = str(request.base_url).rstrip("/")
+        return Response(render_front(address, asks_who=request.app.state.asks_who), media_type="text/html")
     return json_answer(describe_front())

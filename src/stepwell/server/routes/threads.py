@@ -51,12 +51,12 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given)
 @router.post(
     "/threads/search",
     operation_id="search_threads",
-    summary="Find threads; the header X-Pagination-Next tells where the next page begins",
+    summary="Find threads, those last used first; the header X-Pagination-Next tells where the next page begins",
     responses={200: {"model": list[ThreadAnswer]}},
 )
 async def search_threads(body: ThreadSearch, principal: Searcher, services: Given) -> Response:
     limit, offset = body.limit or 10, body.offset or 0
-    page = Page(limit + 1, offset, body.sort_by or "created_at", body.sort_order != "asc")
+    page = Page(limit + 1, offset, body.sort_by or "updated_at", body.sort_order != "asc")
     found = await services.threads.search(principal.owner, body.wanted(), page)
     shown = [_shown(thread, body) for thread in found[:limit]]
     return json_answer(shown, headers=next_page(offset, limit, len(found)))

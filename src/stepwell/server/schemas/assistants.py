@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from stepwell.runs.records import Assistant
 from stepwell.runs.repository import AssistantFilter
+from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, Name, Offset, SortOrder, Text, Uuid, Whole
 
 GraphName = Annotated[str, Field(min_length=1, max_length=256)]
@@ -21,7 +22,7 @@ SortBy = Literal["assistant_id", "graph_id", "name", "created_at", "updated_at"]
 class AssistantCreate(Body):
     graph_id: GraphName
     assistant_id: Uuid | None = None
-    config: JsonObject | None = None
+    config: RunConfig | None = None
     context: JsonObject | None = None
     metadata: JsonObject | None = None
     if_exists: IfExists | None = None
@@ -31,7 +32,7 @@ class AssistantCreate(Body):
 
 class AssistantPatch(Body):
     graph_id: GraphName | None = None
-    config: JsonObject | None = None
+    config: RunConfig | None = None
     context: JsonObject | None = None
     metadata: JsonObject | None = None
     name: Name | None = None

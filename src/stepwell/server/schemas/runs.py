@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from stepwell.runs.records import CancelAction, Durability, MultitaskStrategy, Run, RunStatus
+from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
     Answer,
     AssistantRef,
@@ -17,7 +18,6 @@ from stepwell.server.schemas.fields import (
     JsonObject,
     NodeName,
     Uuid,
-    Whole,
 )
 
 StreamMode = Literal[
@@ -28,19 +28,8 @@ RunField = Literal[
     "cancel_reason",
 ]  # fmt: skip
 Nodes = Literal["*"] | Annotated[list[NodeName], Field(max_length=1000)]
-Tag = Annotated[str, Field(max_length=1024)]
 
 WEEK_S = 7 * 24 * 3600
-
-
-class RunConfig(Body):
-    """LangGraph's config. Keys that are not named here go through."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    tags: Annotated[list[Tag], Field(max_length=100)] | None = None
-    recursion_limit: Annotated[int, Field(ge=1, le=100_000), Whole] | None = None
-    configurable: JsonObject | None = None
 
 
 class SendTo(Body):
@@ -114,7 +103,7 @@ class RunAnswer(Answer):
     cancel_reason: str | None
 
 
-__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunAnswer", "RunCommand", "RunConfig", "RunCreate", "run_wire"]
+__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunAnswer", "RunCommand", "RunCreate", "run_wire"]
 
 
 def run_wire(run: Run) -> dict[str, Any]:
@@ -133,8 +122,8 @@ def run_wire(run: Run) -> dict[str, Any]:
 
 
 def _kwargs(run: Run) -> dict[str, Any]:
-    """What the run was asked to do, under LangGraph's names."""
-    request = run.request
+    """What the run was asked to do, under LangGraph's names. A key that came with it is for the graph alone."""
+    request = run.request.without_secrets()
     command = {**(request.command or {}), **({"resume": request.resume} if request.resume is not None else {})}
     return {
         "input": request.input,

@@ -14,17 +14,19 @@ const storage = {
   removeItem: (key) => memory.delete(key),
 };
 
-// A component that does nothing but hold the stream; `seen` has every text its last message had.
-function mount(options) {
-  const page = { stream: null, seen: [], threadId: options.threadId ?? null, errors: [] };
+// A component that does nothing but hold the stream; `seen` has every text its last message had. It is given its thread: a hook that
+// makes one itself breaks its own first stream off when React draws late, which a busy machine sees to.
+async function mount(options) {
+  const threadId = options.threadId ?? (await newThread());
+  const page = { stream: null, seen: [], threadId, errors: [] };
   function Page() {
     page.stream = useStream({
       apiUrl: url,
       apiKey: null,
       fetchStateHistory: true,
-      onThreadId: (id) => (page.threadId = id),
       onError: (error) => page.errors.push(error),
       ...options,
+      threadId,
     });
     const last = page.stream.messages.at(-1);
     if (last) page.seen.push(last.content);
@@ -44,12 +46,12 @@ async function send(page, values, options) {
 
 test("useStream sends and shows the answer as it grows", async () => {
   const page = await mount({ assistantId: "echo" });
-  await send(page, { ...HI, seconds: 0.03 }, { optimisticValues: HI });
+  await send(page, { ...HI, seconds: 0.15 }, { optimisticValues: HI });
   assert.deepEqual(await until("history", () => page.stream.history.length && texts(page)), ["hi", "You said: hi, I think"]);
   const grown = page.seen.filter((text) => "You said: hi, I think".startsWith(text));
   assert.ok(new Set(grown).size > 2, JSON.stringify(page.seen));
   await send(page, { messages: [{ type: "human", content: "again" }] });
-  assert.equal(page.stream.messages.length, 4);
+  await until("the second answer", () => page.stream.messages.length === 4);
   assert.deepEqual(page.errors, []);
   page.root.unmount();
 });
@@ -60,8 +62,8 @@ test("useStream shows a question and resumes with the answer", async () => {
   const question = await until("the question", () => page.stream.interrupt);
   assert.deepEqual(question.value, { question: "Which one?" });
   await send(page, undefined, { command: { resume: "this one" } });
+  await until("the end", () => page.stream.values.log?.length === 3 && page.stream.interrupt === undefined);
   assert.deepEqual(page.stream.values.log, ["heard", "told this one", "answered"]);
-  assert.equal(page.stream.interrupt, undefined);
   page.root.unmount();
 });
 
@@ -76,21 +78,24 @@ test("useStream finds the question again on another page", async () => {
 test("useStream regenerates an answer as a branch", async () => {
   const page = await mount({ assistantId: "echo" });
   await send(page, HI);
-  const [, answer] = page.stream.messages;
-  const { firstSeenState } = page.stream.getMessagesMetadata(answer);
+  const firstSeenState = await until("the history", () => {
+    const [, answer] = page.stream.messages;
+    return answer && page.stream.getMessagesMetadata(answer)?.firstSeenState;
+  });
   await send(page, undefined, { checkpoint: firstSeenState.parent_checkpoint });
   const branches = await until("two branches", () => {
     const options = page.stream.messages.flatMap((message) => page.stream.getMessagesMetadata(message)?.branchOptions ?? []);
     return options.length > 1 && options;
   });
   assert.equal(branches.length, 2);
-  assert.equal(page.stream.messages.length, 2);
+  await until("the branch", () => page.stream.messages.length === 2);
   page.root.unmount();
 });
 
 test("useStream shows an error, also after coming back", async () => {
   const page = await mount({ assistantId: "fails" });
   await send(page, HI);
+  await until("the error", () => page.stream.error);
   assert.match(String(page.stream.error?.message ?? page.stream.error), /fell over/);
   const back = await mount({ assistantId: "fails", threadId: page.threadId });
   await until("the error in the history", () => back.stream.error);
@@ -106,7 +111,7 @@ test("useStream stops, and rejoins a run that went on", async () => {
   page.root.unmount();
   const back = await mount({ assistantId: "echo", reconnectOnMount: () => storage, threadId: page.threadId });
   await until("the answer", () => texts(back).at(-1) === "You said: hi, I think" && !back.stream.isLoading);
-  assert.equal(memory.size, 0);
+  await until("the key's end", () => memory.size === 0);
 
   back.stream.submit({ messages: [{ type: "human", content: "stop" }], seconds: 5 });
   await until("the run", () => memory.size === 1 && back.stream.isLoading);
@@ -120,9 +125,9 @@ test("useStream shows subagents beside the conversation", async () => {
   const page = await mount({ assistantId: "deep", filterSubagentMessages: true });
   page.stream.subagents; // asking for them makes the hook ask the server
   await send(page, HI, { streamSubgraphs: true });
-  const [subagent] = [...page.stream.subagents.values()];
-  assert.equal(subagent.status, "complete");
-  assert.ok(JSON.stringify(subagent.messages).includes("Helped with hi"), JSON.stringify(subagent));
-  assert.equal(texts(page).at(-1), "All done");
+  const subagent = () => [...page.stream.subagents.values()][0];
+  await until("the subagent's end", () => subagent()?.status === "complete");
+  assert.ok(JSON.stringify(subagent().messages).includes("Helped with hi"), JSON.stringify(subagent()));
+  await until("the last word", () => texts(page).at(-1) === "All done");
   page.root.unmount();
 });

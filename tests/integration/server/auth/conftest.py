@@ -54,6 +54,9 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     listed_fetches: int = 0
     broken: bool = False
+    asked: int = 0
+    answers: threading.Event = field(default_factory=threading.Event)
+    """Cleared, it takes requests and does not answer them."""
     id_token_changes: dict[str, Any] = field(default_factory=dict)
     issuer: str = ""
 
@@ -98,6 +101,8 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
+            provider.asked += 1
+            provider.answers.wait(20)
             if provider.broken:
                 self._answer(500, {})
             elif path == "/.well-known/openid-configuration":
@@ -143,11 +148,13 @@ def rsa_keys() -> list[rsa.RSAPrivateKey]:
 def provider(clock: MovableClock, rsa_keys: list[rsa.RSAPrivateKey]) -> Iterator[Provider]:
     made = Provider(clock, list(rsa_keys))
     made.add_key("first")
+    made.answers.set()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(made))
     made.issuer = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield made
+    made.answers.set()
     server.shutdown()
     server.server_close()
     thread.join(5)

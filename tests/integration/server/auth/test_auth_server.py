@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import secrets
@@ -20,6 +21,7 @@ from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database
+from stepwell.server import sse
 from stepwell.server.keys import NewKey, make_key
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.settings import ServerSettings
@@ -131,6 +133,41 @@ async def test_a_third_stream_is_refused_until_one_ends(asking: Asking):
             assert second.status_code == 200
             refused = await http.get(url, headers=headers)
             assert (refused.status_code, refused.headers["content-type"]) == (429, "application/problem+json")
+
+
+async def test_waiting_for_a_run_counts_like_a_stream(asking: Asking):
+    """Otherwise one user could hold any number of connections open on one run."""
+    thread_id = (await asking.anna.threads.create())["thread_id"]
+    run = await asking.anna.runs.create(thread_id, "ticks", input={"count": 1, "seconds": 60})
+    url, headers = f"/threads/{thread_id}/runs/{run['run_id']}", {"x-api-key": asking.key.text}
+    http = asking.server.http
+    async with http.stream("GET", f"{url}/stream", headers=headers), http.stream("GET", f"{url}/stream", headers=headers):
+        assert (await http.get(f"{url}/join", headers=headers)).status_code == 429
+    await asking.anna.runs.cancel(thread_id, run["run_id"], wait=True)
+
+
+async def test_a_revoked_key_ends_the_streams_it_opened(asking: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sse, "RECHECK_S", 0.05)
+    key = await add_key(tmp_path, "anna")
+    thread_id = (await asking.anna.threads.create())["thread_id"]
+    http, url = asking.server.http, f"/threads/{thread_id}/stream"
+    async with (
+        asyncio.timeout(20),
+        http.stream("GET", url, headers={"x-api-key": asking.key.text}) as kept,
+        http.stream("GET", url, headers={"x-api-key": key.text}) as revoked,
+    ):
+        await asking.server.services.persistence.access.revoke_key(key.record.key_id)
+        with pytest.raises(httpx.RemoteProtocolError):  # broken off; coming back is refused
+            await revoked.aread()
+        await asking.anna.runs.wait(thread_id, "echo", input=HELLO)
+        assert any([b"hello" in piece async for piece in _until(kept, b"hello")])
+
+
+async def _until(stream: httpx.Response, text: bytes) -> AsyncIterator[bytes]:
+    async for piece in stream.aiter_bytes():
+        yield piece
+        if text in piece:
+            return
 
 
 def files_holding(folder: Path, text: bytes) -> list[str]:

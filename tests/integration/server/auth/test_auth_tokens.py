@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -125,6 +126,22 @@ async def test_a_provider_that_is_down_is_not_the_visitors_fault(browser, provid
     assert (await ask(browser, provider.token())).status_code == 200, "known keys go on counting"
     clock.move(25 * 3600)
     assert (await ask(browser, provider.token())).status_code == 503
+
+
+async def test_a_provider_that_hangs_holds_up_one_visitor_and_not_all(browser, provider, clock):
+    assert (await ask(browser, provider.token())).status_code == 200
+    clock.move(601)
+    asked = provider.asked
+    provider.answers.clear()
+    first = asyncio.create_task(ask(browser, provider.token()))
+    async with asyncio.timeout(20):
+        while provider.asked == asked:  # noqa: ASYNC110 - counted in another thread
+            await asyncio.sleep(0.01)
+    second = asyncio.create_task(ask(browser, provider.token()))
+    done, _ = await asyncio.wait({first, second}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    provider.answers.set()
+    assert done == {second}
+    assert [(await each).status_code for each in (first, second)] == [200, 200]
 
 
 async def test_a_key_taken_out_of_the_list_stops_counting(browser, provider, clock):

@@ -1,0 +1,31 @@
+"""What keeps a database file from being opened, as a sentence for whoever named the file. It opens nothing itself."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stepwell.errors import ConfigurationError
+
+_ELSEWHERE = "choose another folder with STEPWELL_DATA_DIR, or another file with --database-url."
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """`ConfigurationError` in place of what the disk or SQLite say while a file is opened. Neither's words hold a path."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise ConfigurationError(f"The database '{path.name}' cannot be opened: {error}. Mend that, or {_ELSEWHERE}") from error
+    except sqlite3.DatabaseError as error:
+        raise ConfigurationError(
+            f"The database '{path.name}' cannot be read: {error}. Put a backup in its place with `stepwell db restore`, or {_ELSEWHERE}"
+        ) from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise ConfigurationError(
+            f"The database '{path.name}' cannot be opened: {reason}. Mend that, or {_ELSEWHERE}"
+        ) from error

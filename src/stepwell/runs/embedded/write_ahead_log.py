@@ -1,0 +1,55 @@
+"""Emptying SQLite's write-ahead log, so that what was deleted is gone from the disk and not only from the tables.
+
+`secure_delete` overwrites deleted rows, but in the log, which is copied into the file after about a thousand pages and keeps its old
+pages even then, until others are written over them. On a quiet server that is never. So the writer thread empties the log
+itself: in the first quiet moment after something was written, and on a server that is never quiet once a minute.
+
+Used by the writer thread alone, between transactions.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from time import monotonic
+
+QUIET_S = 1.0
+LATEST_S = 60.0
+_AGAIN_S = 5.0
+_log = logging.getLogger(__name__)
+
+
+class WriteAheadLog:
+    """The log of the file that `connection` writes to."""
+
+    def __init__(self, connection: sqlite3.Connection, seconds: Callable[[], float] = monotonic) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._due_at: float | None = seconds() + LATEST_S
+        """The latest moment to empty it; `None` when it is empty. A server that was killed leaves one that is not."""
+
+    @property
+    def patience_s(self) -> float | None:
+        """How long the writer may wait for something to write before it calls `empty`; `None`: for ever."""
+        return None if self._due_at is None else QUIET_S
+
+    def written(self) -> None:
+        """Something was written. Empties the log if that was put off for too long."""
+        if self._due_at is None:
+            self._due_at = self._seconds() + LATEST_S
+        elif self._seconds() >= self._due_at:
+            self.empty()
+
+    def empty(self) -> None:
+        """Copy everything into the file and cut the log, unless somebody reads from it just now: then it is tried again."""
+        before = self._connection.execute("PRAGMA busy_timeout").fetchone()[0]
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0")  # who waits for a write must not wait for a reader
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error as error:
+            _log.debug("the write-ahead log could not be emptied: %s", error)
+            busy = 1
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {before}")
+        self._due_at = self._seconds() + _AGAIN_S if busy else None

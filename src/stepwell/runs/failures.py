@@ -1,0 +1,38 @@
+"""How the failure of a run is told: a name and a sentence that can always be stored and sent.
+
+A graph is somebody's code. Its errors may refuse to be printed, hold half a character, or not be `Exception`s at all; whatever
+they are, the run has to end and its caller has to hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from stepwell.runs import wire
+from stepwell.runs.records import NewEvent, Outcome
+from stepwell.runs.secret_text import hide_secrets
+
+_WORDLESS = "The error cannot be put into words: its own text fails."
+
+
+def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> Outcome:
+    """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
+    described = {"error": type(error).__name__, "message": hide_secrets(_words(error), secrets)}
+    return Outcome(
+        "timeout" if isinstance(error, TimeoutError) else "error",
+        "error",
+        interrupts=interrupts,
+        error=described,
+        events=(NewEvent("error", wire.encode(described)),),
+        **left,
+    )
+
+
+def _words(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        return _WORDLESS
+    # Half a surrogate pair is a character in Python and nowhere else.
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,20 @@
+"""Every database is kept in shape by the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from stepwell.clock import Clock
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.persistence import Persistence
+from stepwell.testing import MaintenanceConformance
+
+
+class TestEmbeddedMaintenance(MaintenanceConformance):
+    @pytest.fixture
+    async def persistence(self, clock: Clock, tmp_path: Path) -> AsyncIterator[Persistence]:
+        async with EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock) as opened:
+            yield opened
