@@ -2,13 +2,18 @@
 
 PY        := .venv/bin/python
 READY     := .venv/.stamp
-TEST_DIRS := $(wildcard tests/unit tests/contract tests/integration tests/architecture)
+# Longest first: with the many short files at the end, no core waits for another.
+TEST_DIRS := $(wildcard tests/integration tests/contract tests/architecture tests/unit)
+# One worker for each core; a file stays on one of them, so that its server, model or process is started once.
+ON_ALL_CORES := -n auto --dist loadfile --no-loadscope-reorder
 TEST_FILE ?= $(TEST_DIRS)
 ARGS      ?=
 export PYTHON
+# Tests start some hundred Python processes: what is compiled is kept, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat test integration_tests test_watch prove check lint lint_package lint_tests fmt format bench eval build lock clean
+.PHONY: help run chat test integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,13 +29,12 @@ test: $(READY) ## all tests, long proofs in their short form (TEST_FILE=path run
 ifeq ($(origin TEST_FILE),command line)
 	$(PY) -m pytest $(TEST_FILE) $(ARGS)
 else
-	$(PY) -m pytest $(filter-out tests/integration,$(TEST_DIRS)) -n auto $(ARGS)
-	$(PY) -m pytest tests/integration $(ARGS)
+	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(ARGS)
 endif
 
 integration_tests: $(READY) ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages
-	$(PY) -m pytest tests/integration $(ARGS)
+	$(PY) -m pytest tests/integration $(ON_ALL_CORES) $(ARGS)
 
 test_watch: $(READY) ## run the unit tests again whenever a file changes
 	.venv/bin/ptw . $(if $(filter command line,$(origin TEST_FILE)),$(TEST_FILE),tests/unit) $(ARGS)
@@ -39,12 +43,14 @@ prove: $(READY) ## the long forms of fuzz, race and kill loops, with their figur
 	@./scripts/system-packages
 	STEPWELL_PROVE=1 $(PY) -m pytest $(TEST_FILE) -m prove --timeout=1800 $(ARGS)
 
-check: $(READY) ## format, lint, strict types, layers and architecture tests; changes nothing
+check: static ## format, lint, strict types, layers and architecture tests; changes nothing
+	$(PY) -m pytest tests/architecture $(ARGS)
+
+static: $(READY)
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	.venv/bin/mypy
 	.venv/bin/lint-imports
-	$(PY) -m pytest tests/architecture $(ARGS)
+	.venv/bin/mypy
 
 lint: lint_package lint_tests ## ruff over everything, strict types over the package
 

@@ -3,11 +3,15 @@
 A test with a long form is marked `prove` and asks the `effort` fixture how far to go. `make test` runs it short, with the same
 cases each time; `make prove` sets `STEPWELL_PROVE=1` and runs it long. Figures given to pytest's own `record_property` are
 printed at the end of `make prove`.
+
+`make test` runs one process for each core, a file in one of them. So a parameter is the same in every process (no random id), a
+port is 0, a folder is `tmp_path`, and a test waits for a fact, never for a time: the other core is busy with other tests.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 
 import pytest
@@ -18,6 +22,10 @@ PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 # A developer's shell may have tracing switched on; tests must not send anything anywhere.
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["LANGCHAIN_TRACING_V2"] = "false"
+
+# A shell starts what runs in the background with Ctrl-C ignored, and every process would inherit that; some tests press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a busy machine is not a defect. No example database: a run must not depend on an earlier one.
 settings.register_profile("short", max_examples=100, deadline=None, database=None, derandomize=True)
@@ -38,7 +46,7 @@ class Effort:
         return long if self.long else short
 
     def seconds(self, short: float, long: float) -> float:
-        """The time a race or a load may run."""
+        """The time a race or a load may run, or an answer may take: proofs have the machine to themselves, tests do not."""
         return long if self.long else short
 
 

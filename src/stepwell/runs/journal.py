@@ -50,7 +50,7 @@ class Journal:
         """Everything that was added is in the log."""
         while self._writing or self._collected:
             writing = self._writing or self._write()
-            await writing
+            await asyncio.shield(writing)  # whoever waits may be cancelled; what was handed in is written all the same
             if self._writing is writing:  # as long as the loop has not told `_written`
                 self._writing = None
 

@@ -90,6 +90,20 @@ async def test_a_graph_that_is_faster_than_the_log_is_held_back():
         await adding
 
 
+async def test_whoever_is_held_back_may_be_cancelled_and_nothing_is_lost():
+    log = SlowLog()
+    async with Journal(log, LEASE) as journal:
+        await journal.add(words(b"1"))
+        adding = asyncio.ensure_future(journal.add(words(*[b"2"] * 2000)))
+        await asyncio.sleep(0)
+        adding.cancel()
+        flushing = asyncio.ensure_future(journal.flush())
+        for _ in range(2):
+            (await log.writes.get()).set_result([])
+        await flushing
+    assert [len(batch) for batch in log.batches] == [1, 2000]
+
+
 async def test_leaving_without_a_flush_drops_the_rest():
     log = SlowLog()
     async with Journal(log, LEASE) as journal:
