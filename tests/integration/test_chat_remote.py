@@ -176,9 +176,9 @@ class Screen:
     def type(self, text: str) -> None:
         os.write(self._terminal, text.encode())
 
-    def wait_for(self, sign: str, *, within_s: float = 60) -> None:
+    def wait_for(self, sign: str, *, times: int = 1, within_s: float = 60) -> None:
         deadline = time.monotonic() + within_s
-        while sign not in self.text:
+        while self.text.count(sign) < times:
             assert time.monotonic() < deadline, f"no '{sign}' within {within_s:g} s:\n{self.text}"
             if select.select([self._terminal], [], [], 0.1)[0]:
                 self.text += os.read(self._terminal, 65536).decode(errors="replace")
@@ -229,6 +229,6 @@ def test_a_turn_survives_a_server_that_dies_and_one_that_stops(server_process: S
         server_process.kill() if how == "kill" else server_process.stop()
         server_process.start()
         screen.wait_for("word199")
-        screen.wait_for("you> ")
+        screen.wait_for("you> ", times=2)
         assert ("began this turn again" in screen.text) == (how == "kill")
         assert screen.text.count("word199") == 1

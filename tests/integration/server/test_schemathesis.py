@@ -80,7 +80,8 @@ def test_no_request_breaks_the_server(
     record_property("requests", sum(asked.values()))
     said = "\n\n".join(f"{label}: {what}" for label, what in broken.items())
     assert not broken, f"{said}\n\nThe server's log:\n{served.lines.text[-20_000:]}"
-    assert unasked == [], "the tool found nothing to ask"
+    # Whether it can think of a wrong request is the tool's affair; of an allowed one there must be some for every route.
+    assert not [label for label in unasked if label.endswith(GenerationMode.POSITIVE.value)], "routes nobody asked"
     assert asked, "the page names no route"
     assert min(asked.values()) > 0
 
