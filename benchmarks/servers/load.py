@@ -111,6 +111,7 @@ async def _stream_load(server: Server, streams: int, events: int, ramp_s: float)
     results = await asyncio.gather(*(later(index) for index in range(streams)))
     took, after = time.perf_counter() - began, server.cpu_s()
     delivery = [value for result in results for value in result["delivery_ms"]]
+    at_once = _while_all_are_open(results)
     since_due = [value for result in results for value in result["since_due_ms"]]
     firsts = [result["first_s"] for result in results if result["first_s"] is not None]
     return {
@@ -119,6 +120,9 @@ async def _stream_load(server: Server, streams: int, events: int, ramp_s: float)
         "broken": [result["broken"] for result in results if result["broken"]][:3],
         "delivery_p50_ms": percentile(delivery, 0.5),
         "delivery_p99_ms": percentile(delivery, 0.99),
+        "all_open_events": len(at_once),
+        "all_open_p50_ms": percentile(at_once, 0.5),
+        "all_open_p99_ms": percentile(at_once, 0.99),
         "delivery_max_ms": max(delivery, default=None),
         "since_due_p99_ms": percentile(since_due, 0.99),
         "first_event_p50_s": percentile(firsts, 0.5),
@@ -130,8 +134,21 @@ async def _stream_load(server: Server, streams: int, events: int, ramp_s: float)
     }
 
 
+def _while_all_are_open(results: Sequence[Figures]) -> list[float]:
+    """The delivery of events that were written when every stream had begun and none had ended."""
+    if not all(result["written"] for result in results):
+        return []
+    begin, end = max(result["written"][0] for result in results), min(result["written"][-1] for result in results)
+    return [
+        delay
+        for result in results
+        for written, delay in zip(result["written"], result["delivery_ms"], strict=True)
+        if begin <= written <= end
+    ]
+
+
 async def _one_ticker(server: Server, events: int) -> Figures:
-    result: Figures = {"delivery_ms": [], "since_due_ms": [], "in_order": 0, "first_s": None, "broken": None}
+    result: Figures = {"delivery_ms": [], "written": [], "since_due_ms": [], "in_order": 0, "first_s": None, "broken": None}
     frames = Frames()
     began = time.time()
 
@@ -144,6 +161,7 @@ async def _one_ticker(server: Server, events: int) -> Figures:
             if result["first_s"] is None:
                 result["first_s"] = now - began
             result["delivery_ms"].append(1000 * (now - event["written"]))
+            result["written"].append(event["written"])
             result["since_due_ms"].append(1000 * (now - event["due"]))
             result["in_order"] += event["number"] == result["in_order"]
 
