@@ -42,9 +42,8 @@ class ModelJudge:
             opinion = await self._ask(asked)
         except (StepwellError, GraphBubbleUp):
             raise
-        except (
-            Exception
-        ) as error:  # what integrations raise has no common class; one lost answer must not cost the whole report
+        except Exception as error:
+            # What integrations raise has no common class, and one lost answer must not cost the whole report.
             raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
         return Judgement(opinion.verdict, opinion.reason)
 
