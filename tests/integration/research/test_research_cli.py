@@ -256,7 +256,7 @@ def test_a_research_that_was_ended_goes_on_where_it_was(
     assert ended.code == 0, ended.screen
     assert len(ended.entries("approval")) == 1, "approved once, by the process that was ended"
     resent = [entry for entry in ended.entries("request") if entry["resend"]]
-    assert len(resent) == 2, "one for each of the two searches that were under way"
+    assert 1 <= len(resent) <= 2, "one for each search that was under way; the second may not have begun"
     assert verify_bundle(ended.bundle).ok
     assert replay.run(ended.bundle) == 0
 

@@ -195,7 +195,8 @@ class Database:
                 if self._group_written:
                     self._group_written(len(group), perf_counter() - began)
                 log.written()
-        connection.execute("PRAGMA optimize")
+        with suppress(sqlite3.OperationalError):  # somebody else writes, or the disk is full: the next close does it
+            connection.execute("PRAGMA optimize")
         connection.close()
 
     def _next_group(self, patience_s: float | None) -> tuple[list[_Job[Any]], bool]:
