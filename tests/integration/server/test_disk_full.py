@@ -87,10 +87,8 @@ async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_d
         assert (await server.http.get("/metrics")).status_code == 200
         let_go.set()
         await asyncio.sleep(0.5)  # the run comes to its end meanwhile, and cannot write it down
-        assert (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()["status"] in (
-            "pending",
-            "running",
-        )  # pending if nobody had claimed it yet
+        waiting = (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()
+        assert waiting["status"] in ("pending", "running"), "pending if nobody had claimed it when the disk was full"
 
         ballast.unlink()
         async with asyncio.timeout(60):
