@@ -39,6 +39,9 @@ def run(*, host: str | None, port: int | None, graphs: Path | None, database_url
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     _require_extra()
+    from stepwell.server.garbage import wait_until_loaded
+
+    wait_until_loaded()
     settings = Settings.load()
     database = database_file(database_url, settings)
     from stepwell.server.settings import ServerSettings

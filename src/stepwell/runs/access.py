@@ -6,8 +6,11 @@ Rule to keep: only hashes are handed over and kept. Whoever reads the database c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
+
+SIGN_IN_LASTS = timedelta(minutes=10)
+"""From leaving for the identity provider to coming back."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ The first that is there decides; an invalid one is refused, the next is not trie
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
@@ -23,8 +24,10 @@ from stepwell.server.keys import KeyVerifier, hash_of
 from stepwell.server.origins import from_own_page
 from stepwell.server.principal import LOCAL, Principal
 from stepwell.server.settings import ServerSettings
-from stepwell.server.tokens import TokenVerifier
 from stepwell.server.tries import BadCredentialError, FailedTries
+
+if TYPE_CHECKING:
+    from stepwell.server.tokens import TokenVerifier
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_COOKIE = "stepwell_session"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import APIRouter
@@ -17,13 +18,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from stepwell.clock import Clock
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
-from stepwell.runs.access import AccessRecords, Session
+from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, Session
 from stepwell.server.auth import SESSION_COOKIE, Authenticator, address_of
 from stepwell.server.keys import RandomBytes, hash_of
 from stepwell.server.login_pages import going_on_page, sign_in_page
-from stepwell.server.oidc import SIGN_IN_LASTS, OidcClient
 from stepwell.server.principal import Principal
 from stepwell.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from stepwell.server.oidc import OidcClient
 
 SIGN_IN_COOKIE = "stepwell_sign_in"
 

@@ -13,20 +13,17 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from stepwell.clock import Clock
 from stepwell.errors import NotSignedInError, SignInUnavailableError
-from stepwell.runs.access import AccessRecords, SignIn
+from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignIn
 from stepwell.server.identity_provider import IdentityProvider
 from stepwell.server.keys import RandomBytes, hash_of
 from stepwell.server.principal import Principal
 from stepwell.server.settings import OidcSettings
 from stepwell.server.tokens import TokenVerifier
-
-SIGN_IN_LASTS = timedelta(minutes=10)
 
 
 class Begun(NamedTuple):
