@@ -32,7 +32,9 @@ def rows(bench: Bench) -> list[Row]:
     wall = {name: median(values) if values else None for name, values in walls.items()}
     cpu = {name: median(values) if values else None for name, values in cpus.items()}
     seconds = "{:.2f} s".format
+    # Where the peer could not start there is nothing to compare with; three seconds are what people wait for.
+    limit, target = (1.1 * wall["peer"], "≤ 1.1x peer") if wall["peer"] else (3.0, "≤ 3 s")
     return [
-        Row("cold start of the server, p50", "≤ 3 s", wall["ours"], wall["floor"], wall["peer"], 3.0, form=seconds),
+        Row("cold start of the server, p50", target, wall["ours"], wall["floor"], wall["peer"], limit, form=seconds),
         Row("the same, CPU", "–", cpu["ours"], cpu["floor"], cpu["peer"], None, form=seconds),
     ]
