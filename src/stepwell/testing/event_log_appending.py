@@ -66,11 +66,11 @@ class AppendingCases(EventLogCase):
     async def test_values_stored_as_changes_are_the_next_runs_base(
         self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: Claim
     ) -> None:
-        thread_id, state = claim.run.thread_id, large_state(30)
-        for count in (31, 32):
+        thread_id, state = claim.run.thread_id, large_state(60)
+        for count in (61, 62):
             documents = await log.documents(thread_id)
-            written = documents.write(VALUES, state)
-            await runs.end(claim, Outcome("success", "idle", values=written, result=written))
+            outcome = Outcome("success", "idle", values=documents.write(VALUES, state), result=documents.write(VALUES, state))
+            await runs.end(claim, outcome)
             assert (await persistence.records.get_thread(OWNER, thread_id)).values == state
             assert orjson.loads(await persistence.run_result(claim.run.run_id) or b"") == state
             claim, state = await runs.begin(thread_id), large_state(count)

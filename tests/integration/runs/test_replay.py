@@ -13,13 +13,13 @@ from stepwell.runs.stream_modes import PROTOCOL, STREAM_MODES
 from .conftest import OWNER, OpenRuns, Runs, new_id
 
 TEXT = "A state that is long enough to be kept as what changes of it. " * 30
+TALK = {"messages": [{"role": "user", "content": "water"}]}
+GRAPHS = ("talker", "deep")  # one with a subagent, which ends; one that asks
 MODES = [[mode] for mode in STREAM_MODES] + [[*STREAM_MODES, PROTOCOL], ["messages"]]
 
 
 async def follow_live(runs: Runs, graph: str, thread_id: str, modes: list[str]) -> list[RunEvent]:
     """A run's events as somebody gets them who follows the thread from before its beginning."""
-    words = {"words": [TEXT]} if graph != "deep" else {"messages": [{"role": "user", "content": TEXT}]}
-    await runs.persistence.records.get_thread(OWNER, thread_id)
     gathered: list[RunEvent] = []
 
     async def take() -> None:
@@ -30,7 +30,7 @@ async def follow_live(runs: Runs, graph: str, thread_id: str, modes: list[str]) 
 
     taking = asyncio.create_task(take())
     await until(lambda: runs.persistence.events.following > 0)
-    await runs.start(graph, thread_id, input=words, stream_modes=modes, stream_subgraphs=True)
+    await runs.start(graph, thread_id, input=TALK, stream_modes=modes, stream_subgraphs=True)
     await asyncio.wait_for(taking, 30)
     return gathered
 
@@ -41,11 +41,14 @@ async def until(fact: object) -> None:
             await asyncio.sleep(0.005)
 
 
+@pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("modes", MODES, ids=lambda modes: "+".join(modes)[:30])
-async def test_every_mode_is_told_again_byte_for_byte(open_runs: OpenRuns, thread_id: str, modes: list[str]) -> None:
+async def test_every_mode_is_told_again_byte_for_byte(
+    open_runs: OpenRuns, thread_id: str, graph: str, modes: list[str]
+) -> None:
     async with open_runs() as runs:
-        await runs.result(await runs.start("deep", thread_id, input={"messages": [{"role": "user", "content": TEXT}]}))
-        live = await follow_live(runs, "deep", thread_id, modes)
+        await runs.result(await runs.start("talker", thread_id, input=TALK))
+        live = await follow_live(runs, graph, thread_id, modes)
         run_id = live[0].run_id
         assert len(live) > (1 if modes == ["custom"] else 2)
         assert [event async for batch in runs.engine.events(OWNER, thread_id, run_id) for event in batch] == live
