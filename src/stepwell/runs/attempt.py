@@ -28,6 +28,7 @@ from langgraph.types import StateSnapshot
 from stepwell.audit.vault import VAULT
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
+from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input, still_asked
 from stepwell.runs.events import Progress, stream_graph
 from stepwell.runs.failures import failed
@@ -36,7 +37,7 @@ from stepwell.runs.partial_text import PartialText
 from stepwell.runs.pauses import breakpoints_of, pending_questions
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Claim
-from stepwell.runs.records import CancelAction, ModelUsage, NewEvent, Outcome, PendingInterrupt
+from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, Outcome, PendingInterrupt
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.secret_text import SECRETS
 from stepwell.runs.stopping import ended_by, stop_streaming
@@ -78,10 +79,10 @@ class Attempt:
         self._callbacks = [self._meter, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._values: Any = None
-        self._values_json: bytes | None = None
+        self._documents = DocumentBook()
         self._asked: dict[str, PendingInterrupt] = {}
         self._open: tuple[PendingInterrupt, ...] | None = None
-        self._standing: bytes | None = None
+        self._standing: Any = None
         self._partial = PartialText()
 
     def stop(self, action: CancelAction) -> None:
@@ -115,6 +116,7 @@ class Attempt:
             journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
+            self._documents = await self._persistence.events.documents(self._run.thread_id)
             if self._run.attempt > 1:
                 await journal.add(await self._snapshot(graph))
             streaming = asyncio.create_task(self._stream(prepared, journal))
@@ -124,6 +126,7 @@ class Attempt:
             finally:
                 await stop_streaming(streaming)
             await journal.flush()
+            self._documents.go_back_to(journal.newest_document)
             return await self._outcome(prepared, streaming)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
@@ -165,7 +168,7 @@ class Attempt:
 
     async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
         request = self._run.request
-        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context)
+        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context, self._documents)
         # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
@@ -177,18 +180,11 @@ class Attempt:
             self._asked.update((question.interrupt_id, question) for question in new)
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
-            self._keep_values(progress)
+            self._values = progress.values
         if progress.partial is not None:
             self._partial.note(progress.partial)
         if progress.events:
             await journal.add(progress.events)
-
-    def _keep_values(self, progress: Progress) -> None:
-        self._values = progress.values
-        self._values_json = next((event.data for event in progress.events if event.event == "values"), None)
-        if isinstance(self._values, dict) and _INTERRUPT in self._values:
-            self._values = {name: value for name, value in self._values.items() if name != _INTERRUPT}
-            self._values_json = None
 
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> Outcome:
         if streaming.done() and not streaming.cancelled():
@@ -205,21 +201,22 @@ class Attempt:
     async def _ended(self, graph: Graph) -> Outcome:
         request = self._run.request
         if not self._asked and not breakpoints_of(graph, request):
-            return self._make_outcome("success", "idle", self._encoded_values())
+            return self._make_outcome("success", "idle", self._values)
         snapshot = await self._state(graph)
         questions = pending_questions(snapshot, self._asked)
         paused = bool(questions or snapshot.next)
-        return self._make_outcome("success", "interrupted" if paused else "idle", wire.encode(snapshot.values), questions)
+        return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, questions)
 
     async def _stopped(self, graph: Graph | None, action: CancelAction) -> Outcome:
         if action == "rollback":
             return Outcome("interrupted", "idle", rolled_back=True, usage=self._meter.usage())
-        kept = None
+        kept: Any = None
         if graph is not None:
             # Writing the text ends the step, and a question of the same step would be lost with it.
             kept = None if self._asked else await self._partial.keep(graph, self._run.thread_id)
             await self._look_at_thread(graph)
-        return self._make_outcome("interrupted", "interrupted", kept or self._values_if_any(), self._open)
+        left = next((values for values in (kept, self._standing, self._values) if values is not None), None)
+        return self._make_outcome("interrupted", "interrupted", left, self._open)
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
         """How a run that did not reach its end leaves the thread, questions of others included: the checkpoint knows."""
@@ -229,7 +226,7 @@ class Attempt:
             snapshot = await self._state(graph)
             self._open = pending_questions(snapshot, self._asked)
             if snapshot.created_at is not None:
-                self._standing = wire.encode(snapshot.values)
+                self._standing = snapshot.values
         except StorageUnavailableError:
             raise
         except Exception:
@@ -244,30 +241,30 @@ class Attempt:
         return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
 
     def _make_outcome(
-        self, status: Any, thread_status: Any, values: bytes | None, questions: Sequence[PendingInterrupt] | None = ()
+        self, status: Any, thread_status: Any, values: Any, questions: Sequence[PendingInterrupt] | None = ()
     ) -> Outcome:
         return Outcome(
             status,
             thread_status,
-            values=values,
+            values=self._written(values),
             interrupts=questions,
             usage=self._meter.usage(),
             # LangGraph streams questions one by one, each in values of its own: the last of them would hide the others.
-            result=None if "values" in self._run.request.stream_modes and not questions else _result(values, questions or ()),
+            result=None
+            if "values" in self._run.request.stream_modes and not questions
+            else self._written(_result(values, questions or ())),
         )
 
-    def _values_if_any(self) -> bytes | None:
+    def _written(self, values: Any) -> bytes | Document | None:
+        return None if values is None else self._documents.write(VALUES, values)
+
+    def _values_if_any(self) -> bytes | Document | None:
         """For a run that was stopped or has failed: that its values cannot be shown must not keep it from ending."""
         try:
-            return self._standing or self._encoded_values()
+            return self._written(self._values if self._standing is None else self._standing)
         except Exception:
             logger.info("the values of a failed run cannot be shown", extra={"run_id": self._run.run_id}, exc_info=True)
             return None
-
-    def _encoded_values(self) -> bytes | None:
-        if self._values is None:
-            return None
-        return self._values_json or wire.encode(self._values)
 
     def _metadata(self) -> NewEvent:
         return NewEvent("metadata", wire.encode({"run_id": self._run.run_id, "attempt": self._run.attempt}))
@@ -275,20 +272,19 @@ class Attempt:
     async def _snapshot(self, graph: Graph) -> list[NewEvent]:
         """Where an attempt that is not the first begins: a client forgets text that no checkpoint holds."""
         snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}})
-        return [NewEvent("values", wire.encode(snapshot.values))]
+        return [self._documents.event("values", VALUES, snapshot.values)]
 
     def _caller_config(self) -> RunnableConfig:
         return make_config(self._run, given={})
 
 
-def _result(values: bytes | None, questions: Sequence[PendingInterrupt]) -> bytes | None:
+def _result(values: Any, questions: Sequence[PendingInterrupt]) -> Any:
     """What a caller who only waits gets: the values, and with them what is asked."""
     if not questions:
         return values
-    asked = wire.encode({_INTERRUPT: [_shown(question) for question in questions]})
-    if not values or values == b"{}" or not values.startswith(b"{"):  # a graph of one unnamed value has no place for questions
-        return asked
-    return values[:-1] + b"," + asked[1:]
+    asked = {_INTERRUPT: [_shown(question) for question in questions]}
+    # A graph of one unnamed value has no place for questions.
+    return {**values, **asked} if isinstance(values, dict) else asked
 
 
 def _shown(question: PendingInterrupt) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Engine:
         self, owner: str | None, thread_id: str, *, after: int | None = None
     ) -> AsyncIterator[list[RunEvent]]:
         """What all runs of a thread say, without an end."""
-        await self._persistence.records.get_thread(owner, thread_id)
+        await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         async for batch in self._persistence.events.follow_thread(thread_id, after=after):
             yield batch
 
@@ -208,7 +208,7 @@ class Engine:
         if thread_id is None:
             return OPERATOR
         try:
-            return (await self._persistence.records.get_thread(None, thread_id)).owner
+            return (await self._persistence.records.get_thread(None, thread_id, with_values=False)).owner
         except NotFoundError:
             return OPERATOR
 

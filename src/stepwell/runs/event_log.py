@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Protocol
 
+from stepwell.runs.documents import DocumentBook
 from stepwell.runs.records import Lease, NewEvent, RunEvent
 
 BEGINNING = 0
@@ -21,6 +22,11 @@ class EventLog(Protocol):
     def append(self, lease: Lease, events: Sequence[NewEvent]) -> Awaitable[list[RunEvent]]:
         """Write all or none; refused with `LeaseLostError` when the lease is not the newest. Appends of one caller are written in
         the order of the calls, and every error comes from awaiting."""
+        ...
+
+    async def documents(self, thread_id: str) -> DocumentBook:
+        """For whoever holds the thread's lease: numbers go on from the newest document, and the thread's values are the first
+        base. An event that is stored as a document is read and followed as its whole text, like any other."""
         ...
 
     async def read(

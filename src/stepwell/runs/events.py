@@ -22,6 +22,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
+from stepwell.runs.documents import DocumentBook
 from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_context import context_for
@@ -38,11 +39,16 @@ _ROOT: Namespace = ()
 
 
 async def stream_graph(
-    graph: Graph, input: Any, config: RunnableConfig, request: RunRequest, context: Any = None
+    graph: Graph,
+    input: Any,
+    config: RunnableConfig,
+    request: RunRequest,
+    context: Any = None,
+    documents: DocumentBook | None = None,
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next question or its error, telling what happens."""
     streams = plan(request.stream_modes, request.stream_subgraphs)
-    reading = StreamReading(streams)
+    reading = StreamReading(streams, documents)
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))

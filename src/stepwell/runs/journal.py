@@ -27,6 +27,8 @@ class Journal:
         self._log = log
         self._lease = lease
         self._loop = asyncio.get_running_loop()
+        self.newest_document = 0
+        """The highest number among the documents that were added."""
         self._collected: list[NewEvent] = []
         self._bytes = 0
         self._writing: asyncio.Future[list[RunEvent]] | None = None
@@ -41,6 +43,8 @@ class Journal:
         self._collected += events
         for event in events:
             self._bytes += len(event.data)
+            if event.stored is not None:
+                self.newest_document = max(self.newest_document, event.stored.document.number)
         if len(self._collected) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
             await self.flush()
         elif self._writing is None:

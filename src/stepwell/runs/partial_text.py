@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import Pregel
 
-from stepwell.runs import wire
 from stepwell.runs.events import PartialMessage
 
 logger = logging.getLogger(__name__)
@@ -28,8 +27,8 @@ class PartialText:
     def note(self, partial: PartialMessage) -> None:
         self._newest = partial
 
-    async def keep(self, graph: Pregel[Any, Any, Any, Any], thread_id: str) -> bytes | None:
-        """Write the unfinished answer into the thread's messages. Gives the thread's values as JSON, or `None` if there was none."""
+    async def keep(self, graph: Pregel[Any, Any, Any, Any], thread_id: str) -> Any | None:
+        """Write the unfinished answer into the thread's messages. Gives the thread's values, or `None` if there was none."""
         partial = self._newest
         if partial is None or partial.done or not partial.text or _MESSAGES not in graph.channels:
             return None
@@ -42,4 +41,4 @@ class PartialText:
             logger.info("the text of a stopped answer does not fit the graph's state", exc_info=True)
             return None
         snapshot = await graph.aget_state(config)
-        return wire.encode(snapshot.values)
+        return snapshot.values

@@ -147,6 +147,26 @@ class Lease:
     worker: str = ""
 
 
+class Document(NamedTuple):
+    """JSON of a thread on its way to where it is kept, as what it changes of an earlier one: see `documents`."""
+
+    number: int
+    base: int | None
+    """The document that it changes; `None`: it is whole."""
+    changes: bytes | None
+    """`None`: it was handed over before."""
+    text: bytes | None = None
+    """All of it, where somebody wants it now."""
+
+
+class Stored(NamedTuple):
+    """How an event is kept: as a document, or as a document's beginning, a piece of its own and the document's end."""
+
+    document: Document
+    kept: tuple[int, int] | None = None
+    """How many bytes of the beginning and of the end."""
+
+
 class RunEvent(NamedTuple):
     """Something a run said. `seq` grows within the thread; `data` is JSON, encoded once.
 
@@ -158,13 +178,16 @@ class RunEvent(NamedTuple):
     run_id: str
     event: str
     data: bytes
+    complete: bool = True
+    """Whether `data` is there. If not, the log has it: no reader is ever given such an event."""
 
 
 class NewEvent(NamedTuple):
-    """An event that has no place in the log yet."""
+    """An event that has no place in the log yet. `data` may be empty where `stored` says how to put it together."""
 
     event: str
     data: bytes
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True)
@@ -184,9 +207,9 @@ class Outcome:
 
     status: RunStatus
     thread_status: ThreadStatus
-    values: bytes | None = None
+    values: bytes | Document | None = None
     """The thread's values as JSON; `None` leaves them as they are."""
-    result: bytes | None = None
+    result: bytes | Document | None = None
     """What to give to whoever waits for the run, when its journal has no values."""
     interrupts: Sequence[PendingInterrupt] | None = ()
     """The questions that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from stepwell.runs.records import Assistant, Lease, ModelUsage, PendingInterrupt, Run, RunStatus, Thread, ThreadStatus
+from stepwell.runs.records import Assistant, Document, Lease, ModelUsage, PendingInterrupt, Run, RunStatus, Thread, ThreadStatus
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,13 @@ class Repository(Protocol):
         """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`."""
         ...
 
-    async def get_thread(self, owner: str | None, thread_id: str) -> Thread: ...
+    async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        """Values may be large, and cost what they weigh: whoever does not need them leaves them out, and gets `None`."""
+        ...
+
     async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread: ...
     async def save_thread_state(
-        self, lease: Lease, *, values: bytes, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
+        self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
     ) -> Thread:
         """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
 
@@ -100,7 +103,9 @@ class Repository(Protocol):
         """
         ...
 
-    async def search_threads(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]: ...
+    async def search_threads(
+        self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
+    ) -> list[Thread]: ...
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int: ...
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
         """A thread with the same checkpoints, values and metadata, and no runs."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepwell.runs.documents import DocumentBook
 from stepwell.runs.lifecycle_events import LifecycleEvents
 from stepwell.runs.message_events import RootAnswer, TupleMessages, WholeMessages
 from stepwell.runs.progress import Progress
@@ -26,12 +27,16 @@ from stepwell.runs.wire import encode, plain
 
 _INTERRUPT = "__interrupt__"
 
+_WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
+"""Modes whose payloads may hold the state, whole or nearly so."""
+
 
 class StreamReading:
     """Turns chunks into progress; holds what must be remembered from one chunk to the next."""
 
-    def __init__(self, streams: StreamPlan) -> None:
+    def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None) -> None:
         self._streams = streams
+        self._documents = documents or DocumentBook()
         self._messages = _message_form(streams)
         self._protocol = ProtocolEvents() if PROTOCOL in streams.wanted else None
         self._answer = RootAnswer()
@@ -79,7 +84,10 @@ class StreamReading:
     def _events(self, namespace: Namespace, mode: str, payload: Any) -> tuple[NewEvent, ...]:
         if not self._streams.wants(mode, namespace):
             return ()
-        return (NewEvent(event_name(mode, namespace), encode(self._public(mode, payload))),)
+        name = event_name(mode, namespace)
+        if mode not in _WITH_STATE:
+            return (NewEvent(name, encode(self._public(mode, payload))),)
+        return (self._documents.event(name, _chain(name, mode, payload), self._public(mode, payload)),)
 
     def _public(self, mode: str, payload: Any) -> Any:
         match mode:
@@ -130,6 +138,7 @@ class StreamReading:
         events = tuple(self._messages.events(namespace, message, metadata)) if self._messages else ()
         if self._protocol:
             events += self._protocol.message(namespace, message, metadata)
+        events = tuple(self._documents.event_like(event) for event in events)
         return Progress(events, partial=self._answer.partial(namespace, message, metadata))
 
 
@@ -141,6 +150,15 @@ def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:
             return WholeMessages()
         case _:
             return None
+
+
+def _chain(name: str, mode: str, payload: Any) -> str:
+    """Payloads of one shape have most in common: those of a mode, of a task, of a kind of callback."""
+    if mode in ("values", "checkpoints"):
+        return name
+    shown = payload.get("payload", payload) if mode == "debug" else payload
+    kind = payload.get("type") or payload.get("event") or ("result" if "result" in payload else "task")
+    return f"{name} {kind} {shown.get('name', '')}"
 
 
 def _without_interrupts(values: Any) -> Any | None:

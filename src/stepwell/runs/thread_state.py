@@ -22,12 +22,12 @@ from langgraph.types import StateSnapshot, StateUpdate
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.runs import snapshots
 from stepwell.runs.checkpoint_config import before_config, checkpoint_config
+from stepwell.runs.documents import VALUES
 from stepwell.runs.loose_subgraphs import is_known, loose_snapshot
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, Thread
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.state_updates import require_known_channels
-from stepwell.runs.wire import encode
 from stepwell.state.compact import acompact
 
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
@@ -53,7 +53,7 @@ class ThreadStates:
     async def read(
         self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, subgraphs: bool
     ) -> dict[str, Any]:
-        thread = await self._persistence.records.get_thread(owner, thread_id)
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
         wanted = config["configurable"].get("checkpoint_id")
         graph_id = graph_of(thread)
@@ -77,7 +77,7 @@ class ThreadStates:
         metadata: Mapping[str, Any] | None,
         checkpoint: Checkpoint | None,
     ) -> list[dict[str, Any]]:
-        thread = await self._persistence.records.get_thread(owner, thread_id)
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
         namespace = config["configurable"]["checkpoint_ns"]
         end = before_config(thread_id, before, namespace)
@@ -97,7 +97,7 @@ class ThreadStates:
         self, owner: str | None, thread_id: str, steps: Sequence[Sequence[StateUpdate]], checkpoint: Checkpoint | None
     ) -> dict[str, Any]:
         """Apply updates, each list in one step. Gives the checkpoint that holds them."""
-        thread = await self._persistence.records.get_thread(owner, thread_id)
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
         graph_id = graph_of(thread)
         if graph_id is None:
@@ -116,8 +116,12 @@ class ThreadStates:
                     # the outcome of the task they were written for.
                     await _saver_of(graph).adelete_for_runs([lease.run_id])
                     raise
+            documents = await self._persistence.events.documents(thread_id)
             await self._persistence.records.save_thread_state(
-                lease, values=encode(now.values), interrupts=snapshots.open_questions(now), status=snapshots.status_of(now)
+                lease,
+                values=documents.write(VALUES, now.values),
+                interrupts=snapshots.open_questions(now),
+                status=snapshots.status_of(now),
             )
         checkpoint = snapshots.checkpoint_of(written)
         # Three places for one thing: the Python SDK reads the first, the JavaScript SDK the second, older clients the third.
@@ -125,7 +129,7 @@ class ThreadStates:
 
     async def forget_past(self, owner: str | None, thread_id: str) -> None:
         """Keep the newest checkpoint only, with whole values on its incremental channels."""
-        thread = await self._persistence.records.get_thread(owner, thread_id)
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         graph_id = graph_of(thread)
         if graph_id is None:
             return

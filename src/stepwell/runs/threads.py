@@ -61,8 +61,9 @@ class Threads:
             return await self._persistence.records.create_thread(thread, if_exists="do_nothing")
         return await self._with_past(created, steps) if steps else created
 
-    async def get(self, owner: str | None, thread_id: str) -> Thread:
-        return await self._persistence.records.get_thread(owner, thread_id)
+    async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        """Whoever does not show the values leaves them out: they may be large."""
+        return await self._persistence.records.get_thread(owner, thread_id, with_values=with_values)
 
     async def update(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
         """Merge into the metadata, key by key."""
@@ -71,8 +72,8 @@ class Threads:
     async def delete(self, owner: str | None, thread_id: str) -> None:
         await self._persistence.records.delete_thread(owner, thread_id)
 
-    async def search(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]:
-        return await self._persistence.records.search_threads(owner, wanted, page)
+    async def search(self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True) -> list[Thread]:
+        return await self._persistence.records.search_threads(owner, wanted, page, with_values=with_values)
 
     async def count(self, owner: str | None, wanted: ThreadFilter) -> int:
         return await self._persistence.records.count_threads(owner, wanted)

@@ -12,14 +12,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 
+from stepwell.middleware.token_count import IncrementalCounter
 from stepwell.models.pricing import Price, TokenUse, price_of
 from stepwell.runs.records import ModelUsage
 
@@ -58,6 +59,7 @@ class UsageMeter(BaseCallbackHandler):
         self._prices = prices
         self._sums: dict[str, _Sum] = {}
         self._asked: dict[UUID, tuple[str, Sequence[BaseMessage]]] = {}
+        self._lengths = IncrementalCounter(count_tokens_approximately)
         self._lock = threading.Lock()
 
     def usage(self) -> list[ModelUsage]:
@@ -90,7 +92,7 @@ class UsageMeter(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         asked = self._asked.pop(run_id, None)
         if asked is not None:
-            self._count(asked[0], _tokens(_first(response), asked[1]))
+            self._count(asked[0], self._tokens(_first(response), asked[1]))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **kwargs: Any) -> None:
         asked = self._asked.pop(run_id, None)
@@ -98,11 +100,23 @@ class UsageMeter(BaseCallbackHandler):
             return
         streamed = _first(response) if response else None
         # A call that was refused used nothing. One that broke off while it spoke is charged for what it read and said.
-        self._count(asked[0], _tokens(streamed, asked[1]) if streamed and streamed.text else TokenUse())
+        self._count(asked[0], self._tokens(streamed, asked[1]) if streamed and streamed.text else TokenUse())
 
     def _count(self, model: str, use: TokenUse) -> None:
         with self._lock:
             self._sums.setdefault(model, _Sum()).add(use)
+
+    def _tokens(self, answer: Generation | None, asked: Sequence[BaseMessage]) -> TokenUse:
+        message = answer.message if isinstance(answer, ChatGeneration) else None
+        usage = message.usage_metadata if isinstance(message, AIMessage) else None
+        if usage:
+            details = usage.get("input_token_details") or {}
+            cached = (details.get("cache_read") or 0, details.get("cache_creation") or 0)
+            return TokenUse(usage["input_tokens"], usage["output_tokens"], *cached)
+        said: list[BaseMessage] = [message or AIMessage(answer.text)] if answer else []
+        # What a model was asked before is not counted again: a conversation is asked once more with every step.
+        estimated = self._lengths.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
+        return TokenUse(estimated, count_tokens_approximately(said))
 
     def _usage_of(self, model: str, counted: _Sum) -> ModelUsage:
         price = price_of(model, self._prices)
@@ -117,14 +131,3 @@ def _label(metadata: Mapping[str, Any] | None) -> str:
 
 def _first(response: LLMResult) -> Generation | None:
     return response.generations[0][0] if response.generations and response.generations[0] else None
-
-
-def _tokens(answer: Generation | None, asked: Sequence[BaseMessage]) -> TokenUse:
-    message = answer.message if isinstance(answer, ChatGeneration) else None
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    if usage:
-        details = usage.get("input_token_details") or {}
-        cached = (details.get("cache_read") or 0, details.get("cache_creation") or 0)
-        return TokenUse(usage["input_tokens"], usage["output_tokens"], *cached)
-    said: list[BaseMessage] = [message or AIMessage(answer.text)] if answer else []
-    return TokenUse(count_tokens_approximately(asked), count_tokens_approximately(said))

@@ -73,7 +73,7 @@ def _frames(facade: Facade, event: RunEvent) -> bytes:
 
 async def runs_of_question(services: Services, principal: Principal, facade: Facade, thread_id: str) -> list[Run]:
     """The runs of a thread's newest question, oldest first: the one that asked it, and those that went on after an answer."""
-    await services.threads.get(principal.owner, thread_id)
+    await services.threads.get(principal.owner, thread_id, with_values=False)
     newest_first = await services.persistence.records.list_runs(principal.owner, thread_id, None, Page(limit=_LONGEST_CHAIN))
     chain: list[Run] = []
     for run in newest_first:

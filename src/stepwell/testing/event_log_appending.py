@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import asyncio
 
+import orjson
 import pytest
 
 from stepwell.errors import LeaseLostError
+from stepwell.runs.documents import VALUES
 from stepwell.runs.event_log import EventLog
+from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Claim
-from stepwell.runs.records import NewEvent
-from stepwell.testing.driven_runs import DrivenRuns, new_id
-from stepwell.testing.event_log_case import EventLogCase, gather, numbers, said, said_of, words
+from stepwell.runs.records import Document, NewEvent, Outcome
+from stepwell.testing.driven_runs import OWNER, DrivenRuns, new_id
+from stepwell.testing.event_log_case import (
+    EventLogCase,
+    append_documents,
+    gather,
+    large_state,
+    numbers,
+    said,
+    said_of,
+    words,
+)
 
 
 class AppendingCases(EventLogCase):
@@ -38,6 +50,32 @@ class AppendingCases(EventLogCase):
         back = await log.read(claim.run.thread_id)
         assert [NewEvent(event.event, event.data) for event in back] == awkward
         assert {(event.thread_id, event.run_id) for event in back} == {(claim.run.thread_id, claim.run.run_id)}
+
+    async def test_what_is_stored_as_changes_is_read_whole(self, log: EventLog, claim: Claim) -> None:
+        texts = await append_documents(log, claim, range(1, 40))
+        back = await log.read(claim.run.thread_id)
+        assert [event.data for event in back] == texts and all(event.complete for event in back)
+        for event in back:
+            assert await log.read(claim.run.thread_id, after=event.seq - 1, limit=1) == [event]
+
+    async def test_forgetting_events_leaves_whole_what_others_build_on(self, log: EventLog, claim: Claim) -> None:
+        texts = await append_documents(log, claim, range(1, 20))
+        await log.trim(claim.run.thread_id, before=11)
+        assert [event.data for event in await log.read(claim.run.thread_id)] == texts[10:]
+
+    async def test_values_stored_as_changes_are_the_next_runs_base(
+        self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: Claim
+    ) -> None:
+        thread_id, state = claim.run.thread_id, large_state(60)
+        for count in (61, 62):
+            documents = await log.documents(thread_id)
+            outcome = Outcome("success", "idle", values=documents.write(VALUES, state), result=documents.write(VALUES, state))
+            await runs.end(claim, outcome)
+            assert (await persistence.records.get_thread(OWNER, thread_id)).values == state
+            assert orjson.loads(await persistence.run_result(claim.run.run_id) or b"") == state
+            claim, state = await runs.begin(thread_id), large_state(count)
+        written = (await log.documents(thread_id)).write(VALUES, state)
+        assert isinstance(written, Document) and written.base is not None and len(written.changes or b"") < 500
 
     async def test_appending_nothing_writes_nothing(self, log: EventLog, claim: Claim) -> None:
         assert await log.append(claim.lease, []) == []

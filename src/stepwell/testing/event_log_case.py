@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
 
 import pytest
 
+from stepwell.runs.documents import VALUES
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Claim
 from stepwell.runs.records import NewEvent, RunEvent
+from stepwell.runs.wire import encode
 from stepwell.testing.driven_runs import PATIENCE_S, DrivenRuns, driving, new_id
 
 
@@ -28,6 +31,22 @@ def said(events: Sequence[RunEvent]) -> list[bytes]:
 
 def said_of(events: Sequence[NewEvent]) -> list[bytes]:
     return [event.data for event in events]
+
+
+def large_state(size: int) -> dict[str, Any]:
+    return {"lines": [f"line {number} of a state that grows" for number in range(size)], "note": f"{size} lines"}
+
+
+async def append_documents(log: EventLog, claim: Claim, sizes: Iterable[int]) -> list[bytes]:
+    """A growing state and words that are alike, each event stored as what it changes. Gives what the events say."""
+    documents = await log.documents(claim.run.thread_id)
+    texts = []
+    for size in sizes:
+        state, word = large_state(size), encode([f"word {size}", {"said": "with every word " * 20}])
+        events = [documents.event("values", VALUES, state), documents.event_like(NewEvent("messages", word))]
+        await log.append(claim.lease, events)
+        texts += [encode(state), word]
+    return texts
 
 
 async def gather(following: AsyncIterator[list[RunEvent]], *, until: int | None = None) -> list[RunEvent]:

@@ -9,7 +9,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Claim
 from stepwell.runs.records import NewEvent, Outcome, RunEvent
 from stepwell.testing.driven_runs import PATIENCE_S, DrivenRuns, a_run, new_id
-from stepwell.testing.event_log_case import EventLogCase, gather, numbers, said, said_of, words
+from stepwell.testing.event_log_case import EventLogCase, append_documents, gather, numbers, said, said_of, words
 
 
 class FollowingCases(EventLogCase):
@@ -92,6 +92,20 @@ class FollowingCases(EventLogCase):
         assert len(await quick) == 2002
         seen += await gather(slow)
         assert numbers(seen) == list(range(1, 2003))
+
+    async def test_whoever_follows_gets_whole_what_is_stored_as_changes(
+        self, log: EventLog, runs: DrivenRuns, claim: Claim
+    ) -> None:
+        """Whether there already when it was written, or joining at any place."""
+        thread_id, run_id = claim.run.thread_id, claim.run.run_id
+        early = asyncio.create_task(gather(log.follow_run(thread_id, run_id)))
+        await asyncio.sleep(0)
+        texts = await append_documents(log, claim, range(1, 30))
+        late = asyncio.create_task(gather(log.follow_run(thread_id, run_id, after=21)))
+        texts += await append_documents(log, claim, range(30, 50))
+        await runs.end(claim)
+        assert [event.data for event in (await early)[:-1]] == texts
+        assert [event.data for event in (await late)[:-1]] == texts[21:]
 
     async def test_following_a_run_leaves_the_others_out_and_ends_with_it(
         self, log: EventLog, runs: DrivenRuns, claim: Claim

@@ -23,7 +23,7 @@ import orjson
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.event_rows import insert_rows
+from stepwell.runs.embedded.event_rows import insert_rows, number_events
 from stepwell.runs.records import Lease, NewEvent, RunEvent
 
 _STANDING = (
@@ -118,13 +118,13 @@ def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> lis
     places = _places(connection, {append.lease.thread_id for append in batch})
     answers: list[_Answer] = [_number(append, places.get(append.lease.thread_id)) for append in batch]
     written = [
-        (event, append.now)
+        (event, new.stored, append.now)
         for append, answer in zip(batch, answers, strict=True)
         if isinstance(answer, list)
-        for event in answer
+        for event, new in zip(answer, append.events, strict=True)
     ]
     if written:
-        counts = {event.thread_id: event.seq for event, _ in written}
+        counts = {event.thread_id: event.seq for event, _, _ in written}
         connection.execute(_COUNT, (orjson.dumps(list(counts.items())).decode(),))
         insert_rows(connection, written)
     return answers
@@ -143,6 +143,4 @@ def _number(append: _Append, place: _Place | None) -> list[RunEvent] | LeaseLost
         return fence.lost(lease)
     first = place.last_seq + 1
     place.last_seq += len(append.events)
-    return [
-        RunEvent(seq, lease.thread_id, lease.run_id, event.event, event.data) for seq, event in enumerate(append.events, first)
-    ]
+    return number_events(lease.thread_id, lease.run_id, append.events, first)

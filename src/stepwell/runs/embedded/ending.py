@@ -7,9 +7,10 @@ from typing import Any
 
 from stepwell.runs import wire
 from stepwell.runs.embedded import questions, saver_sql
+from stepwell.runs.embedded.document_rows import forget_unneeded
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
-from stepwell.runs.embedded.thread_values import keep_values, read_values
+from stepwell.runs.embedded.thread_values import keep_text, keep_values, read_values
 from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.embedded.webhooks import insert_webhook
 from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, Run, RunEvent, RunStatus
@@ -29,12 +30,14 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: 
     if outcome.rolled_back:
         _forget(connection, lease.thread_id, lease.run_id)
         _free_thread(connection, lease.thread_id, lease.run_id, now)
+        forget_unneeded(connection, lease.thread_id)
         return []
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
     if outcome.result is not None:
-        connection.execute("UPDATE runs SET result = ? WHERE run_id = ?", (outcome.result, lease.run_id))
+        kept = keep_text(connection, lease.thread_id, outcome.result)
+        connection.execute("UPDATE runs SET result = ?, result_document = ? WHERE run_id = ?", (*kept, lease.run_id))
     return events
 
 
@@ -50,6 +53,7 @@ def end_pending(
     if action == "rollback":
         _forget(connection, run.thread_id, run_id)
         _free_thread(connection, run.thread_id, run_id, now)
+        forget_unneeded(connection, run.thread_id)
         return []
     connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
     events = _end_run(connection, run_id, "interrupted", None, (), now)

@@ -21,6 +21,7 @@ _OF_THREAD = (
     "writes",
     "replaced_writes",
     "events",
+    "documents",
     "interrupts",
     "effects",
     "evidence",

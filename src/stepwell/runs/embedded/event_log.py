@@ -11,12 +11,15 @@ One process writes the file (see `database`), so following needs no polling: wha
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
 
 from stepwell.clock import Clock
+from stepwell.runs.documents import DocumentBook, Texts
 from stepwell.runs.embedded.appending import Appends
 from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.document_rows import forget_unneeded, newest_number, read_fields
 from stepwell.runs.embedded.event_reading import LARGEST_SEQ, Reader, events_after, last_seq
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.followers import Followers
@@ -64,6 +67,10 @@ class EmbeddedEventLog:
         if not events or (ended_run is not None and not told):
             self._followers.give(thread_id, ())
 
+    async def documents(self, thread_id: str) -> DocumentBook:
+        newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
+        return DocumentBook(newest, values, wants_text=lambda: self._followers.any(thread_id))
+
     async def read(
         self, thread_id: str, *, run_id: str | None = None, after: int = BEGINNING, limit: int = 1000
     ) -> list[RunEvent]:
@@ -94,9 +101,13 @@ class EmbeddedEventLog:
                     yield events
 
     async def trim(self, thread_id: str, *, before: int) -> int:
-        statement = "DELETE FROM events WHERE thread_id = ? AND seq < ?"
-        bound = min(before, LARGEST_SEQ)
-        return await self._database.write(lambda connection: connection.execute(statement, (thread_id, bound)).rowcount)
+        def work(connection: sqlite3.Connection) -> int:
+            bound = min(before, LARGEST_SEQ)
+            gone = connection.execute("DELETE FROM events WHERE thread_id = ? AND seq < ?", (thread_id, bound)).rowcount
+            forget_unneeded(connection, thread_id)
+            return gone
+
+        return await self._database.write(work)
 
     def _appends(self) -> Appends:
         """Those of the running loop: of the one this thread ran last, if it is the same."""
@@ -105,3 +116,11 @@ class EmbeddedEventLog:
         if appends is None or appends.loop is not loop:
             appends = self._of_thread.appends = Appends(self._database, self._followers.give, loop)
         return appends
+
+
+def _standing_documents(connection: sqlite3.Connection, thread_id: str) -> tuple[int, tuple[int, Texts] | None]:
+    """The newest number, and the document that holds the thread's values now, if there is one."""
+    row = connection.execute("SELECT document FROM thread_values WHERE thread_id = ?", (thread_id,)).fetchone()
+    number = row and row["document"]
+    values = None if number is None else (number, read_fields(connection, thread_id, number))
+    return newest_number(connection, thread_id), values

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.document_rows import DocumentReader
 from stepwell.runs.embedded.followers import Follower
 from stepwell.runs.records import FINISHED, RunEvent
 
@@ -47,6 +48,7 @@ class Reader:
         self._place = min(after, LARGEST_SEQ)
         self._from_table = False
         self._ended = False
+        self._documents = DocumentReader(thread_id)
 
     async def next(self) -> list[RunEvent] | None:
         """The next events, perhaps none yet; `None` when there will be no more."""
@@ -66,9 +68,14 @@ class Reader:
         return [event for event in fresh if self._run_id in (None, event.run_id)]
 
     async def _look(self) -> list[RunEvent]:
-        look = await self._database.read(lambda connection: _look(connection, self._thread_id, self._run_id, self._place))
+        look = await self._database.read(self._look_at)
         self._place, self._from_table, self._ended = look.place, look.more, look.ended
+        if not look.more:
+            self._documents = DocumentReader(self._thread_id)  # what it holds may be large, and what comes is handed over
         return look.events
+
+    def _look_at(self, connection: sqlite3.Connection) -> Look:
+        return _look(connection, self._thread_id, self._run_id, self._place, self._documents)
 
 
 def _continues(events: list[RunEvent], place: int) -> bool:
@@ -84,8 +91,14 @@ def last_seq(connection: sqlite3.Connection, thread_id: str) -> int | None:
 
 
 def events_after(
-    connection: sqlite3.Connection, thread_id: str, run_id: str | None, after: int, limit: int
+    connection: sqlite3.Connection,
+    thread_id: str,
+    run_id: str | None,
+    after: int,
+    limit: int,
+    documents: DocumentReader | None = None,
 ) -> Iterator[RunEvent]:
+    documents = documents or DocumentReader(thread_id)
     # Numbers that SQLite cannot hold are as good as its largest and smallest.
     bounds = max(min(after, LARGEST_SEQ), -1), min(limit, LARGEST_SEQ)
     cursor = (
@@ -94,13 +107,15 @@ def events_after(
         else connection.execute(_OF_RUN, (thread_id, run_id, *bounds))
     )
     for row in cursor:
-        yield RunEvent(row["seq"], row["thread_id"], row["run_id"], row["event"], row["data"])
+        data, document = row["data"], row["document"]
+        text = data if document is None else documents.event_text(connection, document, data)
+        yield RunEvent(row["seq"], row["thread_id"], row["run_id"], row["event"], text)
 
 
-def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, after: int) -> Look:
+def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
     events: list[RunEvent] = []
     size = 0
-    for event in events_after(connection, thread_id, run_id, after, _PORTION):
+    for event in events_after(connection, thread_id, run_id, after, _PORTION, documents):
         events.append(event)
         size += len(event.data)
         if size > _PORTION_BYTES or len(events) == _PORTION:

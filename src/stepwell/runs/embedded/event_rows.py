@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from stepwell.errors import NotFoundError
-from stepwell.runs.records import NewEvent, RunEvent
+from stepwell.runs.embedded.document_rows import insert_documents, row_data
+from stepwell.runs.records import NewEvent, RunEvent, Stored
 
-_INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, created_at) VALUES "
-_ROW = "(?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
+_ROW = "(?, ?, ?, ?, ?, ?, ?)"
 _SIZES = (64, 16, 4, 1)
 
 
@@ -25,17 +26,25 @@ def insert_events(
     if row is None:
         raise NotFoundError("thread", thread_id)
     first = row["last_seq"] - len(events) + 1
-    numbered = [RunEvent(seq, thread_id, run_id, event.event, event.data) for seq, event in enumerate(events, first)]
-    insert_rows(connection, [(event, now) for event in numbered])
+    numbered = number_events(thread_id, run_id, events, first)
+    insert_rows(connection, [(event, new.stored, now) for event, new in zip(numbered, events, strict=True)])
     return numbered
 
 
-def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, float]]) -> None:
-    """Events that have their number, each with its time. Many rows per statement: see `appending`."""
+def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first: int) -> list[RunEvent]:
+    return [
+        RunEvent(seq, thread_id, run_id, new.event, new.data, complete=new.stored is None or bool(new.data))
+        for seq, new in enumerate(events, first)
+    ]
+
+
+def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, Stored | None, float]]) -> None:
+    """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
+    insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):
         values: list[object] = []
-        for event, now in rows[start : start + count]:
-            values += (event.thread_id, event.seq, event.run_id, event.event, event.data, now)
+        for event, stored, now in rows[start : start + count]:
+            values += (event.thread_id, event.seq, event.run_id, event.event, *row_data(event.data, stored), now)
         connection.execute(_INSERT + ", ".join([_ROW] * count), values)
 
 

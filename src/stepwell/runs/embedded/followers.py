@@ -67,7 +67,7 @@ class Follower:
         self._waiting.extend(events)
         self._waiting_bytes += sum(len(event.data) for event in events)
         too_much = len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES
-        if too_much or not events:
+        if too_much or not events or not all(event.complete for event in events):
             self._forget(look_again=True)
 
     def _forget(self, *, look_again: bool) -> None:
@@ -118,6 +118,10 @@ class Followers:
             followers = tuple(self._of_thread.get(thread_id, ()))
         for follower in followers:
             follower.give(events)
+
+    def any(self, thread_id: str) -> bool:
+        """Whether somebody follows the thread now."""
+        return thread_id in self._of_thread
 
     def count(self) -> int:
         with self._lock:

@@ -24,6 +24,7 @@ from stepwell.runs.embedded.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.process_lock import ProcessLock
 from stepwell.runs.embedded.queue import EmbeddedQueue
 from stepwell.runs.embedded.repository import EmbeddedRepository
+from stepwell.runs.embedded.run_records import read_result
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.embedded.store import EmbeddedStore
 from stepwell.runs.embedded.traces import run_wrote
@@ -112,16 +113,7 @@ class EmbeddedPersistence:
         return await self.database.read(work)
 
     async def run_result(self, run_id: str) -> bytes | None:
-        def work(connection: sqlite3.Connection) -> bytes | None:
-            row = connection.execute("SELECT result FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-            if row is None or row["result"] is not None:
-                return row and bytes(row["result"])
-            row = connection.execute(
-                "SELECT data FROM events WHERE run_id = ? AND event = 'values' ORDER BY seq DESC LIMIT 1", (run_id,)
-            ).fetchone()
-            return row and bytes(row["data"])
-
-        return await self.database.read(work)
+        return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
         # A page is really written, and no row changes: SQLite puts its header down again.

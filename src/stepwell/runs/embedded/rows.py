@@ -57,14 +57,15 @@ def assistant_from_row(row: sqlite3.Row) -> Assistant:
     )
 
 
-def thread_from_row(row: sqlite3.Row) -> Thread:
+def thread_from_row(row: sqlite3.Row, values: bytes | None) -> Thread:
+    """A row of `threads`, with the values that are kept apart from it."""
     return Thread(
         thread_id=row["thread_id"],
         owner=row["owner"],
         status=row["status"],
         metadata=loads(row["metadata"]),
         config=loads(row["config"]),
-        values=loads(row["values"]),
+        values=loads(values),
         interrupts=tuple(PendingInterrupt(**interrupt) for interrupt in loads(row["interrupts"])),
         error=loads(row["error"]),
         created_at=from_time(row["created_at"]),

@@ -6,6 +6,7 @@ import sqlite3
 from typing import Literal
 
 from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.runs.embedded.document_rows import DocumentReader, forget_unneeded, read_text
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.embedded.searching import Clause, Order, all_of, order_by, owned_by
@@ -42,6 +43,7 @@ class RunRecords(RecordsPart):
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
             for table in ("events", "webhooks", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
+            forget_unneeded(connection, thread_id)
 
         await self._database.write(work)
 
@@ -74,3 +76,18 @@ def _run(connection: sqlite3.Connection, owner: str | None, thread_id: str, run_
     if row is None:
         raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")
     return run_from_row(row)
+
+
+def read_result(connection: sqlite3.Connection, run_id: str) -> bytes | None:
+    """What a run gave, as JSON: kept with it, or the last values that it journaled."""
+    run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    if run is None or run["result"] is not None:
+        return run and bytes(run["result"])
+    if run["result_document"] is not None:
+        return read_text(connection, run["thread_id"], run["result_document"])
+    event = connection.execute(
+        "SELECT data, document FROM events WHERE run_id = ? AND event = 'values' ORDER BY seq DESC LIMIT 1", (run_id,)
+    ).fetchone()
+    if event is None or event["document"] is None:
+        return event and bytes(event["data"])
+    return DocumentReader(run["thread_id"]).event_text(connection, event["document"], event["data"])

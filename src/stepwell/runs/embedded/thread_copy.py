@@ -9,6 +9,7 @@ import sqlite3
 
 from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.rows import interrupts_to_text
+from stepwell.runs.embedded.thread_values import keep_values, read_values
 
 _AT_REST = """
 INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at)
@@ -28,8 +29,9 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_QUESTIONS, names)
-    for table in ("thread_values", "checkpoints", "writes"):
+    for table in ("checkpoints", "writes"):
         _copy_rows(connection, table, names)
+    keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
     _settle(connection, new_id)
 
 

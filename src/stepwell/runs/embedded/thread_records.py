@@ -12,10 +12,11 @@ from stepwell.runs.embedded.erase import erase_thread, refuse_if_busy
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
 from stepwell.runs.embedded.searching import Clause, Order, all_of, contains, order_by, owned_by
-from stepwell.runs.embedded.thread_values import keep_values
-from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.runs.embedded.thread_values import keep_values, read_values
+from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 from stepwell.runs.repository import Page, ThreadFilter
 
+_VALUES_OF = "values_of_thread"
 _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
 
 
@@ -29,13 +30,17 @@ class ThreadRecords(RecordsPart):
                 _insert(connection, thread)
                 return thread
             if if_exists == "do_nothing" and found["owner"] == thread.owner:
-                return thread_from_row(found)
+                return _whole(connection, found)
             raise _taken(thread.thread_id)
 
         return await self._database.write(work)
 
-    async def get_thread(self, owner: str | None, thread_id: str) -> Thread:
-        return await self._database.read(lambda connection: thread_from_row(owned_thread(connection, owner, thread_id)))
+    async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        def work(connection: sqlite3.Connection) -> Thread:
+            row = owned_thread(connection, owner, thread_id)
+            return _whole(connection, row) if with_values else thread_from_row(row, None)
+
+        return await self._database.read(work)
 
     async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
         now = to_time(self._clock.now())
@@ -44,29 +49,40 @@ class ThreadRecords(RecordsPart):
             before = owned_thread(connection, owner, thread_id)
             merged = dumps({**loads(before["metadata"]), **metadata})
             connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
-            return thread_from_row(owned_thread(connection, owner, thread_id))
+            return _whole(connection, owned_thread(connection, owner, thread_id))
 
         return await self._database.write(work)
 
     async def save_thread_state(
-        self, lease: Lease, *, values: bytes, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
+        self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
     ) -> Thread:
         now = to_time(self._clock.now())
         return await self._database.write(
             lambda connection: thread_state_record.save_thread_state(connection, lease, values, interrupts, status, now)
         )
 
-    async def search_threads(self, owner: str | None, wanted: ThreadFilter, page: Page) -> list[Thread]:
+    async def search_threads(
+        self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
+    ) -> list[Thread]:
         where, tail = _matching(owner, wanted), order_by(page, _ORDER)
-        sql = f"SELECT * FROM whole_threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
-        return await self._database.read(
-            lambda connection: [thread_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
-        )
+        sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: sqlite3.Connection) -> list[Thread]:
+            _offer_values(connection)
+            rows = connection.execute(sql, where.bound + tail.bound).fetchall()
+            return [_whole(connection, row) if with_values else thread_from_row(row, None) for row in rows]
+
+        return await self._database.read(work)
 
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
         where = _matching(owner, wanted)
-        sql = f"SELECT COUNT(*) FROM whole_threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
-        return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
+        sql = f"SELECT COUNT(*) FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: sqlite3.Connection) -> int:
+            _offer_values(connection)
+            return int(connection.execute(sql, where.bound).fetchone()[0])
+
+        return await self._database.read(work)
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
         now = to_time(self._clock.now())
@@ -76,7 +92,7 @@ class ThreadRecords(RecordsPart):
             if _row(connection, None, new_id) is not None:
                 raise _taken(new_id)
             thread_copy.copy_thread(connection, thread_id, new_id, now)
-            return thread_from_row(owned_thread(connection, owner, new_id))
+            return _whole(connection, owned_thread(connection, owner, new_id))
 
         return await self._database.write(work)
 
@@ -111,12 +127,23 @@ class ThreadRecords(RecordsPart):
 
 def _matching(owner: str | None, wanted: ThreadFilter) -> Clause:
     clauses = [owned_by(owner), Clause("NOT temporary"), contains("metadata", wanted.metadata)]
-    clauses.append(contains('CAST("values" AS TEXT)', wanted.values))
     if wanted.status is not None:
         clauses.append(Clause("status = ?", (wanted.status,)))
     if wanted.ids:
         clauses.append(Clause("thread_id IN (SELECT value FROM json_each(?))", (dumps(list(wanted.ids)),)))
+    # Last, and only where something is asked of them: values are put together thread by thread.
+    clauses.append(contains(f"{_VALUES_OF}(thread_id)", wanted.values))
     return all_of(*clauses)
+
+
+def _offer_values(connection: sqlite3.Connection) -> None:
+    """Let a statement ask for a thread's values, wherever they are kept."""
+
+    def values_of(thread_id: str) -> str | None:
+        text = read_values(connection, thread_id)
+        return None if text is None else text.decode()
+
+    connection.create_function(_VALUES_OF, 1, values_of)
 
 
 def owned_thread(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row:
@@ -137,10 +164,14 @@ def threads_of_assistant(connection: sqlite3.Connection, owner: str | None, assi
 def _row(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row | None:
     where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
     row: sqlite3.Row | None = connection.execute(
-        f"SELECT * FROM whole_threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
+        f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
         where.bound,
     ).fetchone()
     return row
+
+
+def _whole(connection: sqlite3.Connection, row: sqlite3.Row) -> Thread:
+    return thread_from_row(row, read_values(connection, row["thread_id"]))
 
 
 def _taken(thread_id: str) -> AlreadyExistsError:

@@ -18,14 +18,14 @@ from collections.abc import Sequence
 
 from stepwell.runs.embedded import fence, questions, saver_sql
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
-from stepwell.runs.embedded.thread_values import keep_values
-from stepwell.runs.records import Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.runs.embedded.thread_values import keep_values, read_values
+from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 
 
 def save_thread_state(
     connection: sqlite3.Connection,
     lease: Lease,
-    values: bytes,
+    values: bytes | Document,
     interrupts: Sequence[PendingInterrupt],
     status: ThreadStatus,
     now: float,
@@ -41,7 +41,8 @@ def save_thread_state(
         " lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
         (status, interrupts_to_text(waiting), now, now, lease.thread_id),
     )
-    return thread_from_row(connection.execute("SELECT * FROM whole_threads WHERE thread_id = ?", (lease.thread_id,)).fetchone())
+    row = connection.execute("SELECT * FROM threads WHERE thread_id = ?", (lease.thread_id,)).fetchone()
+    return thread_from_row(row, read_values(connection, lease.thread_id))
 
 
 def forget_unsaved(connection: sqlite3.Connection) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.runs.embedded.database import Database, Work
+from stepwell.runs.embedded.document_rows import forget_unneeded
 
 _AT_ONCE = 50
 
@@ -75,6 +76,8 @@ def _trimming(thread_id: str, before: float, *, dry_run: bool) -> Work[int]:
         where = ("FROM events WHERE thread_id = ? AND seq < ?", (thread_id, first if first is not None else 2**63 - 1))
         if dry_run:
             return int(connection.execute(f"SELECT COUNT(*) {where[0]}", where[1]).fetchone()[0])
-        return connection.execute(f"DELETE {where[0]}", where[1]).rowcount
+        gone = connection.execute(f"DELETE {where[0]}", where[1]).rowcount
+        forget_unneeded(connection, thread_id)
+        return gone
 
     return work

@@ -139,7 +139,7 @@ class _Thread:
 
     async def _assistant(self) -> str:
         """The one that the thread's last run was of."""
-        thread = await self._services.threads.get(self._owner, self._thread_id)
+        thread = await self._services.threads.get(self._owner, self._thread_id, with_values=False)
         if not (assistant_id := thread.metadata.get("assistant_id")):
             raise _Refused("no_such_run", "No run was ever started on this thread. Begin with run.start.")
         return str(assistant_id)

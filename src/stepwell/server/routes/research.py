@@ -92,7 +92,7 @@ def _stream(services: Services, principal: Principal, facade: Facade, runs: Sequ
 async def _require_fitting_thread(services: Services, principal: Principal, facade: Facade, thread_id: str) -> None:
     """A thread of another graph has a state that this one cannot read. One that is not there yet is made."""
     try:
-        thread = await services.threads.get(principal.owner, thread_id)
+        thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     except NotFoundError:
         return
     if (graph_id := thread.metadata.get("graph_id", facade.graph_id)) != facade.graph_id:
@@ -100,7 +100,7 @@ async def _require_fitting_thread(services: Services, principal: Principal, faca
 
 
 async def _answer(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer) -> Admitted:
-    thread = await services.threads.get(principal.owner, body.thread_id)
+    thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
     if thread.metadata.get("graph_id") != facade.graph_id:
         raise ResumeError(f"Nothing waits on the thread '{body.thread_id}'. Ask a question with POST /api/research.")
     try:
@@ -109,7 +109,9 @@ async def _answer(services: Services, principal: Principal, facade: Facade, body
         if thread.status != "busy" or body.interrupt_id or not error.interrupt_ids:
             raise
     await _until_paused(services, principal, body.thread_id)
-    return await _resume(services, principal, facade, body, await services.threads.get(principal.owner, body.thread_id))
+    return await _resume(
+        services, principal, facade, body, await services.threads.get(principal.owner, body.thread_id, with_values=False)
+    )
 
 
 async def _resume(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, thread: Thread) -> Admitted:

@@ -36,7 +36,7 @@ _ZIP = {200: {"description": "The bundle", "content": {"application/zip": {"sche
 async def research_bundle(
     thread_id: Annotated[ThreadId, Path(alias="threadId")], principal: Exporter, services: Given
 ) -> Response:
-    await services.threads.get(principal.owner, thread_id)
+    await services.threads.get(principal.owner, thread_id, with_values=False)
     vault = services.persistence.vault(thread_id)
     if not await vault.entries():
         raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")

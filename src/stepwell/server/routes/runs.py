@@ -79,7 +79,7 @@ async def list_runs(
     status: RunStatus | None = None,
     select: Annotated[list[RunField] | None, Query(max_length=20)] = None,
 ) -> Response:
-    await services.threads.get(principal.owner, thread_id)
+    await services.threads.get(principal.owner, thread_id, with_values=False)
     runs = await services.persistence.records.list_runs(principal.owner, thread_id, status, Page(limit, offset))
     return json_answer([pick(run_wire(run), list(select or ())) for run in runs])
 

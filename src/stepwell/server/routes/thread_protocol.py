@@ -45,7 +45,7 @@ async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Crea
     responses=SSE,
 )
 async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: StreamReader, services: Given) -> Response:
-    thread = await services.threads.get(principal.owner, thread_id)
+    thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     subscription, after = body.subscription(), body.since
     if after is None:
         after = await beginning(services.persistence, thread, subscription, services.clock.now())

@@ -159,7 +159,7 @@ async def stream_thread(
     stream_mode: Annotated[list[ThreadStreamMode] | None, Query(max_length=3)] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    await services.threads.get(principal.owner, thread_id)
+    await services.threads.get(principal.owner, thread_id, with_values=False)
     modes = frozenset(stream_mode or ["run_modes"])
     batches = services.engine.thread_events(principal.owner, thread_id, after=parse_last_event_id(last_event_id))
     return EventStream(frames(batches, lambda event: _in_modes(event, modes)), services.streams)

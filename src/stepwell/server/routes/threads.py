@@ -57,9 +57,14 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given)
 async def search_threads(body: ThreadSearch, principal: Searcher, services: Given) -> Response:
     limit, offset = body.limit or 10, body.offset or 0
     page = Page(limit + 1, offset, body.sort_by or "updated_at", body.sort_order != "asc")
-    found = await services.threads.search(principal.owner, body.wanted(), page)
+    found = await services.threads.search(principal.owner, body.wanted(), page, with_values=_shows_values(body))
     shown = [_shown(thread, body) for thread in found[:limit]]
     return json_answer(shown, headers=next_page(offset, limit, len(found)))
+
+
+def _shows_values(body: ThreadSearch) -> bool:
+    asked = not body.select or "values" in body.select
+    return asked or any(path.startswith("values") for path in (body.extract or {}).values())
 
 
 def _shown(thread: Thread, body: ThreadSearch) -> dict[str, Any]:

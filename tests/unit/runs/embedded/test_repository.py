@@ -56,6 +56,7 @@ async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
                 )
                 fill(connection, "writes", thread_id=thread_id, run_id=run_id, checkpoint_ns=namespace, value=SECRET.encode())
             fill(connection, "replaced_writes", thread_id=thread_id, run_id=run_id, value=SECRET.encode())
+            fill(connection, "documents", thread_id=thread_id, changes=SECRET.encode())
             fill(connection, "effects", thread_id=thread_id, run_id=run_id, result=SECRET)
             fill(connection, "webhooks", run_id=run_id, body=SECRET.encode())
             fill(connection, "evidence", thread_id=thread_id, content=SECRET.encode())
