@@ -31,7 +31,8 @@ StepwellError
 │   ├── ResumeError                 a resume that does not say which question it answers, or answers none
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
 │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
-│   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+│   ├── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+│   └── NotReadyError               the server answers, but something it needs to drive runs is failing
 ├── WebError                    whoever asked for a page; `reason` is one word for records
 │   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
 │   └── FetchFailedError            it was asked for and nothing usable came
@@ -228,6 +229,14 @@ class LeaseLostError(RunError):
 
 class StorageUnavailableError(RunError):
     """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help."""
+
+    def __init__(self, message: str, retry_after_s: int = 5) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class NotReadyError(RunError):
+    """The server is up and cannot drive runs now. It keeps trying; asking again later may help."""
 
     def __init__(self, message: str, retry_after_s: int = 5) -> None:
         self.retry_after_s = retry_after_s

@@ -21,6 +21,7 @@ from stepwell.apps.research import facade as research
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.embedded.room import MB
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.langgraph_json import read_langgraph_json
 from stepwell.runs.maintenance import Housekeeping, RetentionRules
@@ -74,7 +75,8 @@ async def open_server(
     """Everything but the socket, open until left."""
     clock = SystemClock()
     metrics = Metrics()
-    persistence = EmbeddedPersistence(database, clock=clock, group_written=metrics.group_written)
+    least_free = None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB
+    persistence = EmbeddedPersistence(database, clock=clock, group_written=metrics.group_written, least_free_bytes=least_free)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -93,7 +95,9 @@ async def open_server(
             )
         )
         outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)
-        await stack.enter_async_context(WebhookSender(outbox, clock, server_settings.webhook_rules))
+        await stack.enter_async_context(
+            WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
+        )
         await stack.enter_async_context(_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
 
@@ -109,9 +113,9 @@ def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     days = settings.retention_days
     rules = RetentionRules(None if days is None else timedelta(days=days), settings.retention_checkpoints)
     if rules.empty:
-        return Housekeeping(maintenance)
+        return Housekeeping(maintenance, supervisor=services.supervisor)
     retention = Retention(maintenance, services.registry, services.persistence.saver(), services.clock)
-    return Housekeeping(maintenance, lambda: retention.apply(rules))
+    return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
 
 
 def _model_loading(settings: Settings) -> ModelLoading:

@@ -19,9 +19,11 @@ from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded import backup as copies
 from stepwell.runs.embedded.condition import is_in_use, look_at
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.maintenance import free_bytes, maintenance_of
+from stepwell.runs.embedded.erase import free_bytes
+from stepwell.runs.embedded.maintenance import maintenance_of
 from stepwell.runs.embedded.migrate import refuse_newer
 from stepwell.runs.embedded.process_lock import ProcessLock
+from stepwell.runs.embedded.room import Room
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.maintenance import RetentionRules
 from stepwell.runs.registry import GraphRegistry
@@ -41,6 +43,12 @@ def status(*, database_url: str | None) -> int:
     for table, rows in found.rows.items():
         print(f"{table:12} {rows}")
     print(f"under way    {found.open_runs} runs, {found.open_questions} open questions")
+    if found.unreadable_runs:
+        print(f"set aside    {found.unreadable_runs} runs that cannot be read (table unreadable_runs)")
+    if found.half_erased:
+        print(
+            f"erasing      {found.half_erased} deleted threads have rows left; a server or `stepwell db prune` goes on with them"
+        )
     return 0
 
 
@@ -132,8 +140,8 @@ def _tell(report: RetentionReport, *, dry_run: bool) -> None:
 
 def _give_back(database: Path) -> int:
     before = _size(database)
-    if is_in_use(database):
-        asyncio.run(_give_back_beside(database))
+    if is_in_use(database) or not _has_room_for_a_copy(database):
+        asyncio.run(_give_back_in_place(database))
     else:
         lock = _lock(database)
         try:
@@ -146,11 +154,18 @@ def _give_back(database: Path) -> int:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         left = free_bytes(connection)
     if left:
-        print(f"Still free inside the file: {_bytes(left)}. Stop the server and do this again to get all of it.")
+        print(
+            f"Still free inside the file: {_bytes(left)}. With no server running and room for a copy, this gives all of it back."
+        )
     return max(before - _size(database), 0)
 
 
-async def _give_back_beside(database: Path) -> None:
+def _has_room_for_a_copy(database: Path) -> bool:
+    """SQLite's own way writes the whole database a second time, and a third time into its log."""
+    return Room(database).free_bytes > 3 * _size(database)
+
+
+async def _give_back_in_place(database: Path) -> None:
     opened = await asyncio.to_thread(Database, database)
     try:
         await maintenance_of(opened, SystemClock(), lambda: str(uuid.uuid4())).give_back_space()

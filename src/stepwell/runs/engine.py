@@ -32,6 +32,7 @@ from stepwell.runs.queue import Admission, Admitted, Claim
 from stepwell.runs.records import CancelAction, Lease, Outcome, Run, RunEvent
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, make_admission
+from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhook_rules import WebhookRules, check_url
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ OPERATOR = "operator"
 _ALWAYS_SENT = frozenset({"metadata", "error", "end"})
 _STORAGE_RETRY_S = 1.0
 _LONGEST_RETRY_S = 60.0
+_MOST_DOUBLINGS = 10
 _EARLY_S = 10.0
 
 
@@ -73,6 +75,7 @@ class Engine:
         drain_s: float = 10.0,
         webhook_rules: WebhookRules | None = None,
         watchers: Sequence[RunWatcher] = (),
+        supervisor: Supervisor | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -85,6 +88,9 @@ class Engine:
         self._drain_s = drain_s
         self._webhook_rules = webhook_rules or WebhookRules()
         self._watchers = tuple(watchers)
+        self._supervisor = supervisor or Supervisor()
+        self._worker = f"{os.getpid()}-{new_id()}"
+        self._recovered = False
         self._draining = asyncio.Event()
         self._driving: dict[str, Attempt] = {}
         self._stop_early: dict[str, CancelAction] = {}
@@ -96,16 +102,14 @@ class Engine:
         return len(self._driving)
 
     async def __aenter__(self) -> Self:
-        worker = f"{os.getpid()}-{self._new_id()}"
-        recovered = await self._persistence.queue.recover(worker)
-        if recovered:
-            logger.info("runs of an earlier process are driven again", extra={"count": len(recovered)})
-        working = self._persistence.queue.work(
-            self._drive, worker=worker, concurrency=self._concurrency, draining=self._draining
-        )
+        try:
+            await self._recover()
+        except StorageUnavailableError as error:
+            # On a disk that is full there is still a lot to read, and to delete.
+            logger.warning("the database cannot be written; runs are driven when it can: %s", error)
         self._tasks = [
-            asyncio.create_task(working, name="work"),
-            asyncio.create_task(self._obey_cancellations(), name="cancel"),
+            self._supervisor.start("driving runs", self._work, vital=True),
+            self._supervisor.start("cancelling runs", self._obey_cancellations, vital=True),
         ]
         return self
 
@@ -120,9 +124,26 @@ class Engine:
         self._draining.set()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
-        working.cancel()
-        obeying.cancel()
-        await asyncio.gather(working, obeying, return_exceptions=True)
+        await stop([working, obeying])
+
+    async def _recover(self) -> None:
+        """Once, before the first claim."""
+        if self._recovered:
+            return
+        recovered = await self._persistence.queue.recover(self._worker)
+        self._recovered = True
+        if recovered:
+            logger.info("runs of an earlier process are driven again", extra={"count": len(recovered)})
+
+    async def _work(self, duty: Duty) -> None:
+        while not self._recovered and not self._draining.is_set():
+            try:
+                await self._recover()
+            except StorageUnavailableError as error:
+                await asyncio.sleep(duty.failed(error))
+        await self._persistence.queue.work(
+            self._drive, worker=self._worker, concurrency=self._concurrency, draining=self._draining, duty=duty
+        )
 
     async def start(self, owner: str | None, order: RunOrder) -> Admitted:
         """Admit a run. What this returns for is on disk and will be driven."""
@@ -235,7 +256,8 @@ class Engine:
         except StorageUnavailableError as error:
             logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
             # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once.
-            await attempt.until_stopped(min(_STORAGE_RETRY_S * 2 ** (claim.run.attempt - 1), _LONGEST_RETRY_S))
+            doublings = min(claim.run.attempt - 1, _MOST_DOUBLINGS)
+            await attempt.until_stopped(min(_STORAGE_RETRY_S * 2**doublings, _LONGEST_RETRY_S))
             await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
         except asyncio.CancelledError:
             await queue.hand_back(lease, usage=attempt.usage)
@@ -266,7 +288,7 @@ class Engine:
                     raise
                 await asyncio.sleep(_STORAGE_RETRY_S)
 
-    async def _obey_cancellations(self) -> None:
+    async def _obey_cancellations(self, duty: Duty) -> None:
         async for wanted in self._persistence.queue.cancellations():
             if attempt := self._driving.get(wanted.run_id):
                 attempt.stop(wanted.action)
@@ -274,6 +296,7 @@ class Engine:
                 # Claimed, but not at the wheel yet; or ended meanwhile, and then nobody will ask for it.
                 self._stop_early[wanted.run_id] = wanted.action
                 asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
+            duty.succeeded()
 
 
 def _event_name(mode: str) -> str:

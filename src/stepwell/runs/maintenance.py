@@ -8,7 +8,6 @@ notice, and never touch a thread that is *not at rest*: one with a run waiting o
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,10 +17,8 @@ from typing import Any, Protocol, Self
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.pregel import Pregel
 
-from stepwell.errors import StorageUnavailableError
+from stepwell.runs.supervision import Supervisor, stop
 from stepwell.state.compact import CompactReport
-
-logger = logging.getLogger(__name__)
 
 SWEEP_S = 60.0
 RETAIN_S = 3600.0
@@ -36,6 +33,8 @@ class Backlog:
     pending: int
     running: int
     oldest_s: float
+    unreadable: int = 0
+    """Runs that were set aside because their row cannot be read. They have ended."""
 
 
 @dataclass(frozen=True)
@@ -125,35 +124,23 @@ class Housekeeping:
         *,
         sweep_s: float = SWEEP_S,
         retain_s: float = RETAIN_S,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self._maintenance = maintenance
         self._retain = retain
         self._sweep_s = sweep_s
         self._retain_s = retain_s
+        self._supervisor = supervisor or Supervisor()
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
     async def __aenter__(self) -> Self:
-        tasks = [asyncio.create_task(_again_and_again(self._maintenance.sweep, self._sweep_s), name="sweep")]
+        tasks = [self._supervisor.repeat("sweeping", self._maintenance.sweep, self._sweep_s)]
         if self._retain:
-            tasks.append(asyncio.create_task(_again_and_again(self._retain, self._retain_s), name="retention"))
+            tasks.append(self._supervisor.repeat("retention", self._retain, self._retain_s))
         self._tasks = tasks
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-async def _again_and_again(work: Callable[[], Awaitable[object]], every_s: float) -> None:
-    while True:
-        try:
-            await work()
-        except StorageUnavailableError as error:
-            logger.warning("housekeeping waits for the database: %s", error)
-        except Exception:
-            # One bad row must not end housekeeping for the life of the process.
-            logger.exception("housekeeping failed; it is tried again")
-        await asyncio.sleep(every_s)
+        await stop(self._tasks)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, Outcome, PendingInterrupt, Run
+from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
 
@@ -84,8 +85,14 @@ class RunQueue(Protocol):
         """All of them or none."""
         ...
 
-    async def work(self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event) -> None:
-        """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended."""
+    async def work(
+        self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
+    ) -> None:
+        """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended.
+
+        A claim that fails ends neither this nor a run under way: `duty` is told, and it is tried again after a pause. A run that
+        cannot be read ends with that as its error, and the others go on.
+        """
         ...
 
     def cancellations(self) -> AsyncIterator[Cancellation]:

@@ -26,7 +26,8 @@ from urllib.parse import SplitResult
 import httpx
 
 from stepwell.clock import Clock
-from stepwell.errors import InvalidRequestError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError
+from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhook_rules import WebhookRules, check_url, resolve
 
 _log = logging.getLogger(__name__)
@@ -65,11 +66,20 @@ class WebhookOutbox(Protocol):
 class WebhookSender:
     """`async with WebhookSender(...)`: delivers until left. What is not delivered then is delivered after the next start."""
 
-    def __init__(self, outbox: WebhookOutbox, clock: Clock, rules: WebhookRules, *, poll_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        outbox: WebhookOutbox,
+        clock: Clock,
+        rules: WebhookRules,
+        *,
+        poll_s: float = 1.0,
+        supervisor: Supervisor | None = None,
+    ) -> None:
         self._outbox = outbox
         self._clock = clock
         self._rules = rules
         self._poll_s = poll_s
+        self._supervisor = supervisor or Supervisor()
         self._woken = asyncio.Event()
         self._under_way = 0
         self._task: asyncio.Task[None] | None = None
@@ -77,26 +87,30 @@ class WebhookSender:
     async def __aenter__(self) -> Self:
         # Made here and not per call: reading the machine's certificates takes a while.
         self._tls = await asyncio.to_thread(httpx.create_ssl_context)
-        self._task = asyncio.create_task(self._work(), name="webhooks")
+        self._task = self._supervisor.start("webhooks", self._work)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            await stop([self._task])
 
     def wake(self) -> None:
         """There is something new; it need not wait for the next look."""
         self._woken.set()
 
-    async def _work(self) -> None:
+    async def _work(self, duty: Duty) -> None:
         async with asyncio.TaskGroup() as tries:
             while True:
                 self._woken.clear()
                 room = _AT_ONCE - self._under_way
-                claimed = await self._claim(room) if room else []
+                try:
+                    claimed = await self._outbox.claim(self._now(), HOLD_S, room) if room else []
+                except Exception as error:  # left to the supervisor, it would break off the tries that are under way
+                    await asyncio.sleep(duty.failed(error))
+                    continue
+                duty.succeeded()
                 for webhook in claimed:
                     self._under_way += 1
                     tries.create_task(self._see_through(webhook))
@@ -109,13 +123,6 @@ class WebhookSender:
                 await self._woken.wait()
         except TimeoutError:
             return
-
-    async def _claim(self, most: int) -> list[Webhook]:
-        try:
-            return await self._outbox.claim(self._now(), HOLD_S, most)
-        except StorageUnavailableError as error:
-            _log.warning("webhooks wait for the database: %s", error)
-            return []
 
     async def _see_through(self, webhook: Webhook) -> None:
         try:

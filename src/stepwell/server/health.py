@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import version
 from typing import Any
 
+from stepwell.errors import NotReadyError, StorageUnavailableError
 from stepwell.server.opening import Services
+
+_CHECK_S = 5.0
 
 
 async def readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
-    """`{"ok": true}`; with `check_db` the database is written to, and `StorageUnavailableError` says that it cannot be."""
+    """`{"ok": true}`; with `check_db` the database is written to, and `StorageUnavailableError` says that it cannot be,
+    `NotReadyError` that runs are not driven."""
     if check_db:
-        await services.persistence.check()
+        await _check_storage(services)
+        _check_duties(services)
     return {"ok": True}
+
+
+async def _check_storage(services: Services) -> None:
+    try:
+        async with asyncio.timeout(_CHECK_S):
+            await services.persistence.check()
+    except TimeoutError as error:
+        raise StorageUnavailableError(f"The database has not answered within {_CHECK_S:g} s. Look at its disk.") from error
+
+
+def _check_duties(services: Services) -> None:
+    if failing := services.supervisor.failing(vital=True):
+        # Its error may quote what users sent: that is for the log.
+        names = ", ".join(duty.name for duty in failing)
+        raise NotReadyError(f"Failing, and tried again: {names}. The server's log says why.")
 
 
 def describe_server() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.maintenance import Maintenance
+from stepwell.runs.supervision import Supervisor
 from stepwell.server.request_log import route_of
 from stepwell.server.run_metrics import RunMetrics
 
@@ -62,6 +63,9 @@ class Metrics:
         self._webhooks = Counter("stepwell_webhook_tries", "Tries to deliver a webhook", ["outcome"], registry=registry)
         self._pending = Gauge("stepwell_runs_pending", "Runs that could run now and wait for their turn", registry=registry)
         self._oldest = Gauge("stepwell_runs_oldest_pending_seconds", "How long the first of them has waited", registry=registry)
+        self._unreadable = Gauge(
+            "stepwell_runs_unreadable", "Runs that were set aside because they cannot be read", registry=registry
+        )
         self._maintenance: Maintenance | None = None
 
     def watch(self, maintenance: Maintenance, *, streams: Callable[[], int], driving: Callable[[], int]) -> None:
@@ -70,6 +74,10 @@ class Metrics:
         self.registry.register(_StorageFigures(maintenance))
         self.show("stepwell_streams_open", "Event streams that are open now", streams)
         self.show("stepwell_runs_driving", "Runs under way in this process", driving)
+
+    def watch_duties(self, supervisor: Supervisor) -> None:
+        """Read how what goes on all the time stands, whenever the metrics are read."""
+        self.registry.register(_DutyFigures(supervisor))
 
     def show(self, name: str, words: str, read: Callable[[], float]) -> None:
         """A figure that is read whenever the metrics are."""
@@ -82,9 +90,11 @@ class Metrics:
                 backlog = await self._maintenance.backlog()
                 self._pending.set(backlog.pending)
                 self._oldest.set(backlog.oldest_s)
+                self._unreadable.set(backlog.unreadable)
             except StorageUnavailableError:
                 self._pending.set(_UNKNOWN)
                 self._oldest.set(_UNKNOWN)
+                self._unreadable.set(_UNKNOWN)
         # In a thread: writing some thousand figures takes milliseconds, and streams should not feel them.
         return await asyncio.to_thread(generate_latest, self.registry)
 
@@ -119,6 +129,21 @@ class _StorageFigures:
             ),
             GaugeMetricFamily("stepwell_database_bytes", "Size of the database on disk", figures.size_bytes),
         ]
+
+
+class _DutyFigures:
+    """Which duties fail now, and how often they have."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    def collect(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
+        failing = GaugeMetricFamily("stepwell_duty_failing", "1 while the last step of a duty has failed", labels=["duty"])
+        failures = CounterMetricFamily("stepwell_duty_failures", "Steps of a duty that failed", labels=["duty"])
+        for duty in self._supervisor.duties:
+            failing.add_metric([duty.name], float(duty.failing is not None))
+            failures.add_metric([duty.name], duty.failures)
+        return [failing, failures]
 
 
 class CountRequests:

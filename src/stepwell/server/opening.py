@@ -6,17 +6,20 @@ the engine. A server that cannot keep its promises does not begin to serve; it s
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from stepwell.clock import Clock
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.strict_serde import check_strict
+from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.threads import Threads
 from stepwell.server.metrics import Metrics
 from stepwell.server.model_loading import ModelLoading
@@ -38,6 +41,8 @@ class Services:
     clock: Clock
     new_id: Callable[[], str]
     metrics: Metrics
+    supervisor: Supervisor
+    """What goes on for as long as the server does."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -66,7 +71,8 @@ async def open_services(
         if check_graphs:
             await registry.check()
         assistants = Assistants(persistence.records, registry, clock, new_id)
-        await assistants.install_defaults()
+        supervisor = Supervisor()
+        installing = await _install_assistants(assistants, supervisor)
         threads = Threads(persistence, registry, clock, new_id)
         metrics = metrics or Metrics()
         engine = Engine(
@@ -78,12 +84,33 @@ async def open_services(
             max_active_runs_per_owner=settings.max_active_runs_per_owner,
             webhook_rules=settings.webhook_rules,
             watchers=(RunLog(), metrics.runs, *watchers),
+            supervisor=supervisor,
             **engine_options,
         )
         async with engine:
-            services = Services(persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics)
+            services = Services(
+                persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics, supervisor
+            )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
-            yield services
+            metrics.watch_duties(supervisor)
+            try:
+                yield services
+            finally:
+                await stop(installing)
+
+
+async def _install_assistants(assistants: Assistants, supervisor: Supervisor) -> Sequence[asyncio.Task[None]]:
+    """Now, or on a disk that is full when it can be written again: what is there can be read meanwhile."""
+
+    async def install(duty: Duty) -> None:
+        await assistants.install_defaults()
+        duty.succeeded()
+
+    try:
+        await assistants.install_defaults()
+    except StorageUnavailableError:
+        return [supervisor.start("default assistants", install)]
+    return []
 
 
 def _check_serializer(persistence: Persistence) -> None:

@@ -54,6 +54,7 @@ KINDS: Mapping[type[BaseException], Kind] = {
     errors.LimitReachedError: Kind(429, "limit-reached", "As many as allowed"),
     errors.LeaseLostError: Kind(503, "thread-taken-over", "The thread was taken over meanwhile"),
     errors.StorageUnavailableError: Kind(503, "storage-unavailable", "The database cannot be used now"),
+    errors.NotReadyError: Kind(503, "not-ready", "The server cannot drive runs now"),
     errors.RunError: Kind(422, "run", "The run cannot be started, resumed or found"),
     errors.PaymentError: Kind(402, "payment", "Money is missing or not acceptable"),
     errors.NotSignedInError: Kind(401, "not-signed-in", "Who asks is not known"),

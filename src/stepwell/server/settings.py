@@ -78,6 +78,8 @@ class ServerSettings:
     webhook_secret: Secret | None = None
     retention_days: int | None = None
     retention_checkpoints: int | None = None
+    min_free_mb: int | None = None
+    """No new runs while the disk of the database has less room than this."""
     log_format: LogFormat = "auto"
     log_level: LogLevel = "info"
     drain_s: int = 10
@@ -148,6 +150,7 @@ class ServerSettings:
             webhook_secret=_secret(read.text("STEPWELL_WEBHOOK_SECRET")),
             retention_days=read.whole("STEPWELL_RETENTION_DAYS", None, most=36500),
             retention_checkpoints=read.whole("STEPWELL_RETENTION_CHECKPOINTS", None),
+            min_free_mb=read.whole("STEPWELL_MIN_FREE_MB", None, least=0),
             log_format=read.choice("STEPWELL_LOG_FORMAT", {form: form for form in get_args(LogFormat)}, "auto"),
             log_level=read.choice("STEPWELL_LOG_LEVEL", {level: level for level in get_args(LogLevel)}, "info"),
             drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600),

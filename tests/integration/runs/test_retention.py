@@ -17,7 +17,8 @@ from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.embedded.compaction import FaithfulSerializer
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.maintenance import free_bytes, maintenance_of
+from stepwell.runs.embedded.erase import free_bytes
+from stepwell.runs.embedded.maintenance import maintenance_of
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.registry import GraphRegistry

@@ -10,6 +10,7 @@ from typing import Any
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.branching import settle_checkpoint
+from stepwell.runs.embedded.erase import refuse_if_erasing
 from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
 from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.records import CancelAction, Run
@@ -18,7 +19,7 @@ from stepwell.runs.records import CancelAction, Run
 def admit(connection: sqlite3.Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
     """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
     _find_or_make_thread(connection, admission, now)
-    inflight = _inflight(connection, admission.run.thread_id, now)
+    inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
     run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
     admission = replace(admission, run=run)
     if admission.answers is not None:
@@ -36,6 +37,7 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
         return
     if row is not None or not admission.create_thread:
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
+    refuse_if_erasing(connection, run.thread_id)
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
         " VALUES (?, ?, 'idle', ?, '{}', ?, ?, ?)",
@@ -43,10 +45,17 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
     )
 
 
+def _looks_around(admission: Admission) -> bool:
+    """A run that just stands at the end of the line need not know who stands before it, and there may be thousands."""
+    run = admission.run
+    return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
+
+
 def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
     """Runs that are under way or about to be; one that is to begin later is in nobody's way."""
     rows = connection.execute(
-        "SELECT * FROM runs WHERE thread_id = ? AND (status = 'running' OR status = 'pending' AND due_at <= ?) ORDER BY number",
+        "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
+        " ORDER BY number",
         (thread_id, now),
     )
     return rows.fetchall()
@@ -111,8 +120,8 @@ def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now:
     # Without a time of its own it has been due since ever: a clock that is set back neither delays it nor lets a later one pass.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
-        "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, resumes,"
-        " created_at, updated_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
+        " resumes, created_at, updated_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run.run_id,
             run.thread_id,
@@ -122,6 +131,7 @@ def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now:
             dumps(run.metadata),
             run.multitask_strategy,
             due_at,
+            due_at > now,
             run.resumes,
             now,
             now,

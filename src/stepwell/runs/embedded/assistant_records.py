@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
-from stepwell.runs.embedded.erase import erase_thread, refuse_if_busy
+from stepwell.runs.embedded.erase import begin_erasing, refuse_if_busy
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import assistant_from_row, dumps, to_time
 from stepwell.runs.embedded.searching import Clause, Order, all_of, contains, order_by, shown_to
@@ -116,13 +116,12 @@ class AssistantRecords(RecordsPart):
             threads = threads_of_assistant(connection, owner, assistant_id) if delete_threads else []
             for thread_id in threads:
                 refuse_if_busy(connection, thread_id)
-                erase_thread(connection, thread_id, self._new_id, self._erasers)
+                begin_erasing(connection, thread_id, self._erasers)
             connection.execute("DELETE FROM assistant_versions WHERE assistant_id = ?", (assistant_id,))
             connection.execute("DELETE FROM assistants WHERE assistant_id = ?", (assistant_id,))
             return threads
 
-        for thread_id in await self._database.write(work):
-            self._erased(thread_id)
+        await self._erase(await self._database.write(work, frees=True))
 
 
 def _matching(owner: str | None, wanted: AssistantFilter) -> Clause:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.runs.embedded.maintenance import free_bytes
+from stepwell.runs.embedded.erase import free_bytes
 from stepwell.runs.embedded.migrate import Migration, migrations, version_of
 from stepwell.runs.embedded.opening import opening
 from stepwell.runs.embedded.process_lock import ProcessLock
@@ -25,6 +25,10 @@ class Condition:
     rows: dict[str, int]
     open_runs: int
     open_questions: int
+    unreadable_runs: int
+    """Set aside, because their rows cannot be read."""
+    half_erased: int
+    """Threads that are gone and whose last rows are still to be deleted."""
     in_use: bool
     """A server holds it."""
 
@@ -44,6 +48,8 @@ def look_at(database: Path) -> Condition:
             rows=rows,
             open_runs=_count(connection, form, "runs WHERE status IN ('pending', 'running')"),
             open_questions=_count(connection, form, "interrupts WHERE state = 'pending'"),
+            unreadable_runs=_count(connection, form, "unreadable_runs", since=4),
+            half_erased=_count(connection, form, "erasing", since=4),
             in_use=is_in_use(database),
         )
 
@@ -61,8 +67,9 @@ def is_in_use(database: Path) -> bool:
     return False
 
 
-def _count(connection: sqlite3.Connection, form: int, what: str) -> int:
-    return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form else 0  # noqa: S608 - ours
+def _count(connection: sqlite3.Connection, form: int, what: str, *, since: int = 1) -> int:
+    """`since`: the first form that has the table."""
+    return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form >= since else 0  # noqa: S608 - ours
 
 
 def _log(database: Path) -> Path:

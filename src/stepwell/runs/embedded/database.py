@@ -1,9 +1,9 @@
 """One SQLite file, written by one thread, read by a few.
 
 Work is a function of a connection. Work that writes goes to the writer thread, which takes everything that is waiting, runs
-it in one transaction and commits once (group commit); each piece has a savepoint of its own, so that one that fails takes
-nobody with it. A caller goes on when the commit has happened: what was awaited survives a kill of the process. With
-`power_loss=True` it survives the machine too, at the price of a flush to disk per group.
+it in one transaction and commits once (`group_commit`); one piece that fails takes nobody with it. A caller goes on when the
+commit has happened: what was awaited survives a kill of the process. With `power_loss=True` it survives the machine too, at the price
+of a flush to disk per group.
 
 Work runs in the order it was handed in. That is relied upon: an effect that is journaled after a checkpoint was handed in is
 never on disk without that checkpoint.
@@ -14,25 +14,30 @@ Rules to keep: work does not commit, does not call back into the database, and d
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from stepwell.errors import StorageUnavailableError
+from stepwell.runs.embedded.group_commit import GroupCommit, Job, Work, answer, unavailable
 from stepwell.runs.embedded.migrate import migrate
 from stepwell.runs.embedded.opening import opening
+from stepwell.runs.embedded.room import Room
 from stepwell.runs.embedded.write_ahead_log import WriteAheadLog
 
+__all__ = ["Database", "GroupWritten", "Work"]
+
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
 GroupWritten = Callable[[int, float], None]
 """Told of every commit, in the writer's thread: how many pieces of work it held, and how many seconds it took."""
 
@@ -41,36 +46,35 @@ _BUSY_TIMEOUT_S = 10.0
 _READERS = 4
 
 
-@dataclass
-class _Job(Generic[T]):
-    work: Work[T]
-    done: Future[T] | asyncio.Future[T]
-    loop: asyncio.AbstractEventLoop | None = None
-    """The loop that `done` belongs to, if it is one of asyncio's."""
-    result: Any = None
-    error: BaseException | None = None
-
-
 class Database:
     """Open with `Database(path)`, close with `close()`. Safe to use from any thread and any event loop.
 
     A file that cannot be opened is refused with `ConfigurationError`.
     """
 
-    def __init__(self, path: Path, *, power_loss: bool = False, group_written: GroupWritten | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        power_loss: bool = False,
+        group_written: GroupWritten | None = None,
+        least_free_bytes: int | None = None,
+    ) -> None:
         self.path = path
+        self.room = Room(path, least_free=least_free_bytes)
         self._group_written = group_written
         self._synchronous = "FULL" if power_loss else "NORMAL"
-        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._local = threading.local()
         self._open_readers: list[sqlite3.Connection] = []
         self._closed = False
         with opening(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(path)
-            writer = self._connect_writer()
-            migrate(writer)
-        self._questions: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+            with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
+                writer = self._connect_writer()
+                migrate(writer)
+        self._questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._readers = [
             threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
             for number in range(_READERS)
@@ -87,18 +91,21 @@ class Database:
     def submit(self, work: Work[T]) -> Future[T]:
         """Hand work to the writer. The future is done when the work is committed, or has failed."""
         done = Future[T]()
-        self._hand_in(_Job(work, done))
+        self._hand_in(Job(work, done))
         return done
 
-    def write_soon(self, work: Work[T]) -> asyncio.Future[T]:
-        """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it."""
+    def write_soon(self, work: Work[T], *, frees: bool = False) -> asyncio.Future[T]:
+        """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it.
+
+        `frees`: the work makes room, or is needed to; on a full disk it may use what is kept back for that.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._hand_in(_Job(work, done, loop))
+        self._hand_in(Job(work, done, loop, frees))
         return done
 
-    async def write(self, work: Work[T]) -> T:
-        return await self.write_soon(work)
+    async def write(self, work: Work[T], *, frees: bool = False) -> T:
+        return await self.write_soon(work, frees=frees)
 
     def write_now(self, work: Work[T]) -> T:
         """The same for code that is not async; it blocks."""
@@ -110,7 +117,7 @@ class Database:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._questions.put(_Job(work, done, loop))
+        self._questions.put(Job(work, done, loop))
         return await done
 
     def read_now(self, work: Work[T]) -> T:
@@ -123,7 +130,7 @@ class Database:
             finally:
                 connection.rollback()
         except sqlite3.OperationalError as error:
-            raise _unavailable(error) from error
+            raise unavailable(error) from error
 
     def close(self) -> None:
         """Finish what was handed in, then close the file."""
@@ -139,7 +146,7 @@ class Database:
         for connection in self._open_readers:
             connection.close()
 
-    def _hand_in(self, job: _Job[Any]) -> None:
+    def _hand_in(self, job: Job[Any]) -> None:
         if self._closed:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         self._jobs.put(job)
@@ -179,10 +186,11 @@ class Database:
                 job.result = self.read_now(job.work)
             except BaseException as error:  # handed to whoever waits for it
                 job.error = error
-            _answer([job])
+            answer([job])
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         log, stopping = WriteAheadLog(connection), False
+        commit = GroupCommit(connection, log, self.room)
         while not stopping:
             try:
                 group, stopping = self._next_group(log.patience_s)
@@ -191,15 +199,22 @@ class Database:
                 continue
             if group:
                 began = perf_counter()
-                _run_group(connection, group)
-                if self._group_written:
-                    self._group_written(len(group), perf_counter() - began)
+                commit.run(group)
+                self._tell_written(len(group), perf_counter() - began)
+                answer(group)
                 log.written()
-        with suppress(sqlite3.OperationalError):  # somebody else writes, or the disk is full: the next close does it
-            connection.execute("PRAGMA optimize")
+        # Without `PRAGMA optimize`: plans that follow from the schema alone are pinned by a test. Statistics of a file that was nearly
+        # empty would have SQLite read whole tables a year later.
         connection.close()
 
-    def _next_group(self, patience_s: float | None) -> tuple[list[_Job[Any]], bool]:
+    def _tell_written(self, size: int, seconds: float) -> None:
+        if self._group_written:
+            try:
+                self._group_written(size, seconds)
+            except Exception:  # without this thread nothing is ever written again
+                logger.exception("whoever counts commits has failed")
+
+    def _next_group(self, patience_s: float | None) -> tuple[list[Job[Any]], bool]:
         first = self._jobs.get(timeout=patience_s)
         if first is None:
             return [], True
@@ -222,61 +237,3 @@ def _make_private(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _run_group(connection: sqlite3.Connection, group: list[_Job[Any]]) -> None:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        for job in group:
-            _run_one(connection, job)
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        for job in group:
-            job.error = job.error or _unavailable(error)
-    _answer(group)
-
-
-def _answer(group: list[_Job[Any]]) -> None:
-    """Tell everybody, in the order of their work."""
-    of_loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
-    for job in group:
-        if job.loop is not None:
-            of_loops.setdefault(job.loop, []).append(job)
-        elif isinstance(job.done, Future) and job.done.set_running_or_notify_cancel():
-            _settle(job)
-    for loop, jobs in of_loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
-            loop.call_soon_threadsafe(_settle_all, jobs)
-
-
-def _settle_all(jobs: list[_Job[Any]]) -> None:
-    for job in jobs:
-        if not job.done.done():  # whoever waited may have been cancelled
-            _settle(job)
-
-
-def _settle(job: _Job[Any]) -> None:
-    if job.error is not None:
-        job.done.set_exception(job.error)
-    else:
-        job.done.set_result(job.result)
-
-
-def _run_one(connection: sqlite3.Connection, job: _Job[Any]) -> None:
-    connection.execute("SAVEPOINT job")
-    try:
-        job.result = job.work(connection)
-    except sqlite3.OperationalError:
-        # Full, locked or broken: that concerns the whole group.
-        raise
-    except BaseException as error:  # handed to whoever waits for it
-        job.error = error
-        connection.execute("ROLLBACK TO job")
-    connection.execute("RELEASE job")
-
-
-def _unavailable(error: sqlite3.Error) -> StorageUnavailableError:
-    # SQLite's text names no path and no value; it is what an operator needs ("database or disk is full").
-    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was kept of this; try again later.")

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 
 from stepwell.clock import Clock
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.fence import require
+from stepwell.runs.embedded.fence import fenced, in_order, require
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease
 from stepwell.tools.effect_journal import Begun, Done, Standing, Unknown
@@ -41,7 +41,7 @@ class EmbeddedEffects:
             )
             return Begun()
 
-        return self._database.submit(work)
+        return self._database.submit(in_order(lease, work))
 
     def finish(self, key: str, result: bytes) -> Future[None]:
         return self._change(key, "UPDATE effects SET state = 'done', result = ? WHERE thread_id = ? AND key = ?", result)
@@ -52,8 +52,7 @@ class EmbeddedEffects:
     def barrier(self) -> Future[None]:
         """Work is committed in order, so when this is done, so is everything before it. Refused too without the lease: what comes
         after a barrier is an effect outside, and whoever was overtaken must have none."""
-        lease = self._lease
-        return self._database.submit(lambda connection: require(connection, lease))
+        return self._database.submit(fenced(self._lease, lambda connection: None))
 
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
         lease = self._lease

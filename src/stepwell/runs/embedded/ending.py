@@ -85,6 +85,14 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     return events
 
 
+def end_unread(connection: sqlite3.Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
+    """The thread of a run that ended because its row cannot be read. Answers that it brought can be given again."""
+    questions.settle(connection, thread_id, run_id, None, succeeded=False)
+    events = insert_events(connection, thread_id, run_id, [said, end_event(run_id, "error")], now)
+    _free_thread(connection, thread_id, run_id, now)
+    return events
+
+
 def _run(connection: sqlite3.Connection, run_id: str) -> Run:
     return run_from_row(connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone())
 
@@ -172,7 +180,9 @@ def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, no
 
 def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: float) -> bool:
     row = connection.execute(
-        "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status = 'pending' AND due_at <= ?", (thread_id, but, now)
+        "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status IN ('pending', 'running') AND status = 'pending'"
+        " AND due_at <= ?",
+        (thread_id, but, now),
     ).fetchone()
     return row is not None
 

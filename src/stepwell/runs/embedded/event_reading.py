@@ -113,6 +113,9 @@ def events_after(
 
 
 def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
+    newest = last_seq(connection, thread_id)
+    if newest is None:  # gone, also while its rows are still being deleted
+        return Look([], after, more=False, ended=True)
     events: list[RunEvent] = []
     size = 0
     for event in events_after(connection, thread_id, run_id, after, _PORTION, documents):
@@ -120,9 +123,6 @@ def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, af
         size += len(event.data)
         if size > _PORTION_BYTES or len(events) == _PORTION:
             return Look(events, event.seq, more=True, ended=False)
-    newest = last_seq(connection, thread_id)
-    if newest is None:
-        return Look(events, after, more=False, ended=True)
     # The newest number, not `after`: somebody may ask for what follows an event that never was, and gets what comes next.
     return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
 

@@ -6,35 +6,60 @@ The fence only grows. Whoever holds an older one is refused by `fence.require`, 
 from __future__ import annotations
 
 import sqlite3
+from typing import NamedTuple
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded import ending, suspects, thread_state_record
 from stepwell.runs.embedded.rows import run_from_row
+from stepwell.runs.embedded.set_aside import SetAside, set_aside
 from stepwell.runs.queue import MAX_ATTEMPTS, Claim
 from stepwell.runs.records import Lease, Run, RunEvent
 
-# The oldest due run of each thread that nobody drives.
-_CLAIMABLE = """
-SELECT r.* FROM runs AS r JOIN threads AS t ON t.thread_id = r.thread_id
-WHERE r.status = 'pending' AND r.due_at <= :now AND t.lease_run IS NULL
-  AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.thread_id = r.thread_id AND earlier.status = 'pending'
-                  AND earlier.due_at <= :now AND earlier.number < r.number)
-  AND {which}
-ORDER BY r.number LIMIT :limit
-"""
+# Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
+_FREE = f"""
+SELECT r.* FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
+WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
+"""  # noqa: S608 - fixed text
+_WAITED = f"""
+SELECT r.* FROM runs AS r CROSS JOIN threads AS t ON t.thread_id = r.thread_id
+WHERE r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL ORDER BY r.number LIMIT :limit
+"""  # noqa: S608 - fixed text
+_COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
+_NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
+# A condition on `runs`: waits, and could be driven now.
+_WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
-def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> tuple[list[Claim], float | None]:
-    """Take up to `limit` runs for `worker`. Also gives when the next run is due that is not due yet."""
-    alone = [] if suspects.under_way(connection, now) else _claimable(connection, suspects.WAITED, min(limit, 1), now)
-    rows = [*alone, *_claimable(connection, suspects.FREE, limit - len(alone), now)]
-    due = connection.execute("SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND due_at > ?", (now,)).fetchone()[0]
-    later = [when for when in (due, suspects.next_ready(connection, now)) if when is not None]
-    return [_begin(connection, run_from_row(row), worker, now) for row in rows], min(later, default=None)
+class Claimed(NamedTuple):
+    claims: list[Claim]
+    next_due: float | None
+    """When a run is due that is not due yet."""
+    set_aside: list[SetAside]
+    """Runs that could not be read. They have ended, with that as their error."""
 
 
-def _claimable(connection: sqlite3.Connection, which: str, limit: int, now: float) -> list[sqlite3.Row]:
-    return connection.execute(_CLAIMABLE.format(which=which), {"now": now, "limit": limit}).fetchall()
+def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> Claimed:
+    """Take up to `limit` runs for `worker`."""
+    connection.execute(_COME_DUE, (now,))
+    moment = {"now": now, "limit": min(limit, 1)}
+    alone = [] if suspects.under_way(connection, now) else connection.execute(_WAITED, moment).fetchall()
+    rows = [*alone, *connection.execute(_FREE, {"limit": limit - len(alone)}).fetchall()]
+    later = (connection.execute(_NEXT_DUE).fetchone()[0], suspects.next_ready(connection, now))
+    taken = [_begin_or_set_aside(connection, row, worker, now) for row in rows]
+    return Claimed(
+        [one for one in taken if isinstance(one, Claim)],
+        min((when for when in later if when is not None), default=None),
+        [one for one in taken if isinstance(one, SetAside)],
+    )
+
+
+def _begin_or_set_aside(connection: sqlite3.Connection, row: sqlite3.Row, worker: str, now: float) -> Claim | SetAside:
+    """One run that cannot be read must not keep all others from being claimed, for good."""
+    try:
+        run = run_from_row(row)
+    except Exception as error:
+        return set_aside(connection, row, error, now)
+    return _begin(connection, run, worker, now)
 
 
 def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> Claim:
@@ -65,7 +90,8 @@ def hold(connection: sqlite3.Connection, owner: str | None, thread_id: str, hold
     if row is None:
         raise NotFoundError("thread", thread_id)
     pending = connection.execute(
-        "SELECT 1 FROM runs WHERE thread_id = ? AND status = 'pending' AND due_at <= ?", (thread_id, now)
+        f"SELECT 1 FROM runs WHERE thread_id = :thread AND {_WAITS}",  # noqa: S608 - fixed text
+        {"thread": thread_id, "now": now},
     ).fetchone()
     if row["lease_run"] is not None or pending:
         raise ThreadBusyError(f"Thread '{thread_id}' has a run under way. Wait for it to end, or cancel it, then try again.")
@@ -95,7 +121,12 @@ def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> list[
     return ending.end_pending(connection, lease.run_id, row["cancel_action"], row["cancel_reason"], now)
 
 
-def recover(connection: sqlite3.Connection, now: float) -> list[Run]:
+class Recovered(NamedTuple):
+    runs: list[Run]
+    set_aside: list[SetAside]
+
+
+def recover(connection: sqlite3.Connection, now: float) -> Recovered:
     """Nobody drives anything yet: whatever is leased was left by a process that is gone."""
     rows = connection.execute("SELECT * FROM runs WHERE status = 'running' ORDER BY number").fetchall()
     if rows:
@@ -105,7 +136,15 @@ def recover(connection: sqlite3.Connection, now: float) -> list[Run]:
     connection.execute(
         "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE lease_run IS NOT NULL"
     )
-    return [_recover_one(connection, row, now) for row in rows]
+    runs, unread = [], []
+    for row in rows:
+        try:
+            run_from_row(row)
+        except Exception as error:
+            unread.append(set_aside(connection, row, error, now))
+        else:
+            runs.append(_recover_one(connection, row, now))
+    return Recovered(runs, unread)
 
 
 def _recover_one(connection: sqlite3.Connection, row: sqlite3.Row, now: float) -> Run:

@@ -14,11 +14,12 @@ from pathlib import Path
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.clock import Clock
+from stepwell.runs.embedded import erase as erasing
 from stepwell.runs.embedded import trimming
 from stepwell.runs.embedded.at_rest import AT_REST, is_at_rest
 from stepwell.runs.embedded.compaction import compact_at_rest
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.erase import Eraser, erase_thread
+from stepwell.runs.embedded.erase import Eraser
 from stepwell.runs.embedded.event_log import EmbeddedEventLog
 from stepwell.runs.embedded.repository import EmbeddedRepository
 from stepwell.runs.embedded.rows import to_time
@@ -27,11 +28,11 @@ from stepwell.runs.maintenance import Backlog, Figures, Graph, LongThread
 from stepwell.state.compact import CompactReport
 
 _AT_ONCE = 100
-_PAGES_AT_ONCE = 1000
 
 _BACKLOG = """
 SELECT COUNT(*) FILTER (WHERE status = 'pending' AND due_at <= :now) AS pending, COUNT(*) FILTER (WHERE status = 'running') AS running,
-  MIN(MAX(due_at, created_at)) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest
+  MIN(MAX(due_at, created_at)) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest,
+  (SELECT COUNT(*) FROM unreadable_runs) AS unreadable
 FROM runs WHERE status IN ('pending', 'running')
 """
 _OLD = f"""
@@ -67,7 +68,8 @@ class EmbeddedMaintenance:
     async def backlog(self) -> Backlog:
         now = to_time(self._clock.now())
         row = await self._database.read(lambda connection: connection.execute(_BACKLOG, {"now": now}).fetchone())
-        return Backlog(row["pending"], row["running"], 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0))
+        oldest_s = 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0)
+        return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"])
 
     def figures(self) -> Figures:
         path = self._database.path
@@ -75,8 +77,10 @@ class EmbeddedMaintenance:
         return Figures(self._events.written, self._database.waiting, size)
 
     async def sweep(self) -> int:
+        # First what a process that is gone has left half done.
+        await erasing.finish_erasing(self._database, await self._database.read(erasing.unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
-        gone += await self._database.write(lambda connection: trimming.expired_sessions(connection, self._now()))
+        gone += await trimming.expired_sessions(self._database, self._now())
         while erased := await self._records.delete_expired_threads(_AT_ONCE):
             gone += len(erased)
         return gone
@@ -89,13 +93,14 @@ class EmbeddedMaintenance:
         def work(connection: sqlite3.Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
                 return False
-            erase_thread(connection, thread_id, self._new_id, self._erasers)
+            erasing.begin_erasing(connection, thread_id, self._erasers)
             return True
 
-        erased = await self._database.write(work)
-        if erased:
+        gone = await self._database.write(work, frees=True)
+        if gone:
             self._events.announce(thread_id)
-        return erased
+            await erasing.finish_erasing(self._database, [thread_id], self._new_id)
+        return gone
 
     async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
         wanted = (after, keep_last, limit)
@@ -114,10 +119,7 @@ class EmbeddedMaintenance:
         return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
 
     async def give_back_space(self) -> int:
-        freed = 0
-        while step := await self._database.write(_give_back_some):
-            freed += step
-        return freed
+        return await erasing.give_back_space(self._database)
 
     def _now(self) -> float:
         return to_time(self._clock.now())
@@ -127,19 +129,6 @@ def maintenance_of(database: Database, clock: Clock, new_id: Callable[[], str]) 
     """For a database without a server around it."""
     events = EmbeddedEventLog(database, clock)
     return EmbeddedMaintenance(database, EmbeddedRepository(database, clock, new_id=new_id), events, clock, new_id=new_id)
-
-
-def _give_back_some(connection: sqlite3.Connection) -> int:
-    before = free_bytes(connection)
-    # Stepped through to its end: each row of the answer is a page that was given back.
-    connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
-    return before - free_bytes(connection)
-
-
-def free_bytes(connection: sqlite3.Connection) -> int:
-    """What the file holds of pages that nothing stands on."""
-    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
-    return int(pages * size)
 
 
 def _size(file: Path) -> int:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from stepwell.clock import Clock
 from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.erase import Eraser
+from stepwell.runs.embedded.erase import Eraser, finish_erasing
 
 
 def _random_id() -> str:
@@ -35,3 +35,9 @@ class RecordsPart:
         self._new_id = new_id
         self._erasers = tuple(erasers)
         self._erased = erased
+
+    async def _erase(self, gone: Sequence[str]) -> None:
+        """Threads are gone: tell whoever follows them, then delete their rows."""
+        for thread_id in gone:
+            self._erased(thread_id)
+        await finish_erasing(self._database, gone, self._new_id)

@@ -56,25 +56,30 @@ class EmbeddedPersistence:
         new_id: Callable[[], str] = _new_id,
         power_loss: bool = False,
         group_written: GroupWritten | None = None,
+        least_free_bytes: int | None = None,
     ) -> None:
         self._path = path
         self._clock = clock or SystemClock()
         self._new_id = new_id
         self._power_loss = power_loss
         self._group_written = group_written
+        self._least_free_bytes = least_free_bytes
         self._lock = ProcessLock(path.with_name(path.name + ".lock"))
 
     async def __aenter__(self) -> Self:
         self._lock.acquire()
         try:
-            self.database = await asyncio.to_thread(
-                Database, self._path, power_loss=self._power_loss, group_written=self._group_written
-            )
+            self.database = await asyncio.to_thread(self._open)
         except BaseException:
             self._lock.release()
             raise
-        for checkpoint_id in await self.database.read(_newest_checkpoints):
-            go_on_after(checkpoint_id)
+        try:
+            for checkpoint_id in await self.database.read(_newest_checkpoints):
+                go_on_after(checkpoint_id)
+        except BaseException:
+            await asyncio.to_thread(self._close)
+            raise
+        self.database.room.keep_reserve()
         self.events = EmbeddedEventLog(self.database, self._clock)
         self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = EmbeddedAccess(self.database, self._clock)
@@ -85,7 +90,19 @@ class EmbeddedPersistence:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.database.close)
+        await asyncio.to_thread(self._close)
+
+    def _open(self) -> Database:
+        return Database(
+            self._path,
+            power_loss=self._power_loss,
+            group_written=self._group_written,
+            least_free_bytes=self._least_free_bytes,
+        )
+
+    def _close(self) -> None:
+        self.database.room.drop_reserve()  # first: closing empties the log, which may need its room
+        self.database.close()
         self._lock.release()
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:

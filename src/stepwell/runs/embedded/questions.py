@@ -99,16 +99,25 @@ def settle(
     ask(connection, thread_id, run_id, interrupts)
     still_asked = [interrupt.interrupt_id for interrupt in interrupts]
     marks = ",".join("?" * len(still_asked))
+    if still_asked:  # SQLite would read the whole table for an empty list
+        _ask_again(connection, thread_id, run_id, still_asked, succeeded=succeeded)
+    connection.execute(
+        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND interrupt_id NOT IN ({marks})"  # noqa: S608 - only marks
+        f" AND (state = 'pending' OR {_WAITING})",
+        (thread_id, *still_asked),
+    )
+
+
+def _ask_again(
+    connection: sqlite3.Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool
+) -> None:
+    """Questions that were answered or dropped and are asked again, unless their answer waits in a run, or was taken by a task."""
+    marks = ",".join("?" * len(still_asked))
     connection.execute(
         f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')"
         f" AND (? OR state = 'dropped' OR NOT {_TAKEN})",
         (run_id, thread_id, *still_asked, succeeded),
-    )
-    connection.execute(
-        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND interrupt_id NOT IN ({marks})"  # noqa: S608 - only marks
-        f" AND (state = 'pending' OR {_WAITING})",
-        (thread_id, *still_asked),
     )
 
 

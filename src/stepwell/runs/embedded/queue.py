@@ -9,7 +9,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
 from stepwell.clock import Clock
@@ -18,6 +18,7 @@ from stepwell.runs.embedded import admission, ending, fence, leases, questions
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.event_log import EmbeddedEventLog, insert_events
 from stepwell.runs.embedded.rows import run_from_row, to_time
+from stepwell.runs.embedded.set_aside import SetAside
 from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.queue import Admission, Admitted, Cancellation, Claim, Drive
 from stepwell.runs.records import (
@@ -31,11 +32,11 @@ from stepwell.runs.records import (
     Run,
     RunEvent,
 )
+from stepwell.runs.supervision import Duty
 
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
-_STORAGE_RETRY_S = 1.0
 
 
 class EmbeddedQueue:
@@ -54,6 +55,7 @@ class EmbeddedQueue:
         return (await self.admit_many([wanted]))[0]
 
     async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
+        self._database.room.require()
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
@@ -71,13 +73,22 @@ class EmbeddedQueue:
         self._changed.set()
         return admitted
 
-    async def work(self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event) -> None:
+    async def work(
+        self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
+    ) -> None:
+        duty = duty or Duty("driving runs")
         stop = asyncio.create_task(draining.wait())
         driving: set[asyncio.Task[None]] = set()
         try:
             while not draining.is_set():
                 self._changed.clear()
-                claims, due_in_s = await self._claim(worker, concurrency - len(driving))
+                try:
+                    claims, due_in_s = await self._claim(worker, concurrency - len(driving))
+                except Exception as error:
+                    # Not cut short by news: they would have it tried, and fail, all the time.
+                    await asyncio.wait({stop}, timeout=duty.failed(error))
+                    continue
+                duty.succeeded()
                 for claim in claims:
                     task = asyncio.create_task(self._drive(drive, claim), name=f"run {claim.run.run_id}")
                     driving.add(task)
@@ -151,16 +162,39 @@ class EmbeddedQueue:
     @asynccontextmanager
     async def hold(self, owner: str | None, thread_id: str, purpose: str) -> AsyncIterator[Lease]:
         holder, now = f"hold:{purpose}:{self._new_id()}", self._now()
-        lease = await self._database.write(lambda connection: leases.hold(connection, owner, thread_id, holder, now))
+        taking = self._database.write_soon(lambda connection: leases.hold(connection, owner, thread_id, holder, now))
+        try:
+            lease = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
+            raise
         try:
             yield lease
         finally:
-            await self._database.write(lambda connection: leases.release(connection, lease))
+            await self._release(lease)
             self._changed.set()
+
+    def _release(self, lease: Lease) -> asyncio.Future[None]:
+        # Also on a full disk: a thread that stays held cannot even be deleted.
+        return self._database.write_soon(lambda connection: leases.release(connection, lease), frees=True)
+
+    def _release_unwanted(self, taking: asyncio.Future[Lease]) -> None:
+        """Whoever wanted the thread was cancelled before it was told that it has it."""
+        if taking.cancelled() or taking.exception() is not None:
+            return
+        with suppress(StorageUnavailableError):  # closed: the next start gives back what nobody holds
+            self._release(taking.result()).add_done_callback(self._released_unwanted)
+
+    def _released_unwanted(self, releasing: asyncio.Future[None]) -> None:
+        if not releasing.cancelled() and (error := releasing.exception()) is not None:
+            logger.error("a thread could not be given back; it is held until the next start", exc_info=error)
+        self._changed.set()
 
     async def recover(self, worker: str) -> list[Run]:
         now = self._now()
-        return await self._database.write(lambda connection: leases.recover(connection, now))
+        recovered = await self._database.write(lambda connection: leases.recover(connection, now))
+        self._tell_set_aside(recovered.set_aside)
+        return recovered.runs
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
         ended = asyncio.Event()
@@ -189,12 +223,17 @@ class EmbeddedQueue:
         if free <= 0:
             return [], _LOOK_AGAIN_S
         now = self._now()
-        try:
-            claims, due = await self._database.write(lambda connection: leases.claim(connection, worker, free, now))
-        except StorageUnavailableError as error:
-            logger.warning("runs wait for the database: %s", error)
-            return [], _STORAGE_RETRY_S
-        return claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
+        claimed = await self._database.write(lambda connection: leases.claim(connection, worker, free, now))
+        self._tell_set_aside(claimed.set_aside)
+        due = claimed.next_due
+        return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
+
+    def _tell_set_aside(self, unread: Sequence[SetAside]) -> None:
+        for one in unread:
+            fields = {"run_id": one.run_id, "thread_id": one.thread_id}
+            logger.error("a run cannot be read and was set aside: %s", one.reason, extra=fields)
+            self._tell_ended(one.thread_id, one.run_id, one.events)
+            self._changed.set()  # the next run of its thread may begin
 
     async def _drive(self, drive: Drive, claim: Claim) -> None:
         """A drive ends its run itself. One that fails to leaves the run to the next process."""
@@ -261,5 +300,8 @@ def _cancel(
 
 
 def _status(connection: sqlite3.Connection, run_id: str) -> str | None:
-    row = connection.execute("SELECT status FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    # A thread that is being erased is gone, whatever is still there of its rows.
+    row = connection.execute(
+        "SELECT runs.status FROM runs JOIN threads USING (thread_id) WHERE run_id = ?", (run_id,)
+    ).fetchone()
     return row["status"] if row else None

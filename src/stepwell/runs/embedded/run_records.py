@@ -7,6 +7,7 @@ from typing import Literal
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.document_rows import DocumentReader, forget_unneeded, read_text
+from stepwell.runs.embedded.erase import Kept, delete_slice
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.embedded.searching import Clause, Order, all_of, order_by, owned_by
@@ -15,6 +16,7 @@ from stepwell.runs.records import Run, RunStatus
 from stepwell.runs.repository import Page
 
 # `number` is the order of admission: exact where two runs were made in the same moment.
+_EVENTS = Kept("events", size="length(data)")
 _ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
 
 
@@ -38,14 +40,19 @@ class RunRecords(RecordsPart):
         return await self._database.read(work)
 
     async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: sqlite3.Connection) -> bool:
+            """What it said goes in slices, the run itself at the end. Gives whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
-            for table in ("events", "webhooks", "runs"):
+            if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
+                return True
+            for table in ("webhooks", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
             forget_unneeded(connection, thread_id)
+            return False
 
-        await self._database.write(work)
+        while await self._database.write(work, frees=True):
+            pass
 
     async def open_runs(
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
@@ -71,7 +78,9 @@ class RunRecords(RecordsPart):
 
 
 def _run(connection: sqlite3.Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
-    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner))
+    # A thread that is being erased is gone, whatever is still there of its runs.
+    there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
+    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner), there)
     row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 from langchain_core.runnables import RunnableConfig
@@ -32,10 +32,10 @@ from langgraph.checkpoint.serde.types import ERROR
 
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded import fence
 from stepwell.runs.embedded import saver_sql as sql
 from stepwell.runs.embedded.database import Database, Work
 from stepwell.runs.embedded.delta_history import channel_history
+from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.saver_history import EmbeddedHistory
 from stepwell.runs.embedded.saver_places import Pages, Place, config_of, listing_of, place_of
 from stepwell.runs.records import Lease
@@ -44,8 +44,6 @@ from stepwell.runs.secret_text import SECRETS, hide_secrets
 from stepwell.runs.strict_serde import strict_serializer
 from stepwell.state.compact import acompact, compact
 from stepwell.state.history import ThreadHistory
-
-T = TypeVar("T")
 
 
 class EmbeddedSaver(BaseCheckpointSaver[int]):
@@ -187,7 +185,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         type_, blob = self.serde.dumps_typed(checkpoint)
         made_at = self._clock.now().timestamp()
         row = (thread_id, namespace, checkpoint["id"], parent_id, lease.run_id, type_, blob, facts, made_at)
-        return self._fenced(lease, lambda connection: sql.put(connection, row))
+        return fenced(lease, lambda connection: sql.put(connection, row))
 
     def _putting_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -197,19 +195,19 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         known = config["configurable"].get(SECRETS, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
         kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
-        return self._fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
+        return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
 
     def _deleting(self, thread_id: str) -> Work[None]:
         lease = self._lease_for(thread_id)
-        return self._fenced(lease, lambda connection: sql.delete_thread(connection, lease.thread_id))
+        return fenced(lease, lambda connection: sql.delete_thread(connection, lease.thread_id))
 
     def _deleting_runs(self, run_ids: Sequence[str]) -> Work[None]:
         lease = self._lease_for(None)
-        return self._fenced(lease, lambda connection: sql.delete_runs(connection, lease.thread_id, run_ids))
+        return fenced(lease, lambda connection: sql.delete_runs(connection, lease.thread_id, run_ids))
 
     def _copying(self, source: str, target: str) -> Work[None]:
         lease = self._lease_for(target)
-        return self._fenced(lease, lambda connection: sql.copy_thread(connection, str(source), lease.thread_id, lease.run_id))
+        return fenced(lease, lambda connection: sql.copy_thread(connection, str(source), lease.thread_id, lease.run_id))
 
     def _lease_for(self, thread_id: str | None) -> Lease:
         """The lease, if it is for this thread. `None`: whichever it is for."""
@@ -223,14 +221,6 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
                 "A graph that needs another thread starts a run there; a subgraph keeps the thread of its parent."
             )
         return self._lease
-
-    @staticmethod
-    def _fenced(lease: Lease, work: Work[T]) -> Work[T]:
-        def fenced(connection: sqlite3.Connection) -> T:
-            fence.require(connection, lease)
-            return work(connection)
-
-        return fenced
 
     def _tuple(self, row: sql.CheckpointRow) -> CheckpointTuple:
         load = self.serde.loads_typed

@@ -47,7 +47,11 @@ _REFRESH = """
 UPDATE store_items SET expires_at = :now + ttl_minutes * 60
 WHERE owner = :owner AND namespace = :namespace AND key = :key AND expires_at > :now
 """
-_SWEEP = "DELETE FROM store_items WHERE expires_at <= ?"
+_SWEEP = """
+DELETE FROM store_items WHERE (owner, namespace, key) IN (
+  SELECT owner, namespace, key FROM store_items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
+"""
+_SWEPT_AT_ONCE = 100
 
 
 class ItemRow(NamedTuple):
@@ -132,8 +136,12 @@ def refresh(connection: sqlite3.Connection, shelf: Shelf, rows: Sequence[ItemRow
 
 async def sweep_expired(database: Database, clock: Clock) -> int:
     """Delete what has expired, of all owners. Nobody sees it any more; this gives the room back. Gives how many."""
-    now = clock.now().timestamp()
-    return await database.write(lambda connection: connection.execute(_SWEEP, (now,)).rowcount)
+    now, gone = clock.now().timestamp(), 0
+    while some := await database.write(
+        lambda connection: connection.execute(_SWEEP, (now, _SWEPT_AT_ONCE)).rowcount, frees=True
+    ):
+        gone += some
+    return gone
 
 
 def _range(prefix: Sequence[str]) -> dict[str, object]:

@@ -23,14 +23,15 @@ _WAITS_UNTIL = f"(r.updated_at + {_WAIT_S} * (1 << (r.crashes - {_SUSPECT_AFTER}
 
 FREE = f"r.crashes < {_SUSPECT_AFTER}"
 """Condition on `runs AS r`: not a suspect."""
-WAITED = f"r.crashes >= {_SUSPECT_AFTER} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)"
+_SUSPECT = f"r.crashes > {_SUSPECT_AFTER - 1}"  # as the index `runs_suspect` says it
+WAITED = f"{_SUSPECT} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)"
 """Condition on `runs AS r`: a suspect that has waited long enough at `:now`, or whose time has been taken back by the clock."""
 
 _UNDER_WAY = f"""
-SELECT 1 FROM runs AS r WHERE r.status = 'running' AND r.crashes >= {_SUSPECT_AFTER} AND r.updated_at > :now - {_LONGEST_S}
+SELECT 1 FROM runs AS r WHERE r.status = 'running' AND {_SUSPECT} AND r.updated_at > :now - {_LONGEST_S}
   AND r.crash_mark IS (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id)
 """  # noqa: S608 - only numbers of ours
-_NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND NOT {FREE} AND {_WAITS_UNTIL} > :now"  # noqa: S608
+_NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT} AND {_WAITS_UNTIL} > :now"  # noqa: S608
 
 
 def under_way(connection: sqlite3.Connection, now: float) -> bool:
@@ -46,4 +47,6 @@ def next_ready(connection: sqlite3.Connection, now: float) -> float | None:
 
 def clear_bystanders(connection: sqlite3.Connection) -> None:
     """The process has died while these were waiting: it was none of them."""
-    connection.execute("UPDATE runs SET crashes = 0 WHERE status = 'pending' AND crashes > 0")
+    connection.execute(
+        "UPDATE runs SET crashes = 0 WHERE status IN ('pending', 'running') AND status = 'pending' AND crashes > 0"
+    )

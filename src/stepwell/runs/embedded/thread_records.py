@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.runs.embedded import thread_copy, thread_state_record
-from stepwell.runs.embedded.erase import erase_thread, refuse_if_busy
+from stepwell.runs.embedded.erase import begin_erasing, refuse_if_busy, refuse_if_erasing
 from stepwell.runs.embedded.part import RecordsPart
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
 from stepwell.runs.embedded.searching import Clause, Order, all_of, contains, order_by, owned_by
@@ -27,6 +27,7 @@ class ThreadRecords(RecordsPart):
         def work(connection: sqlite3.Connection) -> Thread:
             found = _row(connection, None, thread.thread_id)
             if found is None:
+                refuse_if_erasing(connection, thread.thread_id)
                 _insert(connection, thread)
                 return thread
             if if_exists == "do_nothing" and found["owner"] == thread.owner:
@@ -91,6 +92,7 @@ class ThreadRecords(RecordsPart):
             owned_thread(connection, owner, thread_id)
             if _row(connection, None, new_id) is not None:
                 raise _taken(new_id)
+            refuse_if_erasing(connection, new_id)
             thread_copy.copy_thread(connection, thread_id, new_id, now)
             return _whole(connection, owned_thread(connection, owner, new_id))
 
@@ -100,10 +102,10 @@ class ThreadRecords(RecordsPart):
         def work(connection: sqlite3.Connection) -> None:
             owned_thread(connection, owner, thread_id)
             refuse_if_busy(connection, thread_id)
-            erase_thread(connection, thread_id, self._new_id, self._erasers)
+            begin_erasing(connection, thread_id, self._erasers)
 
-        await self._database.write(work)
-        self._erased(thread_id)
+        await self._database.write(work, frees=True)
+        await self._erase([thread_id])
 
     async def delete_expired_threads(self, limit: int = 100) -> list[str]:
         """Erase threads that were only kept for a while, such as those of stateless runs. Gives which; call again when full."""
@@ -116,13 +118,12 @@ class ThreadRecords(RecordsPart):
                 (now, limit),
             ).fetchall()
             for row in rows:
-                erase_thread(connection, row["thread_id"], self._new_id, self._erasers)
+                begin_erasing(connection, row["thread_id"], self._erasers)
             return [row["thread_id"] for row in rows]
 
-        erased = await self._database.write(work)
-        for thread_id in erased:
-            self._erased(thread_id)
-        return erased
+        gone = await self._database.write(work, frees=True)
+        await self._erase(gone)
+        return gone
 
 
 def _matching(owner: str | None, wanted: ThreadFilter) -> Clause:

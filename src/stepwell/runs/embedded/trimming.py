@@ -1,17 +1,25 @@
-"""What may be forgotten beside whole threads: old events, settled notes, sessions that are over. Functions of a connection, and
-two that work thread by thread, so that no transaction is long."""
+"""What may be forgotten beside whole threads: old events, settled notes, sessions that are over.
+
+What goes is looked up by a reader, thread by thread, and deleted by the writer a slice at a time, each slice asking again what could
+have changed in between. So however much there is to look at, nobody who writes waits for it.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 
 from stepwell.runs.embedded.database import Database, Work
 from stepwell.runs.embedded.document_rows import forget_unneeded
+from stepwell.runs.embedded.erase import SLICE_ROWS, Kept, delete_slice
 
 _AT_ONCE = 50
+_EVENTS = Kept("events", size="length(data)")
 
 # Numbers below this one are older than the limit, of runs that have ended, and not of the thread's newest run: its values answer
-# whoever asks for its result.
+# whoever asks for its result. Events only come in behind, so what was below stays below.
 _FIRST_KEPT = """
 SELECT MIN(e.seq) FROM events AS e LEFT JOIN runs AS r ON r.run_id = e.run_id
 WHERE e.thread_id = :thread AND (e.created_at >= :before OR r.status IN ('pending', 'running')
@@ -22,62 +30,108 @@ SELECT thread_id FROM threads WHERE thread_id > ? AND ? > (
   SELECT created_at FROM events WHERE events.thread_id = threads.thread_id ORDER BY seq LIMIT 1)
 ORDER BY thread_id LIMIT ?
 """
+_WITH_EFFECTS = "SELECT DISTINCT thread_id FROM effects WHERE thread_id > ? ORDER BY thread_id LIMIT ?"
 # An effect that is older than the oldest checkpoint of its thread belongs to a step nobody can go back to. One whose outcome is
-# unknown stays: it is a human's to settle.
+# unknown stays: it is a human's to settle. The thread's oldest checkpoint is looked for once, not for each effect.
 _LOST_EFFECTS = """
-FROM effects WHERE state = 'done' AND created_at < :before AND created_at < (SELECT MIN(created_at) FROM checkpoints
-  WHERE checkpoints.thread_id = effects.thread_id AND checkpoint_ns = '')
-  AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = effects.thread_id AND checkpoints.run_id = effects.run_id)
+SELECT key, run_id FROM effects WHERE thread_id = :thread AND state = 'done' AND created_at < :before AND created_at < (
+  SELECT MIN(created_at) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = '')
 """
+_NO_CHECKPOINT = "NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = :thread AND run_id = :run)"
 _SETTLED_WEBHOOKS = """
-FROM webhooks WHERE state <> 'due' AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = webhooks.run_id AND
-  (runs.finished_at IS NULL OR runs.finished_at >= :before))
+SELECT run_id FROM webhooks WHERE run_id > ? AND state <> 'due' AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = webhooks.run_id
+  AND (runs.finished_at IS NULL OR runs.finished_at >= ?)) ORDER BY run_id LIMIT ?
 """
 
 
-def expired_sessions(connection: sqlite3.Connection, now: float) -> int:
+async def expired_sessions(database: Database, now: float) -> int:
     gone = 0
-    for table in ("sessions", "sign_ins"):
-        gone += connection.execute(f"DELETE FROM {table} WHERE expires_at <= ?", (now,)).rowcount  # noqa: S608 - fixed names
+    for kept in (Kept("sessions", "hash"), Kept("sign_ins", "hash")):
+        while some := await database.write(_deleting(kept, "expires_at <= ?", (now,)), frees=True):
+            gone += some
     return gone
 
 
 async def trim_events(database: Database, before: float, *, dry_run: bool) -> int:
     """Thread by thread, from the front. Gives how many."""
     gone, after = 0, ""
-    while threads := await database.read(_page(after, before)):
+    while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
         for thread_id in threads:
-            work = _trimming(thread_id, before, dry_run=dry_run)
-            gone += await (database.read(work) if dry_run else database.write(work))
+            where = "thread_id = ? AND seq < ?", (thread_id, await database.read(_first_kept(thread_id, before)))
+            if dry_run:
+                gone += await database.read(_counting(*where))
+                continue
+            while some := await database.write(_deleting(_EVENTS, *where), frees=True):
+                gone += some
+            await database.write(partial(forget_unneeded, thread_id=thread_id), frees=True)
         after = threads[-1]
     return gone
 
 
 async def forget_settled(database: Database, before: float, *, dry_run: bool) -> int:
-    def work(connection: sqlite3.Connection) -> int:
-        gone = 0
-        for chosen in (_LOST_EFFECTS, _SETTLED_WEBHOOKS):
-            if dry_run:
-                gone += connection.execute(f"SELECT COUNT(*) {chosen}", {"before": before}).fetchone()[0]
-            else:
-                gone += connection.execute(f"DELETE {chosen}", {"before": before}).rowcount
-        return gone
-
-    return await (database.read(work) if dry_run else database.write(work))
+    return await _forget_effects(database, before, dry_run=dry_run) + await _forget_webhooks(database, before, dry_run=dry_run)
 
 
-def _page(after: str, before: float) -> Work[list[str]]:
-    return lambda connection: [row[0] for row in connection.execute(_WITH_OLD_EVENTS, (after, before, _AT_ONCE))]
+async def _forget_effects(database: Database, before: float, *, dry_run: bool) -> int:
+    gone, after = 0, ""
+    while threads := await database.read(_page(_WITH_EFFECTS, after, _AT_ONCE)):
+        for thread_id in threads:
+            lost = await database.read(_lost_effects(thread_id, before))
+            gone += len(lost) if dry_run else 0
+            for some in () if dry_run else _slices(lost):
+                gone += await database.write(_deleting_effects(some), frees=True)
+        after = threads[-1]
+    return gone
 
 
-def _trimming(thread_id: str, before: float, *, dry_run: bool) -> Work[int]:
+async def _forget_webhooks(database: Database, before: float, *, dry_run: bool) -> int:
+    gone, after = 0, ""
+    while runs := await database.read(_page(_SETTLED_WEBHOOKS, after, before, SLICE_ROWS)):
+        gone += len(runs) if dry_run else await database.write(_deleting_webhooks(runs), frees=True)
+        after = runs[-1]
+    return gone
+
+
+def _page(statement: str, *bound: object) -> Work[list[str]]:
+    return lambda connection: [row[0] for row in connection.execute(statement, bound)]
+
+
+def _first_kept(thread_id: str, before: float) -> Work[int]:
     def work(connection: sqlite3.Connection) -> int:
         first = connection.execute(_FIRST_KEPT, {"thread": thread_id, "before": before}).fetchone()[0]
-        where = ("FROM events WHERE thread_id = ? AND seq < ?", (thread_id, first if first is not None else 2**63 - 1))
-        if dry_run:
-            return int(connection.execute(f"SELECT COUNT(*) {where[0]}", where[1]).fetchone()[0])
-        gone = connection.execute(f"DELETE {where[0]}", where[1]).rowcount
-        forget_unneeded(connection, thread_id)
-        return gone
+        return 2**63 - 1 if first is None else int(first)
 
     return work
+
+
+def _counting(where: str, bound: Sequence[object]) -> Work[int]:
+    return lambda connection: int(connection.execute(f"SELECT COUNT(*) FROM events WHERE {where}", bound).fetchone()[0])  # noqa: S608
+
+
+def _deleting(kept: Kept, where: str, bound: Sequence[object]) -> Work[int]:
+    return lambda connection: len(delete_slice(connection, kept, where, bound))
+
+
+def _lost_effects(thread_id: str, before: float) -> Work[list[dict[str, str]]]:
+    def work(connection: sqlite3.Connection) -> list[dict[str, str]]:
+        rows = connection.execute(_LOST_EFFECTS, {"thread": thread_id, "before": before})
+        found = [{"thread": thread_id, "key": row["key"], "run": row["run_id"]} for row in rows]
+        return [one for one in found if connection.execute(f"SELECT {_NO_CHECKPOINT}", one).fetchone()[0]]
+
+    return work
+
+
+def _deleting_effects(lost: Sequence[dict[str, str]]) -> Work[int]:
+    statement = f"DELETE FROM effects WHERE thread_id = :thread AND key = :key AND state = 'done' AND {_NO_CHECKPOINT}"  # noqa: S608
+    return lambda connection: connection.executemany(statement, lost).rowcount
+
+
+def _deleting_webhooks(runs: Sequence[str]) -> Work[int]:
+    rows = [(run_id,) for run_id in runs]
+    return lambda connection: connection.executemany("DELETE FROM webhooks WHERE run_id = ? AND state <> 'due'", rows).rowcount
+
+
+def _slices(rows: Iterable[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+    left = iter(rows)
+    while some := list(islice(left, SLICE_ROWS)):
+        yield some

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.records import Run
 from stepwell.runs.webhooks import Webhook, WebhookState
+
+_log = logging.getLogger(__name__)
 
 
 def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes) -> None:
@@ -40,7 +43,15 @@ class EmbeddedWebhooks:
                 (now + hold_s, now, most),
             ).fetchall()
         )
-        return [Webhook(row["run_id"], row["url"], bytes(row["body"]), row["attempts"]) for row in rows]
+        return [webhook for row in rows if (webhook := await self._read(row))]
+
+    async def _read(self, row: sqlite3.Row) -> Webhook | None:
+        """A message that cannot be read is given up, and the others go on."""
+        if isinstance(row["url"], str) and isinstance(row["body"], bytes) and isinstance(row["attempts"], int):
+            return Webhook(row["run_id"], row["url"], row["body"], row["attempts"])
+        _log.error("a webhook cannot be read and is given up", extra={"run_id": row["run_id"]})
+        await self.settle(row["run_id"], "given_up")
+        return None
 
     async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
         await self._database.write(

@@ -43,13 +43,13 @@ class WriteAheadLog:
 
     def empty(self) -> None:
         """Copy everything into the file and cut the log, unless somebody reads from it just now: then it is tried again."""
-        before = self._connection.execute("PRAGMA busy_timeout").fetchone()[0]
+        busy, before = 1, 0
         try:
+            before = self._connection.execute("PRAGMA busy_timeout").fetchone()[0]
             self._connection.execute("PRAGMA busy_timeout = 0")  # who waits for a write must not wait for a reader
             busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:
             _log.debug("the write-ahead log could not be emptied: %s", error)
-            busy = 1
-        finally:
+        if before:
             self._connection.execute(f"PRAGMA busy_timeout = {before}")
         self._due_at = self._seconds() + _AGAIN_S if busy else None

@@ -33,7 +33,7 @@ def test_a_step_that_is_broken_off_leaves_the_form_before_it(connection: sqlite3
     with pytest.raises(sqlite3.DatabaseError):
         migrate(connection)
     connection.set_authorizer(None)
-    assert version_of(connection) == max((before.number for before in migrations() if before.number < number), default=0)
+    assert version_of(connection) == max((known.number for known in migrations() if known.number < number), default=0)
     assert not connection.in_transaction
     migrate(connection)
     assert version_of(connection) == migrations()[-1].number

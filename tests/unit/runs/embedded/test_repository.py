@@ -61,6 +61,8 @@ async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
             fill(connection, "webhooks", run_id=run_id, body=SECRET.encode())
             fill(connection, "evidence", thread_id=thread_id, content=SECRET.encode())
             fill(connection, "trail", thread_id=thread_id, line=SECRET.encode())
+            fill(connection, "unreadable_runs", thread_id=thread_id, run_id=run_id, request=SECRET)
+            fill(connection, "erasing", thread_id=thread_id)
 
         await persistence.database.write(work)
         question = PendingInterrupt("i", SECRET)

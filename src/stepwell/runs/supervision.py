@@ -1,0 +1,106 @@
+"""What has to go on for as long as the process lives, watched in one place: driving runs, telling of their ends, housekeeping.
+
+```
+start ─> loop ──raises──> logged, counted, a pause that grows ─> loop again
+           └─ returns: it was told to end
+a loop of many steps tells its `Duty` of each one: succeeded, or failed and how long to rest
+```
+
+A failure never ends a duty. As long as its last step failed it is *failing*: `/metrics` shows that, and a failing duty that is vital
+makes the server not ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from stepwell.errors import StorageUnavailableError
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_S = 1.0
+LONGEST_S = 60.0
+_MOST_DOUBLINGS = 10
+
+
+class Duty:
+    """One of them, and how it stands."""
+
+    def __init__(self, name: str, *, vital: bool = False, shortest_s: float = SHORTEST_S) -> None:
+        self.name = name
+        self.vital = vital
+        self.failures = 0
+        self.failing: str | None = None
+        """Why its last step failed; `None` while all is well."""
+        self._shortest_s = shortest_s
+        self._in_a_row = 0
+
+    def succeeded(self) -> None:
+        if self.failing is not None:
+            logger.info("%s goes on", self.name)
+        self.failing, self._in_a_row = None, 0
+
+    def failed(self, error: Exception) -> float:
+        """Tell the operator. Gives how many seconds to rest before the next try."""
+        self.failures += 1
+        self.failing = f"{type(error).__name__}: {error}"
+        if isinstance(error, StorageUnavailableError):
+            # Expected, and over when somebody has made room: looked at again soon, and no reason for a traceback.
+            logger.warning("%s: waits for the database: %s", self.name, error)
+            return self._shortest_s
+        self._in_a_row = min(self._in_a_row + 1, _MOST_DOUBLINGS)
+        pause_s = min(self._shortest_s * 2.0 ** (self._in_a_row - 1), LONGEST_S)
+        logger.error("%s failed; it is tried again in %g s", self.name, pause_s, exc_info=error)
+        return pause_s
+
+
+Loop = Callable[[Duty], Awaitable[None]]
+
+
+class Supervisor:
+    """Starts duties and keeps them going. Belongs to the event loop it is used in."""
+
+    def __init__(self, *, shortest_s: float = SHORTEST_S) -> None:
+        self._shortest_s = shortest_s
+        self._duties: dict[str, Duty] = {}
+
+    @property
+    def duties(self) -> Sequence[Duty]:
+        return tuple(self._duties.values())
+
+    def failing(self, *, vital: bool) -> Sequence[Duty]:
+        """Duties whose last step failed; with `vital` only those without which the server is of no use."""
+        return [duty for duty in self.duties if duty.failing is not None and (duty.vital or not vital)]
+
+    def start(self, name: str, loop: Loop, *, vital: bool = False) -> asyncio.Task[None]:
+        """Run a loop until it returns. Cancel the task to stop it."""
+        duty = self._duties[name] = Duty(name, vital=vital, shortest_s=self._shortest_s)
+        return asyncio.create_task(_keep_going(duty, loop), name=name)
+
+    def repeat(self, name: str, step: Callable[[], Awaitable[object]], every_s: float) -> asyncio.Task[None]:
+        """One step, and again every so many seconds, or sooner after a failure."""
+
+        async def loop(duty: Duty) -> None:
+            while True:
+                await step()
+                duty.succeeded()
+                await asyncio.sleep(every_s)
+
+        return self.start(name, loop)
+
+
+async def _keep_going(duty: Duty, loop: Loop) -> None:
+    while True:
+        try:
+            return await loop(duty)
+        except Exception as error:
+            await asyncio.sleep(duty.failed(error))
+
+
+async def stop(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """End duties that would go on for ever, and wait until they have."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
