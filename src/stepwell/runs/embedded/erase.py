@@ -1,6 +1,7 @@
 """Deleting a thread whole: every row that hangs on it, in one transaction.
 
-What it cost stays in the sums of its owner, without the ids of the thread and its runs. Other layers that keep something per
+What it cost stays in the sums of its owner, without the ids of the thread and its runs, and that it acted stays in the journal of
+effects, without what it said. Other layers that keep something per
 thread (evidence, files) add an `Eraser`; it runs in the same transaction, so that a thread is gone everywhere or nowhere.
 
 SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log is emptied soon after (`write_ahead_log`).
@@ -12,6 +13,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from stepwell.errors import ThreadBusyError
+from stepwell.runs.embedded import effects
 
 Eraser = Callable[[sqlite3.Connection, str], None]
 """Deletes what a layer keeps for a thread. Does nothing but SQL on the connection it is given, and does not commit."""
@@ -22,7 +24,6 @@ _OF_THREAD = (
     "replaced_writes",
     "events",
     "interrupts",
-    "effects",
     "evidence",
     "trail",
     "runs",
@@ -51,6 +52,7 @@ def erase_thread(
     for erase in erasers:
         erase(connection, thread_id)
     _forget_whose_usage(connection, thread_id, new_id)
+    effects.strip(connection, thread_id)
     # The thread of a stateless run goes by itself, soon: what is still to be told of it stays until it was told.
     connection.execute(
         "DELETE FROM webhooks WHERE run_id IN (SELECT run_id FROM runs WHERE thread_id = :thread)"

@@ -22,12 +22,17 @@ SELECT thread_id FROM threads WHERE thread_id > ? AND ? > (
 ORDER BY thread_id LIMIT ?
 """
 # An effect that is older than the oldest checkpoint of its thread belongs to a step nobody can go back to. One whose outcome is
-# unknown stays: it is a human's to settle.
-_LOST_EFFECTS = """
-FROM effects WHERE state = 'done' AND created_at < :before AND created_at < (SELECT MIN(created_at) FROM checkpoints
+# unknown, or of which no thread tells, stays: it is a human's to settle. So does one that a copy of the thread may ask for.
+_FOR_NOBODY = """
+state <> 'begun' AND (settled_at IS NOT NULL OR NOT taken_back) AND created_at < :before AND NOT EXISTS (
+  SELECT 1 FROM threads WHERE threads.origin = effects.origin AND threads.thread_id IS NOT effects.thread_id)
+"""
+_EFFECTS_OF_DELETED = f"FROM effects WHERE thread_id IS NULL AND {_FOR_NOBODY}"
+_LOST_EFFECTS = f"""
+FROM effects WHERE {_FOR_NOBODY} AND created_at < (SELECT MIN(created_at) FROM checkpoints
   WHERE checkpoints.thread_id = effects.thread_id AND checkpoint_ns = '')
   AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = effects.thread_id AND checkpoints.run_id = effects.run_id)
-"""
+"""  # noqa: S608 - fixed text
 _SETTLED_WEBHOOKS = """
 FROM webhooks WHERE state <> 'due' AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = webhooks.run_id AND
   (runs.finished_at IS NULL OR runs.finished_at >= :before))
@@ -55,7 +60,7 @@ async def trim_events(database: Database, before: float, *, dry_run: bool) -> in
 async def forget_settled(database: Database, before: float, *, dry_run: bool) -> int:
     def work(connection: sqlite3.Connection) -> int:
         gone = 0
-        for chosen in (_LOST_EFFECTS, _SETTLED_WEBHOOKS):
+        for chosen in (_LOST_EFFECTS, _EFFECTS_OF_DELETED, _SETTLED_WEBHOOKS):
             if dry_run:
                 gone += connection.execute(f"SELECT COUNT(*) {chosen}", {"before": before}).fetchone()[0]
             else:
