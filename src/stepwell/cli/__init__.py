@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stepwell.cli.operator_arguments import add_db, add_usage, run_db, run_usage
+from stepwell.cli.operator_arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
 from stepwell.cli.research_arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research_arguments import add_research, run_research
 from stepwell.errors import MissingExtraError, StepwellError
@@ -60,6 +60,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return run_db(arguments)
         case "usage":
             return run_usage(arguments)
+        case "effects":
+            return run_effects(arguments)
         case command if command in RESEARCH_COMMANDS:
             return run_research(parser, arguments)
     return _run_chat(parser, arguments)
@@ -131,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_keys(commands)
     add_db(commands)
     add_usage(commands, DEFAULT_URL)
+    add_effects(commands, DEFAULT_URL)
     commands.add_parser(
         "doctor",
         help="show which model is used and why, what is missing, and how the server is",

@@ -1,4 +1,4 @@
-"""The arguments of `stepwell db` and `stepwell usage`, and which function they mean. Imports nothing heavy before a command is known."""
+"""The arguments of `stepwell db`, `usage` and `effects`, and which function they mean. Imports nothing heavy before a command is known."""
 
 from __future__ import annotations
 
@@ -43,15 +43,24 @@ def add_usage(commands: Any, usual_url: str) -> None:
     usage.add_argument("--by", choices=_GROUPS, default="model", help="one line for each of these and each model")
     usage.add_argument("--thread", metavar="ID", help="of this thread only")
     usage.add_argument("--json", action="store_true", help="as JSON")
-    usage.add_argument(
-        "--url",
-        metavar="ADDRESS",
-        nargs="?",
-        const=usual_url,
-        help=f"ask this server, for your own usage, instead of reading the database of this machine; alone, {usual_url}",
-    )
-    usage.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
-    _add_database(usage)
+    _add_place(usage, usual_url)
+
+
+def add_effects(commands: Any, usual_url: str) -> None:
+    text = "what tools began, and nobody knows whether it happened"
+    effects = commands.add_parser("effects", help=text, description=text.capitalize() + ".")
+    actions = effects.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="those that somebody should look at, newest first")
+    listing.add_argument("--known", action="store_true", help="also those whose outcome is known, or that are under way")
+    listing.add_argument("--thread", metavar="ID", help="of this thread and its copies only")
+    settle = actions.add_parser("settle", help="say whether one happened; the model is told when the thread goes on")
+    settle.add_argument("key", metavar="KEY", help="a key of `stepwell effects list`")
+    outcome = settle.add_mutually_exclusive_group(required=True)
+    outcome.add_argument("--done", metavar="NOTE", nargs="?", const="", help="it happened; the note is told to the model")
+    outcome.add_argument("--not-done", metavar="NOTE", nargs="?", const="", help="it did not happen")
+    for action in (listing, settle):
+        action.add_argument("--json", action="store_true", help="as JSON")
+        _add_place(action, usual_url)
 
 
 def run_db(arguments: argparse.Namespace) -> int:
@@ -88,6 +97,33 @@ def run_usage(arguments: argparse.Namespace) -> int:
         everybody=arguments.all,
         database_url=arguments.database_url,
     )
+
+
+def run_effects(arguments: argparse.Namespace) -> int:
+    from stepwell.cli import effects
+
+    where = {
+        "as_json": arguments.json,
+        "url": arguments.url,
+        "everybody": arguments.all,
+        "database_url": arguments.database_url,
+    }
+    if arguments.action == "list":
+        return effects.show(known=arguments.known, thread=arguments.thread, **where)
+    happened = arguments.done is not None
+    return effects.settle(key=arguments.key, happened=happened, note=arguments.done or arguments.not_done or "", **where)
+
+
+def _add_place(action: Any, usual_url: str) -> None:
+    action.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=usual_url,
+        help=f"ask this server, for what is yours, instead of reading the database of this machine; alone, {usual_url}",
+    )
+    action.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
+    _add_database(action)
 
 
 def _add_database(action: Any) -> None:

@@ -47,15 +47,23 @@ def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: 
 
 
 def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, everybody: bool) -> list[Line]:
+    wanted = {"group_by": by, **({"thread_id": thread} if thread else {})}
+    lines: list[Line] = ask_server(url, settings, "/api/usage/all" if everybody else "/api/usage", params=wanted)
+    return lines
+
+
+def ask_server(
+    url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+) -> Any:
+    """What a server answers, to a POST if there is a body; its refusal as an error in its own words."""
     try:
         import httpx
     except ModuleNotFoundError as error:
         raise MissingExtraError("Asking a server", "server") from error
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
-    wanted = {"group_by": by, **({"thread_id": thread} if thread else {})}
-    path = "/api/usage/all" if everybody else "/api/usage"
+    method = "GET" if body is None else "POST"
     try:
-        answer = httpx.get(url.rstrip("/") + path, params=wanted, headers=headers, timeout=_ASK_S)
+        answer = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=_ASK_S)
         found = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise RunError(
@@ -64,8 +72,7 @@ def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, ev
         ) from error
     if answer.status_code != httpx.codes.OK:
         raise RunError(str(found.get("detail", f"The server answered {answer.status_code}.")))
-    lines: list[Line] = found
-    return lines
+    return found
 
 
 def _table(by: str, lines: Sequence[Line]) -> list[str]:

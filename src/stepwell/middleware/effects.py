@@ -1,12 +1,17 @@
-"""A tool that declares `once` runs at most once, also if the process dies in the middle.
+"""A tool that declares `once` runs at most once, also if the process dies in the middle, and the model hears what became of it.
 
 ```
             ┌─ Begun ──▶ run it ─┬─ result, error ──▶ finish ──▶ the result
-call ─ begin┤                    ├─ pause ──────────▶ release     (it asks first and runs again when answered)
-            │                    └─ crash, cancel ──▶ stays begun
-            ├─ Unknown ─▶ an error result: not run again, ask a person
-            └─ Done ────▶ the result of then
+            │                    ├─ pause ──────────▶ release     (it asks first and runs again when answered)
+call ─ begin┤                    └─ crash, cancel ──▶ stays begun
+            ├─ Unknown ────────▶ an error result: not run again, ask a person
+            ├─ Done ───────────▶ the result of then
+            ├─ Settled ────────▶ what a person has found out
+            └─ OtherArguments ─▶ an error result: the call was begun before, for something else
 ```
+Before the model is asked, a call that was stopped and then left (somebody wrote something else instead of going on) is closed in the
+same words, and a result that says "unknown" is replaced once the journal knows more.
+
 Other tools, and runs without a journal, pass straight through. Approvals come before the tool's step, so nothing is journaled
 that nobody has approved. It stands right outside what turns a tool's failure into a result: then a failure is kept as the
 result it became. Middleware further inside runs within one journaled call; one that retries there runs the tool again.
@@ -17,28 +22,84 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from stepwell.middleware.request import AsyncToolHandler, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.tools.effect_journal import Begun, Done, EffectJournal, Standing, effect_key, journal_of
+from stepwell.middleware.prefix_memory import PrefixMemory
+from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.state.messages import reduce_messages
+from stepwell.tools.effect_journal import (
+    Begun,
+    Call,
+    Done,
+    EffectJournal,
+    Settled,
+    Standing,
+    Unknown,
+    Where,
+    call_key,
+    effect_key,
+    journal_of,
+    noted_call,
+)
 from stepwell.tools.effects import effect_of
 
 _ATTEMPT_CHARS = 600
+_EFFECT = "effect"
+"""The key in the artifact of a result that says "unknown": it holds the key of the effect."""
+_EDITED = "hitl_edited_tool_calls"
+"""Where LangChain's approvals keep what a person has edited, by the ids of calls."""
 
 _log = logging.getLogger(__name__)
 
 
 class EffectsMiddleware(RequestMiddleware):
     """Journals the calls of tools whose effect is `once`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unknown: PrefixMemory[tuple[str, ...]] = PrefixMemory()
+        """Ids of results that say "unknown", in message lists whose calls all have results."""
+
+    def prepare(self, call: ModelCall) -> None:
+        config = get_config()
+        journal = journal_of(config)
+        if journal and (left := self._left(config, call.messages)):
+            _tell(call, left, journal.look(list(left)).result())
+
+    async def aprepare(self, call: ModelCall) -> None:
+        config = get_config()
+        journal = journal_of(config)
+        if journal and (left := self._left(config, call.messages)):
+            _tell(call, left, await asyncio.wrap_future(journal.look(list(left))))
+
+    def _left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
+        """What the journal may know more of than the thread, by the effects' keys."""
+        places = range(len(messages), 0, -1)
+        checked, known = next(
+            ((place, found) for place in places if (found := self._unknown.at(messages, place)) is not None), (0, ())
+        )
+        new = messages[checked:]
+        unknown = [*known, *(message.id or "" for message in new if _effect_of_result(message))]
+        answered = {message.tool_call_id for message in new if message.type == "tool"}
+        calls = [(message, call) for message in new if message.type == "ai" for call in message.tool_calls]
+        left = {
+            call_key(where, message.id, call["id"] or ""): _Left(call)
+            for message, call in calls
+            if message.id is not None and call["id"] not in answered
+        }
+        if not left:
+            self._unknown.remember(messages, tuple(unknown))
+        return left | (_still_unknown(messages, unknown) if unknown else {})
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         call = _journaled(request)
@@ -61,7 +122,7 @@ class EffectsMiddleware(RequestMiddleware):
         return handler(request) if call is None else _run_once(call, request, handler)
 
 
-async def _run_once(call: _Call, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+async def _run_once(call: _Journaled, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
     if (known := call.known(await asyncio.wrap_future(call.begin()))) is not None:
         return known
     try:
@@ -78,32 +139,140 @@ def declares_once(tools: Iterable[Any]) -> bool:
     return any(effect_of(tool) == "once" for tool in tools)
 
 
-def _journaled(request: ToolCallRequest) -> _Call | None:
-    if effect_of(request.tool) != "once":
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A call without a result, or with one that says "unknown"."""
+
+    call: ToolCall
+    result: ToolMessage | None = None
+
+
+def _effect_of_result(message: AnyMessage) -> str | None:
+    """The key of the effect whose outcome this result calls unknown."""
+    if message.type != "tool" or not isinstance(message.artifact, Mapping):
         return None
-    journal = journal_of(request.runtime)
-    return None if journal is None else _Call(request, journal, effect_key(request.runtime))
+    key = message.artifact.get(_EFFECT)
+    return key if isinstance(key, str) else None
+
+
+def _still_unknown(messages: list[AnyMessage], ids: list[str]) -> dict[str, _Left]:
+    results = [message for message in messages if message.type == "tool" and message.id in ids]
+    calls = {call["id"]: call for message in messages if message.type == "ai" for call in message.tool_calls}
+    return {
+        key: _Left(calls[message.tool_call_id], message)
+        for message in results
+        if (key := _effect_of_result(message)) and message.tool_call_id in calls
+    }
+
+
+def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, Standing]) -> None:
+    """Close what the journal knows of; what it does not know has not begun, and is closed like any other call."""
+    news = []
+    for key, standing in standings.items():
+        before = left[key].result
+        if before is not None and isinstance(standing, Unknown):
+            continue
+        result = outcome(left[key].call, key, standing)
+        news.append(result if before is None else result.model_copy(update={"id": before.id}))
+    if news:
+        call.messages = cast("list[AnyMessage]", reduce_messages(call.messages, [news]))
+        call.update["messages"] = [*call.update.get("messages", []), *news]
+
+
+def outcome(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
+    """The result of a call that is not run (again), by what the journal knows of it."""
+    name = call["name"]
+    match standing:
+        case Unknown():
+            text = (
+                f"Error: the outcome of this call is unknown. {name} was begun with {_attempt(call)}, and was stopped before its "
+                "result was kept: it may have taken effect, wholly or in part. It was not run again. Tell the user what was "
+                "attempted and ask them to check; repeat the call only if they say so."
+            )
+            return _error(call, text, artifact={_EFFECT: key})
+        case Done(result):
+            return _result_of_then(call, result)
+        case Settled(happened=True, note=note):
+            return _result(
+                call, f"{name} was stopped in the middle. A person has checked since: it did take effect. {note}".rstrip()
+            )
+        case Settled(note=note):
+            text = (
+                f"Error: {name} was stopped in the middle. A person has checked since: it did not take effect. {note}".rstrip()
+                + " It was not run again. Repeat the call only if it is still wanted."
+            )
+            return _error(call, text)
+    return _error(
+        call,
+        f"Error: this very call was begun before with other arguments, on a copy of this conversation or on another branch of it, so "
+        f"it was not run with {_attempt(call)}. If that is wanted as well, make a new call.",
+    )
+
+
+def _result_of_then(call: ToolCall, stored: bytes | None) -> ToolMessage:
+    if stored is not None:
+        result = decode(stored)
+        messages = [result] if isinstance(result, ToolMessage) else (result.update or {}).get("messages", ())
+        for message in messages:
+            if isinstance(message, ToolMessage) and message.tool_call_id == call["id"]:
+                return message
+    return _result(call, f"{call['name']} was run before and has taken effect. What it returned then is not kept any more.")
+
+
+def _attempt(call: ToolCall) -> str:
+    attempt = json.dumps(call["args"], ensure_ascii=False, default=str)
+    return attempt if len(attempt) <= _ATTEMPT_CHARS else f"{attempt[:_ATTEMPT_CHARS]} ..."
+
+
+def _result(call: ToolCall, text: str) -> ToolMessage:
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "")
+
+
+def _error(call: ToolCall, text: str, artifact: Any = None) -> ToolMessage:
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error", artifact=artifact)
+
+
+def _journaled(request: ToolCallRequest) -> _Journaled | None:
+    runtime, journal = request.runtime, journal_of(request.runtime)
+    if journal is None:
+        return None
+    tool, call = _as_edited(request)
+    if effect_of(tool) != "once":
+        return None
+    return _Journaled(call, journal, effect_key(runtime), noted_call(runtime, call["name"], call["args"]))
+
+
+def _as_edited(request: ToolCallRequest) -> tuple[Any, ToolCall]:
+    """The call as it will run. A person who edits one changes it for LangChain's approvals only, which stand further inside."""
+    state = request.state
+    edited = state.get(_EDITED, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
+    if not edited:
+        return request.tool, request.tool_call
+    named = (tool for tool in request.runtime.tools if tool.name == edited["name"])
+    call = ToolCall(name=edited["name"], args=edited["args"], id=request.tool_call["id"], type="tool_call")
+    return next(named, request.tool), call
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _Journaled:
     """One call of a tool that runs at most once."""
 
-    request: ToolCallRequest
+    call: ToolCall
     journal: EffectJournal
     key: str
+    noted: Call
 
     def begin(self) -> Future[Standing]:
-        return self.journal.begin(self.key)
+        return self.journal.begin(self.key, self.noted)
 
     def known(self, standing: Standing) -> ToolResult | None:
         """What is known of it from before; None if it is to be run now."""
         if isinstance(standing, Begun):
             return None
-        if isinstance(standing, Done):
+        if isinstance(standing, Done) and standing.result is not None:
             return decode(standing.result)
-        _log.warning("Tool %s was begun before and not finished; it is not run again", self.request.tool_call["name"])
-        return self._error(self._unknown())
+        _log.warning("Tool %s was begun before and is not run again", self.call["name"])
+        return outcome(self.call, self.key, standing)
 
     def finish(self, result: ToolResult) -> Future[None]:
         return self.journal.finish(self.key, encode(result))
@@ -112,23 +281,8 @@ class _Call:
         # An answer that does not fit the question is asked for again: the tool has not gone past its pause.
         if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
             return self.journal.release(self.key)
-        text = f"Error: {self.request.tool_call['name']} failed: {type(error).__name__}: {error}"
-        return self.finish(self._error(text[:4000]))
-
-    def _unknown(self) -> str:
-        name = self.request.tool_call["name"]
-        attempt = json.dumps(self.request.tool_call["args"], ensure_ascii=False, default=str)
-        if len(attempt) > _ATTEMPT_CHARS:
-            attempt = f"{attempt[:_ATTEMPT_CHARS]} ..."
-        return (
-            f"Error: the outcome of this call is unknown. {name} was begun with {attempt}, and the program stopped before its "
-            "result was kept: it may have taken effect, wholly or in part. It was not run again. Tell the user what was attempted "
-            "and ask them to check; repeat the call only if they say so."
-        )
-
-    def _error(self, text: str) -> ToolMessage:
-        call = self.request.tool_call
-        return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
+        text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
+        return self.finish(_error(self.call, text[:4000]))
 
 
 def encode(result: ToolResult) -> bytes:

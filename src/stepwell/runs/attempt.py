@@ -28,6 +28,7 @@ from langgraph.types import StateSnapshot
 from stepwell.audit.vault import VAULT
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
+from stepwell.runs.closing import close_calls
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input, still_asked
 from stepwell.runs.events import Progress, stream_graph
@@ -209,7 +210,7 @@ class Attempt:
 
     async def _stopped(self, graph: Graph | None, action: CancelAction) -> Outcome:
         if action == "rollback":
-            return Outcome("interrupted", "idle", rolled_back=True, usage=self._meter.usage())
+            return await self._rolled_back(graph)
         kept: Any = None
         if graph is not None:
             # Writing the text ends the step, and a question of the same step would be lost with it.
@@ -217,6 +218,20 @@ class Attempt:
             await self._look_at_thread(graph)
         left = next((values for values in (kept, self._standing, self._values) if values is not None), None)
         return self._make_outcome("interrupted", "interrupted", left, self._open)
+
+    async def _rolled_back(self, graph: Graph | None) -> Outcome:
+        """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""
+        if graph is not None and await self._persistence.keeps_steps(self._run):
+            await close_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
+            await self._look_at_thread(graph)
+        return Outcome(
+            "interrupted",
+            "interrupted",
+            values=self._written(self._standing),
+            interrupts=self._open,
+            usage=self._meter.usage(),
+            rolled_back=True,
+        )
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
         """How a run that did not reach its end leaves the thread, questions of others included: the checkpoint knows."""

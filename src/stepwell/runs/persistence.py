@@ -18,7 +18,7 @@ from stepwell.runs.access import AccessRecords
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.maintenance import Maintenance
 from stepwell.runs.queue import RunQueue
-from stepwell.runs.records import Lease
+from stepwell.runs.records import Lease, Run
 from stepwell.runs.repository import Repository
 from stepwell.tools.effect_journal import EffectJournal
 
@@ -53,6 +53,10 @@ class Persistence(Protocol):
 
     async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
         """Interrupt id -> the task that asked, for every question but those the thread went on without."""
+        ...
+
+    async def keeps_steps(self, run: Run) -> bool:
+        """Whether the run's steps stay when it is rolled back: an effect began in them that the thread must go on telling of."""
         ...
 
     async def run_result(self, run_id: str) -> bytes | None:

@@ -145,6 +145,8 @@ class Lease:
     owner: str
     """Whose thread it is."""
     worker: str = ""
+    origin: str = ""
+    """What the thread's effect keys begin with, the same for its copies; if nothing is said, its id."""
 
 
 class Document(NamedTuple):
@@ -218,4 +220,4 @@ class Outcome:
     events: Sequence[NewEvent] = ()
     usage: Sequence[ModelUsage] = ()
     rolled_back: bool = False
-    """The run is to be forgotten, with its checkpoints."""
+    """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""

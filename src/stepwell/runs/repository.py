@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from stepwell.runs.records import Assistant, Document, Lease, ModelUsage, PendingInterrupt, Run, RunStatus, Thread, ThreadStatus
@@ -64,6 +65,53 @@ class UsageRow:
         }
 
 
+EffectOutcome = Literal["unknown", "under_way", "done", "not_done"]
+
+
+@dataclass(frozen=True)
+class EffectFilter:
+    """`open`: only those that a person should look at, because nobody knows their outcome or no thread tells of them."""
+
+    open: bool = True
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True)
+class EffectRecord:
+    """Something that a tool which runs at most once did, or began to do. It outlives its thread, without what the thread said."""
+
+    key: str
+    tool: str
+    outcome: EffectOutcome
+    begun_at: datetime
+    thread_id: str | None = None
+    """`None`: the thread was deleted."""
+    run_id: str | None = None
+    owner: str | None = None
+    taken_back: bool = False
+    """Its run was rolled back with everything it said: no thread tells of it."""
+    note: str | None = None
+    settled_at: datetime | None = None
+    settled_by: str | None = None
+    """Who found out about an outcome that was unknown, what they noted, and when."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it goes out, over HTTP and on the command line."""
+        return {
+            "key": self.key,
+            "tool": self.tool,
+            "outcome": self.outcome,
+            "begun_at": self.begun_at.isoformat(),
+            "thread_id": self.thread_id,
+            "run_id": self.run_id,
+            "owner": self.owner,
+            "taken_back": self.taken_back,
+            "note": self.note,
+            "settled_at": None if self.settled_at is None else self.settled_at.isoformat(),
+            "settled_by": self.settled_by,
+        }
+
+
 UsageGroup = Literal["run", "thread", "owner", "day", "model"]
 
 
@@ -112,8 +160,9 @@ class Repository(Protocol):
         ...
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
-        """Erase the thread and everything that hangs on it: runs, events, checkpoints, questions, effects, files, usage detail.
+        """Erase the thread and everything that hangs on it: runs, events, checkpoints, questions, files, usage detail.
 
+        That it acted is remembered: of an effect stay key, tool, time and outcome.
         A thread with a run under way is refused with `ThreadBusyError`: cancel first.
         """
         ...
@@ -132,6 +181,18 @@ class Repository(Protocol):
 
     async def count_active_runs(self, owner: str) -> int:
         """Runs of this owner that are pending or running."""
+        ...
+
+    async def effects(self, owner: str | None, wanted: EffectFilter, page: Page) -> list[EffectRecord]:
+        """Newest first. Those of deleted threads are nobody's: only the program itself sees them."""
+        ...
+
+    async def settle_effect(self, owner: str | None, key: str, *, happened: bool, note: str = "", by: str) -> EffectRecord:
+        """Say what became of an effect whose outcome is unknown; the model is told when the thread goes on.
+
+        Saying the same again changes nothing. `InvalidRequestError` where the outcome is known to be another, `ThreadBusyError`
+        while the run is under way.
+        """
         ...
 
     async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]: ...

@@ -26,6 +26,7 @@ from stepwell.server.routes import (
     account,
     assistants,
     crons,
+    effects,
     model_load,
     research,
     research_bundle,
@@ -52,6 +53,7 @@ ROUTERS = (
     research.router,
     research_bundle.router,
     account.router,
+    effects.router,
     system.router,
 )
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PUBLIC_PATHS = frozenset({"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout"})
 """Answered to anybody. They show nothing that belongs to a user."""
 
-OPERATOR_ONLY = frozenset({"metrics:read", "usage:all", "db:read", "db:write", "users:export", "users:delete"})
+OPERATOR_ONLY = frozenset({"metrics:read", "usage:all", "effects:all", "db:read", "db:write", "users:export", "users:delete"})
 """For operators; on a server that asks nobody who they are, everybody is one."""
 
 _NOUNS = ("assistants", "threads", "runs", "store", "model")
@@ -47,6 +47,8 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "threads:export",
     "runs:cancel",
     "usage:read",
+    "effects:read",
+    "effects:settle",
     "model:load",
 }
 """For every user, on what is theirs."""

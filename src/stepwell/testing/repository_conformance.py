@@ -12,11 +12,12 @@ class TestMyRepository(RepositoryConformance):
 from __future__ import annotations
 
 from stepwell.testing.repository_assistants import AssistantCases, VersionCases
+from stepwell.testing.repository_effects import EffectCases
 from stepwell.testing.repository_runs import CopyCases, ErasingCases, RunCases, UsageCases
 from stepwell.testing.repository_threads import SearchCases, ThreadCases
 
 
 class RepositoryConformance(
-    AssistantCases, VersionCases, ThreadCases, SearchCases, RunCases, UsageCases, CopyCases, ErasingCases
+    AssistantCases, VersionCases, ThreadCases, SearchCases, RunCases, UsageCases, CopyCases, ErasingCases, EffectCases
 ):
     """All of it."""

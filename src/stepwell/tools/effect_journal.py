@@ -1,23 +1,33 @@
 """What was begun and what was done, remembered outside the process: how an effect happens at most once.
 
 ```
-begin(key) ── unknown key ──▶ Begun    it is now on disk as begun: run the tool, then finish(key, result) or release(key)
-           ── begun before ─▶ Unknown  a crash came in between; nobody knows whether it happened
-           ── finished ─────▶ Done     the result, as it was
+begin(key) ── unknown key ─────▶ Begun           it is now on disk as begun: run the tool, then finish(key, result) or release(key)
+           ── begun before ────▶ Unknown         something stopped it in between; nobody knows whether it happened
+           ── finished ────────▶ Done            the result, as it was
+           ── a person said ───▶ Settled         it happened, or it did not; it is not run either way
+           ── other arguments ─▶ OtherArguments  the call was begun before, for something else
 ```
 
 Whoever drives a graph puts a journal into its config (`{"configurable": {JOURNAL: journal}}`); `EffectsMiddleware` acts on it.
 Without one nothing is journaled: a library user's saver has no place for it.
 
-A key is the thread, LangGraph's checkpoint namespace, which ends in the task's id, and a number within the task. A task that
-runs again from its checkpoint has the same id, a new step has another; a run's id would not do, since a resume is a new run.
-The key is only as lasting as the checkpoint it comes from: before a tool hands it to somebody outside, it waits for `settled`.
+**What a key is made of.** This module is the only place that makes keys.
+
+| the effect belongs to | its key is made of | it is the same |
+|---|---|---|
+| a call of a model | origin, graphs around, message, call, number | wherever the call is met: after a crash, on a copy, on a branch |
+| a step without a call | origin, namespace with the task's id, number | when the task runs again from its checkpoint |
+
+The origin stands for the thread without naming it, and a copy has that of its model. A run's id would not do: a resume is a new run.
+A key is only as lasting as the checkpoint it comes from: before a tool hands it to somebody outside, it waits for `settled`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -45,12 +55,36 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It was done before; `result` is what `finish` was given."""
+    """It was done before; `result` is what `finish` was given, `None` if that was deleted since."""
 
-    result: bytes
+    result: bytes | None
 
 
-Standing = Begun | Unknown | Done
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Its outcome was unknown, and a person has looked: it happened or it did not, and what they noted."""
+
+    happened: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherArguments:
+    """The call was begun before, with other arguments: on a copy of the thread, or on another branch."""
+
+
+Standing = Begun | Unknown | Done | Settled | OtherArguments
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a journal notes of a call beside its key. Nothing of what the call says: an effect outlives its thread."""
+
+    tool: str
+    arguments: str = ""
+    """A fingerprint, to tell the call from one that was edited."""
+    former_key: str | None = None
+    """Under which releases before 0.2 have journaled it: an effect they began is recognised after the upgrade."""
 
 
 class EffectJournal(Protocol):
@@ -59,11 +93,20 @@ class EffectJournal(Protocol):
     Such a future serves both colours: sync code takes its `result()`, async code wraps it.
     """
 
-    def begin(self, key: str) -> Future[Standing]: ...
+    @property
+    def origin(self) -> str:
+        """What the keys of the thread begin with: the same on its copies, and of no other thread."""
+        ...
+
+    def begin(self, key: str, call: Call | None = None) -> Future[Standing]: ...
     def finish(self, key: str, result: bytes) -> Future[None]: ...
 
     def release(self, key: str) -> Future[None]:
         """Forget a begun effect: it turned out not to have happened (the tool paused to ask)."""
+        ...
+
+    def look(self, keys: Sequence[str]) -> Future[Mapping[str, Standing]]:
+        """How those of these effects stand that were begun; nothing begins."""
         ...
 
     def barrier(self) -> Future[None]:
@@ -82,19 +125,27 @@ def journal_of(where: Where) -> EffectJournal | None:
 
 
 def effect_key(where: Where, n: int | str = 0) -> str:
-    """A key that is the same whenever this step runs again, for a service that takes an idempotency key.
+    """A key that is the same whenever this call is met again, for a service that takes an idempotency key.
 
-    A tool with several effects numbers them with `n`. In a hand-made graph whose `ToolNode` runs several calls in one step, pass
-    the tool's `runtime`: the config alone cannot tell the calls apart.
+    A tool with several effects numbers them with `n`. Pass the tool's `runtime`: the config alone knows the step and not the call,
+    so it cannot tell two calls of one step apart, nor recognise the call in another step.
     """
-    configurable = _configurable(where)
-    namespace = configurable.get("checkpoint_ns")
-    if not namespace:
-        raise ConfigurationError(
-            "An effect key belongs to a step of a running graph. Pass the config or the runtime that LangGraph gives to the tool."
-        )
-    call = "" if isinstance(where, dict) else (where.tool_call_id or "")
-    return "/".join([str(configurable.get("thread_id", "")), str(namespace), *([call] if call else []), str(n)])
+    message = None if isinstance(where, dict) else _message_of(where)
+    if message is None or message.id is None or isinstance(where, dict):
+        return _step_key(where, n)
+    return call_key(where, message.id, where.tool_call_id or "", n)
+
+
+def call_key(where: Where, message_id: str, call_id: str, n: int | str = 0) -> str:
+    """The key of a call in a message of the graph that this belongs to, from any step of that graph."""
+    around = _namespace(where).rpartition("|")[0]
+    return "/".join([_origin(where), *([around] if around else []), message_id, call_id, str(n)])
+
+
+def noted_call(runtime: ToolRuntime[Any, Any], tool: str, arguments: Mapping[str, Any]) -> Call:
+    """What to note of the call that this runtime belongs to, as it will run."""
+    text = json.dumps(arguments, sort_keys=True, default=str)
+    return Call(tool, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _step_key(runtime, 0))
 
 
 async def settled(where: Where) -> None:
@@ -107,6 +158,35 @@ def settled_now(where: Where) -> None:
     """The same for code that is not async; it blocks."""
     if journal := journal_of(where):
         journal.barrier().result()
+
+
+def _step_key(where: Where, n: int | str) -> str:
+    call = "" if isinstance(where, dict) else (where.tool_call_id or "")
+    return "/".join([_origin(where), _namespace(where), *([call] if call else []), str(n)])
+
+
+def _origin(where: Where) -> str:
+    journal = journal_of(where)
+    return journal.origin if journal else str(_configurable(where).get("thread_id", ""))
+
+
+def _namespace(where: Where) -> str:
+    namespace = _configurable(where).get("checkpoint_ns")
+    if not namespace:
+        raise ConfigurationError(
+            "An effect key belongs to a step of a running graph. Pass the config or the runtime that LangGraph gives to the tool."
+        )
+    return str(namespace)
+
+
+def _message_of(runtime: ToolRuntime[Any, Any]) -> Any:
+    """The model's message that holds the call: the newest with its id. `None` where a graph calls tools without messages."""
+    state = runtime.state
+    messages: Any = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if getattr(message, "type", "") == "ai" and any(call["id"] == runtime.tool_call_id for call in message.tool_calls):
+            return message
+    return None
 
 
 def _configurable(where: Where) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import operator
 from itertools import pairwise
@@ -12,7 +13,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from stepwell.testing import ScriptedModel, say
+from stepwell.agent import create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, call, say
+from stepwell.tools.effects import with_effect
 
 
 class Words(TypedDict):
@@ -46,6 +49,18 @@ async def speak(state: MessagesState) -> dict[str, list[AIMessage]]:
     return {"messages": [answer]}
 
 
+@with_effect("once")
+async def pay(to: str) -> str:
+    """Pay somebody. The bank does not answer."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+def take_turn(asked: Asked) -> Any:
+    return call("pay", to=asked.human.split()[1]) if asked.human.startswith("pay ") and asked.turn == 0 else say("noted")
+
+
+pays = create_deep_agent(ScriptedModel.answering(take_turn), [pay])
 words = _line(hello, world)
 asks = _line(hello, ask)
 chats = _line(speak, state=MessagesState)

@@ -197,7 +197,7 @@ async def test_done_effects_go_only_when_no_checkpoint_can_ask_for_them(runs: Ru
         ).fetchone()
         for key, state, at in (("before", "done", oldest - 1), ("unknown", "begun", oldest - 1), ("after", "done", newest + 1)):
             connection.execute(
-                "INSERT INTO effects (thread_id, key, run_id, state, created_at) VALUES (?, ?, 'gone', ?, ?)",
+                "INSERT INTO effects (origin, thread_id, key, run_id, state, created_at) VALUES ('x', ?, ?, 'gone', ?, ?)",
                 (thread_id, key, state, at),
             )
 

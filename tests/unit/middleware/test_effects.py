@@ -306,7 +306,7 @@ async def test_an_effect_key_is_the_same_when_the_step_runs_again_and_differs_be
     first, again, third = keys[:2], keys[2:4], keys[4]
     assert sorted(first) == sorted(again)
     assert len({*first, third}) == 3
-    assert all(key.startswith("t/tools:") and key.endswith("/a") for key in keys)
+    assert all(key.startswith("t/reply_") and key.endswith("/a") for key in keys)
 
 
 def test_an_effect_key_needs_a_running_graph():

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any
 
 from stepwell.runs import wire
-from stepwell.runs.embedded import questions, saver_sql
+from stepwell.runs.embedded import effects, questions, saver_sql
 from stepwell.runs.embedded.document_rows import forget_unneeded
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
@@ -28,8 +28,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: 
     """End a run that was driven. The caller has made sure that the lease still holds."""
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
-        _forget(connection, lease.thread_id, lease.run_id)
-        _free_thread(connection, lease.thread_id, lease.run_id, now)
+        _roll_back(connection, lease, outcome, now)
         forget_unneeded(connection, lease.thread_id)
         return []
     _keep_thread(connection, lease, outcome, now)
@@ -46,13 +45,14 @@ def end_pending(
 ) -> list[RunEvent]:
     """End a run that nobody drives: it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
+    keeps_steps = action != "rollback" or effects.stands_behind(connection, run)
     if run.attempt == 0:
         questions.take_back(connection, run.thread_id, run_id)
-    elif action != "rollback":
+    elif keeps_steps:
         questions.abandon(connection, run)
     if action == "rollback":
-        _forget(connection, run.thread_id, run_id)
-        _free_thread(connection, run.thread_id, run_id, now)
+        _forget(connection, run, keeps_steps=keeps_steps)
+        _free_thread(connection, run.thread_id, run_id, now, interrupted=keeps_steps)
         forget_unneeded(connection, run.thread_id)
         return []
     connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
@@ -187,10 +187,25 @@ def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: flo
     return row is not None
 
 
-def _forget(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
-    """As if the run had never been."""
-    questions.take_back(connection, thread_id, run_id)
-    saver_sql.delete_runs(connection, thread_id, [run_id])
-    for table in ("events", "effects"):
-        connection.execute(f"DELETE FROM {table} WHERE thread_id = ? AND run_id = ?", (thread_id, run_id))  # noqa: S608 - fixed names
-    connection.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+def _roll_back(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+    """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
+    run = _run(connection, lease.run_id)
+    keeps_steps = effects.stands_behind(connection, run)
+    if keeps_steps:
+        _keep_thread(connection, lease, outcome, now)
+    _forget(connection, run, keeps_steps=keeps_steps)
+    if not keeps_steps:
+        _free_thread(connection, lease.thread_id, lease.run_id, now)
+
+
+def _forget(connection: sqlite3.Connection, run: Run, *, keeps_steps: bool) -> None:
+    """The run goes, with what it said, asked and wrote. What it did outside is done: the journal of effects stays, and with
+    `keeps_steps` so do its checkpoints and the answers that it took."""
+    if keeps_steps:
+        saver_sql.forget_replaced(connection, run.thread_id, run.run_id)
+    else:
+        questions.take_back(connection, run.thread_id, run.run_id)
+        saver_sql.delete_runs(connection, run.thread_id, [run.run_id])
+        effects.take_back(connection, run)
+    connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+    connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

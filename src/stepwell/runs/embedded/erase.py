@@ -9,8 +9,9 @@ begin_erasing ─> the thread is gone: its row, in one short transaction with wh
 Each slice is a transaction of bounded size: other writers get in between, and a disk that is full needs room for one slice only.
 The id cannot be used again before the last row is gone.
 
-What a thread cost stays in the sums of its owner, without the ids of the thread and its runs. SQLite overwrites what is deleted
-(`secure_delete`), and the write-ahead log is emptied soon after (`write_ahead_log`).
+What a thread cost stays in the sums of its owner, without the ids of the thread and its runs, and that it acted stays in the journal
+of effects, without what it said. SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log is emptied soon after
+(`write_ahead_log`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from functools import partial
 from typing import NamedTuple
 
 from stepwell.errors import ThreadBusyError
+from stepwell.runs.embedded import effects
 from stepwell.runs.embedded.database import Database
 
 Eraser = Callable[[sqlite3.Connection, str], None]
@@ -49,7 +51,6 @@ _OF_THREAD = (
     Kept("trail", size="length(line)"),
     Kept("thread_values", size='length("values")'),
     Kept("interrupts", "interrupt_id", "length(value)"),
-    Kept("effects", "key", "COALESCE(length(result), 0)"),
     Kept("unreadable_runs"),
 )
 
@@ -105,7 +106,7 @@ def erase_some(connection: sqlite3.Connection, thread_id: str, new_id: Callable[
     if runs := delete_slice(connection, _RUNS, "thread_id = ?", (thread_id,)):
         _forget_webhooks(connection, runs, keep_due=bool(gone["temporary"]))
         return True
-    if _forget_whose_usage(connection, thread_id, new_id):
+    if _forget_whose_usage(connection, thread_id, new_id) or effects.strip(connection, thread_id, SLICE_ROWS):
         return True
     if any(delete_slice(connection, kept, "thread_id = ?", (thread_id,)) for kept in _OF_THREAD):
         return True

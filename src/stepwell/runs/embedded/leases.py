@@ -75,10 +75,11 @@ def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) ->
 
 def _take(connection: sqlite3.Connection, thread_id: str, run_id: str, worker: str) -> Lease:
     row = connection.execute(
-        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ? WHERE thread_id = ? RETURNING fence, owner",
+        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ?, origin = COALESCE(origin, lower(hex(randomblob(16))))"
+        " WHERE thread_id = ? RETURNING fence, owner, origin",
         (worker, run_id, thread_id),
     ).fetchone()
-    return Lease(thread_id, run_id, row["fence"], row["owner"], worker)
+    return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"])
 
 
 def hold(connection: sqlite3.Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:

@@ -18,7 +18,7 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.runs.checkpoint_ids import go_on_after
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database, GroupWritten
-from stepwell.runs.embedded.effects import EmbeddedEffects
+from stepwell.runs.embedded.effects import EmbeddedEffects, stands_behind
 from stepwell.runs.embedded.event_log import EmbeddedEventLog
 from stepwell.runs.embedded.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.process_lock import ProcessLock
@@ -30,7 +30,7 @@ from stepwell.runs.embedded.store import EmbeddedStore
 from stepwell.runs.embedded.traces import run_wrote
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import RunTraces
-from stepwell.runs.records import Lease
+from stepwell.runs.records import Lease, Run
 
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
@@ -128,6 +128,9 @@ class EmbeddedPersistence:
             return {row["interrupt_id"]: row["task_id"] for row in rows}
 
         return await self.database.read(work)
+
+    async def keeps_steps(self, run: Run) -> bool:
+        return await self.database.read(lambda connection: stands_behind(connection, run))
 
     async def run_result(self, run_id: str) -> bytes | None:
         return await self.database.read(lambda connection: read_result(connection, run_id))

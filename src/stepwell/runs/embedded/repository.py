@@ -7,10 +7,11 @@ what is not there.
 from __future__ import annotations
 
 from stepwell.runs.embedded.assistant_records import AssistantRecords
+from stepwell.runs.embedded.effect_records import EffectRecords
 from stepwell.runs.embedded.run_records import RunRecords
 from stepwell.runs.embedded.thread_records import ThreadRecords
 from stepwell.runs.embedded.usage_records import UsageRecords
 
 
-class EmbeddedRepository(AssistantRecords, ThreadRecords, RunRecords, UsageRecords):
+class EmbeddedRepository(AssistantRecords, ThreadRecords, RunRecords, UsageRecords, EffectRecords):
     """`EmbeddedRepository(database, clock)`; see `RecordsPart` for what else it can be given."""

@@ -1,5 +1,7 @@
 """Copying a thread: its checkpoints and what stands on them, without its runs and what they said.
 
+A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
+
 Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied.
 """
 
@@ -12,8 +14,9 @@ from stepwell.runs.embedded.rows import interrupts_to_text
 from stepwell.runs.embedded.thread_values import keep_values, read_values
 
 _AT_REST = """
-INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at)
-SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at FROM threads WHERE thread_id = :old
+INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at,
+  origin)
+SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at, origin FROM threads WHERE thread_id = :old
 """
 
 _OPEN_QUESTIONS = """

@@ -15,6 +15,9 @@ from stepwell.runs.embedded.database import Database, Work
 from stepwell.runs.embedded.document_rows import forget_unneeded
 from stepwell.runs.embedded.erase import SLICE_ROWS, Kept, delete_slice
 
+_Lost = dict[str, str | float | None]
+"""An effect that may go, as the names that the statements below use."""
+
 _AT_ONCE = 50
 _EVENTS = Kept("events", size="length(data)")
 
@@ -32,11 +35,17 @@ ORDER BY thread_id LIMIT ?
 """
 _WITH_EFFECTS = "SELECT DISTINCT thread_id FROM effects WHERE thread_id > ? ORDER BY thread_id LIMIT ?"
 # An effect that is older than the oldest checkpoint of its thread belongs to a step nobody can go back to. One whose outcome is
-# unknown stays: it is a human's to settle. The thread's oldest checkpoint is looked for once, not for each effect.
-_LOST_EFFECTS = """
-SELECT key, run_id FROM effects WHERE thread_id = :thread AND state = 'done' AND created_at < :before AND created_at < (
-  SELECT MIN(created_at) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = '')
+# unknown, or of which no thread tells, stays: it is a human's to settle. So does one that a copy of the thread may ask for. The
+# thread's oldest checkpoint is looked for once, not for each effect.
+_FOR_NOBODY = """
+state <> 'begun' AND (settled_at IS NOT NULL OR NOT taken_back) AND created_at < :before AND NOT EXISTS (
+  SELECT 1 FROM threads WHERE threads.origin = effects.origin AND threads.thread_id IS NOT effects.thread_id)
 """
+_LOST_EFFECTS = f"""
+SELECT origin, key, run_id FROM effects WHERE thread_id = :thread AND {_FOR_NOBODY} AND created_at < (
+  SELECT MIN(created_at) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = '')
+"""  # noqa: S608 - fixed text
+_EFFECTS_OF_DELETED = f"SELECT origin, key, run_id FROM effects WHERE thread_id IS NULL AND {_FOR_NOBODY}"  # noqa: S608 - fixed text
 _NO_CHECKPOINT = "NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = :thread AND run_id = :run)"
 _SETTLED_WEBHOOKS = """
 SELECT run_id FROM webhooks WHERE run_id > ? AND state <> 'due' AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = webhooks.run_id
@@ -73,15 +82,19 @@ async def forget_settled(database: Database, before: float, *, dry_run: bool) ->
 
 
 async def _forget_effects(database: Database, before: float, *, dry_run: bool) -> int:
-    gone, after = 0, ""
+    gone = await _forget_found(database, await database.read(_lost_effects(None, before)), dry_run=dry_run)
+    after = ""
     while threads := await database.read(_page(_WITH_EFFECTS, after, _AT_ONCE)):
         for thread_id in threads:
-            lost = await database.read(_lost_effects(thread_id, before))
-            gone += len(lost) if dry_run else 0
-            for some in () if dry_run else _slices(lost):
-                gone += await database.write(_deleting_effects(some), frees=True)
+            gone += await _forget_found(database, await database.read(_lost_effects(thread_id, before)), dry_run=dry_run)
         after = threads[-1]
     return gone
+
+
+async def _forget_found(database: Database, lost: list[_Lost], *, dry_run: bool) -> int:
+    if dry_run:
+        return len(lost)
+    return sum([await database.write(_deleting_effects(some), frees=True) for some in _slices(lost)])
 
 
 async def _forget_webhooks(database: Database, before: float, *, dry_run: bool) -> int:
@@ -112,17 +125,21 @@ def _deleting(kept: Kept, where: str, bound: Sequence[object]) -> Work[int]:
     return lambda connection: len(delete_slice(connection, kept, where, bound))
 
 
-def _lost_effects(thread_id: str, before: float) -> Work[list[dict[str, str]]]:
-    def work(connection: sqlite3.Connection) -> list[dict[str, str]]:
-        rows = connection.execute(_LOST_EFFECTS, {"thread": thread_id, "before": before})
-        found = [{"thread": thread_id, "key": row["key"], "run": row["run_id"]} for row in rows]
+def _lost_effects(thread_id: str | None, before: float) -> Work[list[_Lost]]:
+    """Those of a thread, or with `None` those of threads that are deleted."""
+    statement = _EFFECTS_OF_DELETED if thread_id is None else _LOST_EFFECTS
+
+    def work(connection: sqlite3.Connection) -> list[_Lost]:
+        rows = connection.execute(statement, {"thread": thread_id, "before": before})
+        names = {"thread": thread_id, "before": before}
+        found = [{**names, "origin": row["origin"], "key": row["key"], "run": row["run_id"]} for row in rows]
         return [one for one in found if connection.execute(f"SELECT {_NO_CHECKPOINT}", one).fetchone()[0]]
 
     return work
 
 
-def _deleting_effects(lost: Sequence[dict[str, str]]) -> Work[int]:
-    statement = f"DELETE FROM effects WHERE thread_id = :thread AND key = :key AND state = 'done' AND {_NO_CHECKPOINT}"  # noqa: S608
+def _deleting_effects(lost: Sequence[_Lost]) -> Work[int]:
+    statement = f"DELETE FROM effects WHERE origin = :origin AND key = :key AND {_FOR_NOBODY} AND {_NO_CHECKPOINT}"  # noqa: S608
     return lambda connection: connection.executemany(statement, lost).rowcount
 
 
@@ -131,7 +148,7 @@ def _deleting_webhooks(runs: Sequence[str]) -> Work[int]:
     return lambda connection: connection.executemany("DELETE FROM webhooks WHERE run_id = ? AND state <> 'due'", rows).rowcount
 
 
-def _slices(rows: Iterable[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+def _slices(rows: Iterable[_Lost]) -> Iterator[list[_Lost]]:
     left = iter(rows)
     while some := list(islice(left, SLICE_ROWS)):
         yield some

@@ -1,0 +1,77 @@
+"""Closing the calls that a rollback leaves: each gets a result in the thread at once, so that nobody sees it open.
+
+A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). The call whose effect began is closed with what
+the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, the state
+has no messages) the calls are closed when the thread goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid5
+
+from langgraph.errors import InvalidUpdateError
+from langgraph.pregel import Pregel
+from langgraph.types import StateUpdate
+
+from stepwell.tools.effect_journal import JOURNAL, EffectJournal, Standing, call_key
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
+
+logger = logging.getLogger(__name__)
+
+_MESSAGES = "messages"
+_OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
+
+
+async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
+    """Write a result behind every call of the thread's messages that has none."""
+    if _MESSAGES not in graph.channels:
+        return
+    config: Any = {"configurable": {"thread_id": thread_id}}
+    latest = await graph.aget_state(config)
+    # By its id: without, LangGraph also shows what tasks of the broken step have written, which an update drops.
+    snapshot = await graph.aget_state(latest.config)
+    stopped = set(snapshot.next)
+    results = await _results(snapshot.values.get(_MESSAGES) or [], journal)
+    if not results or len(stopped) != 1:
+        return
+    # A task id of its own: under that of a task of the broken step, what that task has written would stand in its place.
+    own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
+    update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
+    try:
+        await graph.abulk_update_state(config, [[update]])
+    except InvalidUpdateError:
+        logger.info("the calls of a run that was rolled back cannot be closed yet", exc_info=True)
+
+
+async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
+    # Only now: an agent's middleware takes a third of a second to import, and a server starts without it.
+    from stepwell.middleware.effects import outcome
+    from stepwell.middleware.patch_tool_calls import close_dangling
+
+    _, closed = close_dangling(messages)
+    left = {result.tool_call_id: result for result in closed}
+    calls = _calls_by_key(messages, journal)
+    begun = await asyncio.wrap_future(journal.look([key for key, call in calls.items() if call["id"] in left]))
+    known: dict[str, Standing] = dict(begun)
+    return [*(outcome(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
+
+
+def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:
+    """The calls of the root graph's messages. Its steps have a namespace of one part, whichever it is."""
+    root: Any = {"configurable": {"checkpoint_ns": "root", JOURNAL: journal}}
+    return {
+        call_key(root, message.id, call["id"] or ""): call
+        for message in messages
+        if message.type == "ai" and message.id is not None
+        for call in message.tool_calls
+    }
+
+
+def _others(left: dict[str, ToolMessage], calls: dict[str, ToolCall], known: dict[str, Standing]) -> list[ToolMessage]:
+    told = {calls[key]["id"] for key in known}
+    return [result for call_id, result in left.items() if call_id not in told]

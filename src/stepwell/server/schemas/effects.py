@@ -1,0 +1,34 @@
+"""Effects on the wire: what tools that run at most once did, or began to do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.runs.repository import EffectOutcome
+from stepwell.server.schemas.fields import Body
+
+
+class EffectSettle(Body):
+    """What somebody has found out about an effect whose outcome is unknown."""
+
+    key: Annotated[str, Field(min_length=1, max_length=4096)]
+    outcome: Literal["done", "not_done"]
+    note: Annotated[str, Field(max_length=4096, description="The model is told: a receipt's number, a result")] = ""
+
+
+class EffectAnswer(BaseModel):
+    """One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted."""
+
+    key: str
+    tool: str
+    outcome: EffectOutcome
+    begun_at: str
+    thread_id: str | None
+    run_id: str | None
+    owner: str | None
+    taken_back: bool = Field(description="Its run was rolled back with everything it said: no thread tells of it")
+    note: str | None
+    settled_at: str | None
+    settled_by: str | None
