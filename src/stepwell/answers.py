@@ -15,10 +15,13 @@ Rule to keep: a fault names what is wrong and what to send instead, and never re
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stepwell.errors import AnswerShapeError
+
+_log = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
 Fault = Callable[[Json, Any], str | None]
@@ -98,11 +101,12 @@ def approvals_schema(question: Json) -> dict[str, Any]:
 
 
 def _decision_fault(which: str, decision: Any, allowed: Sequence[str] | None) -> str | None:
-    choices = ", ".join(allowed or ("approve", "edit", "reject", "respond"))
+    allowed = allowed or ("approve", "edit", "reject", "respond")
+    choices = ", ".join(allowed)
     kind = decision.get("type") if isinstance(decision, Mapping) else None
     if not isinstance(kind, str):
         return f"{which} is {_worded(decision)} where an object with a 'type' is needed. The type is one of: {choices}."
-    if kind not in choices.split(", "):
+    if kind not in allowed:
         return f"{which} is of a type that is not allowed. Allowed are: {choices}."
     message = decision.get("message")
     if kind == "edit":
@@ -121,17 +125,23 @@ def _schema_fault(schema: Json, answer: Any) -> str | None:
     # An extra of the server. Without it a typed question is checked by LangGraph alone, when its task reads the answer.
     try:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
-        from jsonschema.exceptions import ValidationError
+        from referencing import Registry
     except ImportError:
         return None
     try:
-        first: ValidationError | None = next(Draft202012Validator(schema).iter_errors(answer), None)
+        # The empty registry keeps a reference in the schema from being fetched over the network.
+        first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
     except Exception as error:
-        return f"The schema of the question cannot be used ({type(error).__name__}), so no answer to it can be checked."
+        # Somebody's graph published it, LangGraph accepts it, and refusing every answer would leave the thread waiting for ever.
+        _log.warning("an answer is not checked, because the schema of its question cannot be used: %s", type(error).__name__)
+        return None
     if first is None:
         return None
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path).lstrip(".")
-    return f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: '{first.validator}' fails."
+    return (
+        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: '{first.validator}' fails. "
+        "Send what 'response_schema' of the question says."
+    )
 
 
 def _worded(value: Any) -> str:
@@ -140,5 +150,12 @@ def _worded(value: Any) -> str:
         return "null"
     if isinstance(value, Mapping):
         return "an object"
-    kinds: dict[type, str] = {bool: "true or false", str: "a text", int: "a number", float: "a number", list: "a list", tuple: "a list"}
+    kinds: dict[type, str] = {
+        bool: "true or false",
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        tuple: "a list",
+    }
     return kinds.get(type(value), f"a value of type {type(value).__name__}")
