@@ -117,8 +117,8 @@ async def _one(
     plain = build_graph(kit)
     graph = bind(plain, "research", allowed_classes(plain), InMemorySaver(), None)
     config: Any = {"configurable": {"thread_id": str(uuid.UUID(int=question["seed"]))}}
-    await graph.ainvoke({"user_query": question["query"]}, config)
-    state = await graph.ainvoke(Command(resume=True), config)
+    (gate,) = (await graph.ainvoke({"user_query": question["query"]}, config))["__interrupt__"]
+    state = await graph.ainvoke(Command(resume={gate.id: True}), config)
     if state["status"] != "complete":
         raise RuntimeError(f"the research ended {state['status']}: {state['error_message']}")
     vault = kit.vault_for(config)

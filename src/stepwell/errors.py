@@ -24,6 +24,7 @@ StepwellError
 │   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
 │   ├── InvalidRequestError         the request contradicts itself or names what the graph does not have
+│   │   └── AnswerShapeError            an answer that does not fit its question, which stays open
 │   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is at work on the thread
@@ -180,6 +181,14 @@ class RunError(StepwellError):
 
 class InvalidRequestError(RunError):
     """The request cannot be carried out as it stands; the message says what to change."""
+
+
+class AnswerShapeError(InvalidRequestError):
+    """An answer that does not fit its question. Nothing was taken: the question is still open. `interrupt_ids` name it."""
+
+    def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
+        self.interrupt_ids = interrupt_ids
+        super().__init__(message)
 
 
 class NotFoundError(RunError):

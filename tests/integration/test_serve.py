@@ -11,11 +11,17 @@ import sys
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.served.process import GRAPHS, Server, environment, serve
+
+from stepwell.cli.compose import graphs_to_serve, open_server
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.server.settings import ServerSettings
+from stepwell.settings import Settings
 
 
 def refused(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -167,6 +173,37 @@ async def test_a_run_that_outlasts_the_drain_goes_on_at_the_next_start(tmp_path:
             assert values["messages"][-1]["content"].endswith("word199")
             parts = [part async for part in client.runs.join_stream(thread_id, run_id, last_event_id="0")]
             assert [part.data["attempt"] for part in parts if part.event == "metadata"] == [1, 2]
+
+
+async def test_a_run_that_hangs_is_stopped_at_its_time_limit(tmp_path: Path):
+    """Also one whose step cannot be stopped. A run that waits for a person has ended, so its time does not run."""
+    with serve(tmp_path, "--run-timeout", "1") as server:
+        assert "a run is stopped after 1 s of work" in server.output
+        async with get_client(url=server.url, api_key=None) as client:
+            threads = [(await client.threads.create())["thread_id"] for _ in range(3)]
+            asked = {"messages": [("user", "go")]}
+            await client.runs.wait(threads[2], "chooser", input=asked)
+            for thread_id, graph in zip(threads, ("hangs", "hangs_deaf"), strict=False):
+                run = await client.runs.create(thread_id, graph, input=asked)
+                await asyncio.wait_for(client.runs.join(thread_id, run["run_id"]), 30)
+                assert (await client.runs.get(thread_id, run["run_id"]))["status"] == "timeout"
+                thread = await client.threads.get(thread_id)
+                assert thread["status"] == "error"
+                assert "worked for longer than 1 s" in str(thread["error"])
+            question = next(iter((await client.threads.get(threads[2]))["interrupts"].values()))[0]
+            answer = {"resume": {question["id"]: {"selected": ["sq"]}}}
+            values = await client.runs.wait(threads[2], "chooser", command=answer)
+            assert "sq" in values["messages"][-1]["content"]
+        assert await asyncio.to_thread(server.stop) == 0
+
+
+@pytest.mark.parametrize(("variables", "level"), [({}, 1), ({"STEPWELL_POWER_LOSS": "true"}, 2)], ids=["usual", "power loss"])
+async def test_writes_reach_the_disk_first_if_the_operator_wants_it(tmp_path: Path, variables: dict[str, str], level: int):
+    """1 and 2 are what SQLite calls NORMAL and FULL."""
+    settings = Settings.load({})
+    async with open_server(settings, ServerSettings.load(variables), graphs_to_serve(None), tmp_path / "a.db") as server:
+        database = cast("EmbeddedPersistence", server.services.persistence).database
+        assert (await database.write(lambda connection: connection.execute("PRAGMA synchronous").fetchone()[0])) == level
 
 
 async def test_a_second_signal_does_not_wait(server_process: Server, client: LangGraphClient):

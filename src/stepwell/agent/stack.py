@@ -12,6 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from stepwell.agent.compile import Middleware, ToolLike
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.approvals import ApprovalMiddleware
 from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -51,7 +52,7 @@ def default_stack(
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and stands closest to the tools
     ]
     approvals = (
-        HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
+        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
     )  # last: a person sees what really runs
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
 

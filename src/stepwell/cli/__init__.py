@@ -103,6 +103,8 @@ def _run_serve(arguments: argparse.Namespace) -> int:
         graphs=arguments.graphs,
         database_url=arguments.database_url,
         insecure=arguments.insecure,
+        run_timeout_s=arguments.run_timeout,
+        power_loss=arguments.power_loss,
     )
 
 
@@ -172,6 +174,17 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument("--port", metavar="NUMBER", type=_port, help="8123 if nothing is said; 0 takes a free one")
     serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
     serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+    serve.add_argument(
+        "--run-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="stop a run that works for longer; waiting for a person does not count",
+    )
+    serve.add_argument(
+        "--power-loss",
+        action="store_true",
+        help="confirm nothing before it is on the disk: safe if the power fails, but slower",
+    )
     serve.add_argument("--insecure", action="store_true", help="ask nobody who they are, also where others reach the server")
 
 
@@ -211,6 +224,12 @@ def _add_keys(commands: Any) -> None:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text[:6]) > 65535:
         raise argparse.ArgumentTypeError("a whole number from 0 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= 2_592_000:
+        raise argparse.ArgumentTypeError("a whole number of seconds from 1 to 2592000")
     return int(text)
 
 

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS
 from stepwell.apps.research import facade as research
+from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
@@ -76,7 +78,13 @@ async def open_server(
     clock = SystemClock()
     metrics = Metrics()
     least_free = None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB
-    persistence = EmbeddedPersistence(database, clock=clock, group_written=metrics.group_written, least_free_bytes=least_free)
+    persistence = EmbeddedPersistence(
+        database,
+        clock=clock,
+        power_loss=server_settings.power_loss,
+        group_written=metrics.group_written,
+        least_free_bytes=least_free,
+    )
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -89,6 +97,7 @@ async def open_server(
                 new_id=lambda: str(uuid.uuid4()),
                 model_loading=_model_loading(settings),
                 check_graphs=not graphs.ours,
+                answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
                 drain_s=server_settings.drain_s,
                 watchers=[telemetry],
                 metrics=metrics,

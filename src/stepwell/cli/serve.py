@@ -34,7 +34,16 @@ _LAST_CHANCE_S = 0.5
 SET_A_MODEL = "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and start again."
 
 
-def run(*, host: str | None, port: int | None, graphs: Path | None, database_url: str | None, insecure: bool) -> int:
+def run(
+    *,
+    host: str | None,
+    port: int | None,
+    graphs: Path | None,
+    database_url: str | None,
+    insecure: bool,
+    run_timeout_s: int | None = None,
+    power_loss: bool = False,
+) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
@@ -46,7 +55,9 @@ def run(*, host: str | None, port: int | None, graphs: Path | None, database_url
     database = database_file(database_url, settings)
     from stepwell.server.settings import ServerSettings
 
-    server_settings = ServerSettings.load(settings.server, host=host, port=port, insecure=insecure)
+    server_settings = ServerSettings.load(
+        settings.server, host=host, port=port, insecure=insecure, run_timeout_s=run_timeout_s, power_loss=power_loss
+    )
     from stepwell.server.listening import bind
 
     with bind(server_settings.host, server_settings.port) as bound:
@@ -109,6 +120,10 @@ def _first_screen(
         yield from _model(settings)
     yield from (f"  note      {note}" for note in served.notes)
     yield f"  data      {database}"
+    if server_settings.power_loss:
+        yield "            every write reaches the disk before it is confirmed"
+    if server_settings.run_timeout_s:
+        yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield f"  users     {_users(server_settings)}"
     yield f"  talk      stepwell chat --url {address}"
     yield f"  API       {address}/docs"

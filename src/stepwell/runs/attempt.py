@@ -76,6 +76,8 @@ class Attempt:
         self._run = claim.run
         self._lease = claim.lease
         self._timeout_s = timeout_s
+        now = asyncio.get_running_loop().time()
+        self._deadline = None if timeout_s is None else now + timeout_s
         self._meter = UsageMeter()
         self._callbacks = [self._meter, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
@@ -123,7 +125,7 @@ class Attempt:
             streaming = asyncio.create_task(self._stream(prepared, journal))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
-                await asyncio.wait(ends, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await stop_streaming(streaming)
             await journal.flush()
@@ -139,13 +141,24 @@ class Attempt:
         )
         try:
             # Not in a task of its own: what a factory opens must be closed by the task that opened it.
-            async with asyncio.timeout(None) as limit:
+            async with asyncio.timeout_at(self._deadline) as limit:
                 with ended_by(self._stop, limit):
                     return await opened.enter_async_context(making)
         except TimeoutError:
-            if limit.expired():
+            if not limit.expired():
+                raise
+            if self._stop.done():
                 return None
-            raise
+            raise self._too_long() from None
+
+    def _seconds_left(self) -> float | None:
+        return None if self._deadline is None else max(self._deadline - asyncio.get_running_loop().time(), 0.0)
+
+    def _too_long(self) -> TimeoutError:
+        return TimeoutError(
+            f"The run worked for longer than {self._timeout_s:g} s, which is as long as this server allows, and was stopped. "
+            "The thread keeps all finished steps: send the rest as a new message, or ask the operator for a longer --run-timeout."
+        )
 
     async def _prepare(self, graph: Graph) -> _Prepared:
         """What to give to LangGraph, and what not to give again."""
@@ -196,8 +209,7 @@ class Attempt:
         if self._stop.done():
             return await self._stopped(prepared.graph, self._stop.result())
         await self._look_at_thread(prepared.graph)
-        message = f"The run took longer than {self._timeout_s:g} s and was stopped. The thread keeps all finished steps."
-        return self._failed(TimeoutError(message))
+        return self._failed(self._too_long())
 
     async def _ended(self, graph: Graph) -> Outcome:
         request = self._run.request

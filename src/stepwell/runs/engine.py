@@ -15,11 +15,13 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from langchain_core.callbacks import BaseCallbackHandler
 
+from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.runs import wire
@@ -31,7 +33,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, Claim
 from stepwell.runs.records import CancelAction, Lease, Outcome, Run, RunEvent
 from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.starting import RunOrder, make_admission
+from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhook_rules import WebhookRules, check_url
 
@@ -72,6 +74,8 @@ class Engine:
         concurrency: int = 1000,
         run_timeout_s: float | None = None,
         max_active_runs_per_owner: int | None = None,
+        answer_shapes: AnswerShapes | None = None,
+        refuse_bare_answers: bool = False,
         drain_s: float = 10.0,
         webhook_rules: WebhookRules | None = None,
         watchers: Sequence[RunWatcher] = (),
@@ -85,6 +89,8 @@ class Engine:
         self._concurrency = concurrency
         self._run_timeout_s = run_timeout_s
         self._max_active = max_active_runs_per_owner
+        self._answer_shapes = answer_shapes or AnswerShapes()
+        self._refuse_bare = refuse_bare_answers
         self._drain_s = drain_s
         self._webhook_rules = webhook_rules or WebhookRules()
         self._watchers = tuple(watchers)
@@ -158,7 +164,7 @@ class Engine:
             check_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
-        return make_admission(
+        admission = make_admission(
             order,
             assistant,
             run_id=self._new_id(),
@@ -166,7 +172,17 @@ class Engine:
             owner=owner if owner is not None else await self._owner_of(order.thread_id),
             now=self._clock.now(),
             max_active=self._max_active if owner is not None else None,
+            refuse_bare=self._refuse_bare,
         )
+        return await self._check_answers(admission)
+
+    async def _check_answers(self, admission: Admission) -> Admission:
+        if admission.answers is None:
+            return admission
+        asked = await self._persistence.open_questions(admission.run.owner, admission.run.thread_id)
+        # In a thread: a schema takes its time over a large answer.
+        checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._answer_shapes)
+        return replace(admission, checked=checked)
 
     async def events(
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None

@@ -6,7 +6,7 @@ A store is bound to an owner: nothing of anybody else can be reached through it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -18,7 +18,7 @@ from stepwell.runs.access import AccessRecords
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.maintenance import Maintenance
 from stepwell.runs.queue import RunQueue
-from stepwell.runs.records import Lease, Run
+from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.runs.repository import Repository
 from stepwell.tools.effect_journal import EffectJournal
 
@@ -57,6 +57,10 @@ class Persistence(Protocol):
 
     async def keeps_steps(self, run: Run) -> bool:
         """Whether the run's steps stay when it is rolled back: an effect began in them that the thread must go on telling of."""
+        ...
+
+    async def open_questions(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+        """What waits for an answer on the owner's thread, in the order in which it was first seen."""
         ...
 
     async def run_result(self, run_id: str) -> bytes | None:

@@ -12,6 +12,7 @@ Each arrow is one transaction. Rules every implementation keeps:
   (`LeaseLostError`), in the same transaction as the write.
 - Runs of one thread are claimed in the order of admission, those that are not due yet aside.
 - An answer to a question is taken once. The same answer again gives the run that took it; another one is refused.
+- An answer that names no question is taken only for one that its sender must mean (`Bare`).
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
 """
@@ -24,17 +25,24 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from stepwell.errors import AnswerShapeError
 from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, Outcome, PendingInterrupt, Run
 from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
+REPEATED_S = 1.0
+"""How soon after a question a bare answer may still be a repetition of the one before it."""
 
 
 @dataclass(frozen=True)
 class Bare:
-    """An answer that names no question: fine when exactly one is open and nothing runs."""
+    """An answer that names no question. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
+    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, `REPEATED_S` have passed
+    since, so that it is no second click."""
 
     answer: Any
+    refused: bool = False
+    """The server takes no bare answers at all."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,9 @@ class Admission:
     """Refuse with `LimitReachedError` when the owner has this many runs under way."""
     temporary_thread: bool = False
     """The thread is made for this run only, and is not listed."""
+    checked: Mapping[str, AnswerShapeError | None] | None = None
+    """Question -> what is wrong with its answer, for those that were open when somebody looked; `None`: nobody did. An answer that is
+    to be taken for any other question is refused, since nobody knows whether it fits."""
 
 
 @dataclass(frozen=True)

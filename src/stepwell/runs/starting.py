@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from stepwell.errors import InvalidRequestError
+from stepwell.answers import AnswerShapes
+from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.queue import Admission, Bare
-from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, Run, RunRequest
+from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
 from stepwell.runs.run_user import PREFIX
 
 _OURS = frozenset(
@@ -59,11 +60,12 @@ def make_admission(
     owner: str,
     now: datetime,
     max_active: int | None = None,
+    refuse_bare: bool = False,
 ) -> Admission:
-    """The run that an order means for an assistant."""
+    """The run that an order means for an assistant. `refuse_bare`: answers have to name their question."""
     stateless = order.thread_id is None
     command = dict(order.command or {})
-    answers = _answers(command.pop("resume", None))
+    answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)
     names = {"graph_id": assistant.graph_id, "assistant_id": assistant.assistant_id}
     run = Run(
         run_id=run_id,
@@ -89,6 +91,24 @@ def make_admission(
     )
 
 
+def check_answers(
+    answers: Mapping[str, Any] | Bare, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
+) -> dict[str, AnswerShapeError | None]:
+    """Open question -> what is wrong with its answer. A bare answer is held against the question if there is only one."""
+    if isinstance(answers, Bare):
+        answers = {question.interrupt_id: answers.answer for question in asked} if len(asked) == 1 else {}
+    faults: dict[str, AnswerShapeError | None] = {}
+    for question in asked:
+        if (name := question.interrupt_id) not in answers:
+            continue
+        faults[name] = None
+        try:
+            shapes.require(name, question.value, answers[name], question.response_schema)
+        except AnswerShapeError as error:
+            faults[name] = error
+    return faults
+
+
 def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], *, stateless: bool) -> RunRequest:
     context = _context(order, assistant)
     checkpoint = order.checkpoint or ({"checkpoint_id": order.checkpoint_id} if order.checkpoint_id else None)
@@ -112,13 +132,13 @@ def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], 
     )
 
 
-def _answers(resume: Any) -> Mapping[str, Any] | Bare | None:
+def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | Bare | None:
     """A map of interrupt ids is what LangGraph takes for one: an object whose keys all look like its ids."""
     if resume is None:
         return None
     if isinstance(resume, Mapping) and resume and all(_INTERRUPT_ID.fullmatch(str(key)) for key in resume):
         return resume
-    return Bare(resume)
+    return Bare(resume, refused=refuse_bare)
 
 
 def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:

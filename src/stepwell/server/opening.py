@@ -82,6 +82,8 @@ async def open_services(
             clock=clock,
             new_id=new_id,
             max_active_runs_per_owner=settings.max_active_runs_per_owner,
+            run_timeout_s=settings.run_timeout_s,
+            refuse_bare_answers=settings.refuse_bare_answers,
             webhook_rules=settings.webhook_rules,
             watchers=(RunLog(), metrics.runs, *watchers),
             supervisor=supervisor,

@@ -45,6 +45,7 @@ class Kind:
 
 
 KINDS: Mapping[type[BaseException], Kind] = {
+    errors.AnswerShapeError: Kind(422, "answer-shape", "The answer does not fit the question"),
     errors.InvalidRequestError: Kind(422, "invalid-request", "The request cannot be carried out as it stands"),
     errors.NotFoundError: Kind(404, "not-found", "There is no such thing"),
     errors.AlreadyExistsError: Kind(409, "already-exists", "The id is taken"),

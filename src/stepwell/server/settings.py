@@ -27,6 +27,7 @@ from stepwell.settings import Secret
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8123
+MAX_RUN_TIMEOUT_S = 30 * 24 * 3600
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 
@@ -73,6 +74,12 @@ class ServerSettings:
     json_depth_limit: int = 100
     max_active_runs: int | None = None
     max_streams: int | None = None
+    run_timeout_s: int | None = None
+    """How long a run may work before it is stopped; waiting for a person is not work."""
+    refuse_bare_answers: bool = False
+    """Answers have to name the question that they are for."""
+    power_loss: bool = False
+    """Every write reaches the disk before it is confirmed, so that it outlives the machine's power too."""
     webhook_allow: tuple[str, ...] = ()
     webhook_http: bool = False
     webhook_secret: Secret | None = None
@@ -125,7 +132,14 @@ class ServerSettings:
 
     @classmethod
     def load(
-        cls, variables: Mapping[str, str], *, host: str | None = None, port: int | None = None, insecure: bool = False
+        cls,
+        variables: Mapping[str, str],
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        insecure: bool = False,
+        run_timeout_s: int | None = None,
+        power_loss: bool = False,
     ) -> ServerSettings:
         """From `Settings.server`; what the command line says wins."""
         read = Variables(variables)
@@ -145,6 +159,9 @@ class ServerSettings:
             json_depth_limit=read.whole("STEPWELL_JSON_DEPTH_LIMIT", 100, least=10, most=500),
             max_active_runs=read.whole("STEPWELL_MAX_ACTIVE_RUNS", None),
             max_streams=read.whole("STEPWELL_MAX_STREAMS", None),
+            run_timeout_s=run_timeout_s or read.whole("STEPWELL_RUN_TIMEOUT_S", None, most=MAX_RUN_TIMEOUT_S),
+            refuse_bare_answers=read.choice("STEPWELL_BARE_ANSWERS", {"accept": False, "refuse": True}, False),
+            power_loss=power_loss or read.switch("STEPWELL_POWER_LOSS"),
             webhook_allow=read.listing("STEPWELL_WEBHOOK_ALLOW"),
             webhook_http=read.switch("STEPWELL_WEBHOOK_HTTP"),
             webhook_secret=_secret(read.text("STEPWELL_WEBHOOK_SECRET")),

@@ -75,7 +75,7 @@ class QueueCase:
         self, persistence: Persistence, thread_id: str, answers: Mapping[str, Any] | Bare | None = None, **changes: Any
     ) -> Admitted:
         now = datetime.now(UTC)
-        admission_only = {name: changes.pop(name) for name in ("max_active", "create_thread") if name in changes}
+        admission_only = {name: changes.pop(name) for name in ("max_active", "create_thread", "checked") if name in changes}
         run = Run(new_id(), thread_id, OWNER, RunRequest("assistant", "graph"), "pending", now, now)
         return await persistence.queue.admit(
             Admission(replace(run, **changes), answers, **{"create_thread": True, **admission_only})

@@ -18,11 +18,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from stepwell.errors import (
+    AnswerShapeError,
     InterruptAnsweredError,
     LeaseLostError,
     LimitReachedError,
     NotFoundError,
     ResumeError,
+    RunError,
     ThreadBusyError,
 )
 from stepwell.runs.persistence import Persistence
@@ -167,6 +169,30 @@ class QueueConformance(UnfinishedCases):
             repeated = await self.admit(persistence, thread_id, Bare(2))
             assert (repeated.rejoined, repeated.run.run_id) == (True, taken.run.run_id)
             assert (await worker.next()).run.request.resume == {second: 2}
+
+    async def test_a_bare_answer_can_be_refused_altogether(self, persistence: Persistence, thread_id: str) -> None:
+        question = "a" * 32
+        await self.admit(persistence, thread_id)
+        async with self.working(persistence) as worker:
+            await worker.end(await worker.next(), asking(question))
+            with pytest.raises(ResumeError) as refused:
+                await self.admit(persistence, thread_id, Bare("yes", refused=True))
+            assert refused.value.interrupt_ids == (question,)
+            await self.admit(persistence, thread_id, {question: "yes"})
+
+    async def test_only_what_was_found_to_fit_is_taken(self, persistence: Persistence, thread_id: str) -> None:
+        question = "a" * 32
+        await self.admit(persistence, thread_id)
+        async with self.working(persistence) as worker:
+            await worker.end(await worker.next(), asking(question))
+            fault = AnswerShapeError("not like this", (question,))
+            refusals: list[tuple[dict[str, AnswerShapeError | None], type[RunError]]]
+            refusals = [({}, ResumeError), ({question: fault}, AnswerShapeError)]
+            for checked, refusal in refusals:
+                with pytest.raises(refusal):
+                    await self.admit(persistence, thread_id, {question: 1}, checked=checked)
+            taken = await self.admit(persistence, thread_id, {question: 1}, checked={question: None})
+            assert taken.run.request.resume == {question: 1}
 
     async def test_answers_that_come_while_a_sibling_runs_become_one_resume(
         self, persistence: Persistence, thread_id: str

@@ -108,14 +108,15 @@ async def test_a_second_question_on_a_thread_begins_anew(world: OfflineWorld, tm
         assert tells_of(world.pages[40], done.state["finalReport"])
 
 
-async def test_an_answer_that_names_no_source_is_asked_for_again(world: OfflineWorld, tmp_path: Path) -> None:
+async def test_an_answer_that_names_no_source_is_refused_and_can_be_given_again(world: OfflineWorld, tmp_path: Path) -> None:
     async with serving(tmp_path, graphs(world, tmp_path)) as http:
         waiting = (await ask(http, f"What about {world.pages[0].subject}?", reviewSources=True))[-1]
         review = (await approve(http, waiting, decision="approve"))[-1]
-        again = (await approve(http, review, admit=["s99"]))[-1]
-        assert again.name == "hitl_waiting"
-        assert "ids of the list" in again.state["problem"]
-        assert (await approve(http, again, deny=[], interruptId=again.state["interruptId"]))[-1].state["status"] == "complete"
+        wrong = {"threadId": review.state["threadId"], "admit": ["s99"]}
+        refused = await http.post("/api/research/approve", json=wrong)
+        assert refused.status_code == 422
+        assert "ids of the list" in refused.json()["detail"]
+        assert (await approve(http, review, deny=[], interruptId=review.state["interruptId"]))[-1].state["status"] == "complete"
 
 
 async def test_an_address_inside_the_network_is_not_asked_for(world: OfflineWorld, tmp_path: Path) -> None:

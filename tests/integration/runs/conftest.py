@@ -20,7 +20,20 @@ from stepwell.runs.records import Run, RunEvent, Thread
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder
 
-GRAPHS = ("two", "asking", "asking_twice", "failing", "waiting", "siblings", "chat", "slow_chat", "deep", "talker")
+GRAPHS = (
+    "two",
+    "asking",
+    "asking_twice",
+    "failing",
+    "waiting",
+    "siblings",
+    "chat",
+    "slow_chat",
+    "deep",
+    "talker",
+    "paying",
+    "typed",
+)
 HOSTILE = (
     *(
         "raises_base",

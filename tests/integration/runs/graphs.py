@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -68,6 +68,31 @@ two = _line(hello, world)
 asking = _line(hello, ask)
 asking_twice = _line(ask_again)
 failing = _line(hello, fail)
+
+
+def _pay(whom: str) -> Any:
+    """A step that asks as LangChain's approvals do."""
+
+    def pay(state: Words) -> Words:
+        config = {"action_name": "pay", "allowed_decisions": ["approve", "edit", "reject"]}
+        request = {"action_requests": [{"name": "pay", "args": {"whom": whom}}], "review_configs": [config]}
+        decision = interrupt(request)["decisions"][0]["type"]
+        return {"words": [whom] if decision == "approve" else []}
+
+    return pay
+
+
+class Amount(TypedDict):
+    amount: int
+    notes: NotRequired[list[int]]
+
+
+def ask_amount(state: Words) -> Words:
+    return {"words": [interrupt("how much?", response_schema=Amount)["amount"]]}
+
+
+paying = _line(_pay("baker"), _pay("stranger"), names=("first", "second"))
+typed = _line(ask_amount)
 waiting = _line(hello, wait)
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from stepwell.errors import AnswerShapeError
+
 from .conftest import OpenRuns, Runs
 
 ASK = {"messages": [{"role": "user", "content": "go"}]}
@@ -58,3 +62,18 @@ async def _check(runs: Runs, thread_id: str) -> None:
         "ai",
     ]
     assert thread.values["messages"][-1]["content"] == "all done"
+
+
+async def test_one_wrong_answer_of_several_leaves_all_of_them_open(runs: Runs, thread_id: str) -> None:
+    """Two subagents wait side by side: neither begins while the other's answer is none."""
+    await runs.result(await runs.start("deep", thread_id, input=ASK))
+    await _answer_first(runs, thread_id)
+    asked = (await runs.thread(thread_id)).interrupts
+    assert len(asked) == 2
+    wrong = {asked[0].interrupt_id: APPROVE, asked[1].interrupt_id: True}
+    with pytest.raises(AnswerShapeError) as refused:
+        await runs.start("deep", thread_id, command={"resume": wrong})
+    assert refused.value.interrupt_ids == (asked[1].interrupt_id,)
+    assert (await runs.thread(thread_id)).interrupts == asked
+    assert await _answer_all(runs, thread_id) == 2
+    await _check(runs, thread_id)

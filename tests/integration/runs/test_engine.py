@@ -69,7 +69,7 @@ async def test_each_of_two_questions_in_one_node_has_its_own_answer(runs: Runs, 
     assert second.interrupt_id != first.interrupt_id
     with pytest.raises(InterruptAnsweredError):
         await runs.start("asking_twice", thread_id, command={"resume": {first.interrupt_id: "2"}})
-    result = await runs.result(await runs.start("asking_twice", thread_id, command={"resume": "2"}))
+    result = await runs.result(await runs.start("asking_twice", thread_id, command={"resume": {second.interrupt_id: "2"}}))
     assert result == {"words": ["1", "2"]}
 
 

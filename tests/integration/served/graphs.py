@@ -1,9 +1,10 @@
 """What the tests of `stepwell serve` and `stepwell chat --url` talk to: an agent with a plan, a file and an approval, a question
-with choices, a long answer, a pause, an answer that breaks off."""
+with choices, a long answer, a pause, an answer that breaks off, steps that never end."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -55,9 +56,20 @@ async def pause(state: MessagesState) -> dict[str, list[AIMessage]]:
     return {"messages": [AIMessage("after a pause")]}
 
 
+async def hang(state: MessagesState) -> None:
+    await asyncio.Event().wait()
+
+
+def hang_deaf(state: MessagesState) -> None:
+    """A plain function, which cannot be stopped from outside."""
+    threading.Event().wait()
+
+
 echo = _saying(say("a short answer"))
 long_answer = _saying(slow(say(WORDS), seconds_per_chunk=0.02))
 fails = _saying(fail(ConnectionError("line is down")))
 chooser = _one(choose)
 pauses = _one(pause)
+hangs = _one(hang)
+hangs_deaf = _one(hang_deaf)
 worker = create_deep_agent(ScriptedModel.answering(_work), interrupt_on={"write_file": True})

@@ -47,7 +47,7 @@ def test_order_is_the_mission_s():
         "SummarizationMiddleware",
         "PatchToolCallsMiddleware",
         "Extra",
-        "HumanInTheLoopMiddleware",
+        "ApprovalMiddleware",
     ]
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from stepwell import ConfigurationError, create_deep_agent
+from stepwell.errors import AnswerShapeError
 from stepwell.testing import ScriptedModel, call, calls, reply, say
 
 ASK = {"messages": [("user", "go")]}
@@ -162,3 +164,103 @@ def test_a_subagent_s_tool_may_be_named_by_the_main_agent():
 
     agent = create_deep_agent(ScriptedModel(), subagents=[spec("a", tools=[deploy])], interrupt_on={"deploy": True})
     assert "tools" in agent.nodes
+
+
+APPROVE = {"type": "approve"}
+WRONG = {
+    "true": True,
+    "text": "approve",
+    "list": [APPROVE],
+    "no decisions": {"approved": True},
+    "none of one": {"decisions": []},
+    "two for one": {"decisions": [APPROVE, APPROVE]},
+    "no type": {"decisions": [{}]},
+    "plain word": {"decisions": ["approve"]},
+    "unknown type": {"decisions": [{"type": "accept"}]},
+    "edit of nothing": {"decisions": [{"type": "edit"}]},
+    "edit without arguments": {"decisions": [{"type": "edit", "edited_action": {"name": "write_file"}}]},
+    "respond without a text": {"decisions": [{"type": "respond"}]},
+    "reason that is no text": {"decisions": [{"type": "reject", "message": 5}]},
+}
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saver(request, tmp_path):
+    if request.param == "memory":
+        yield InMemorySaver()
+        return
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as kept:
+        yield kept
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["bare", "by id"])
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_an_answer_of_the_wrong_shape_leaves_the_question_open(saver, wrong, named):
+    agent = create_deep_agent(ScriptedModel([WRITE, say("ok")]), checkpointer=saver, interrupt_on={"write_file": True})
+    asked = agent.invoke(ASK, THREAD)["__interrupt__"][0]
+    for _ in range(2):
+        with pytest.raises(AnswerShapeError, match="The question is still open"):
+            agent.invoke(Command(resume={asked.id: wrong} if named else wrong), THREAD)
+        assert [one.id for one in agent.get_state(THREAD).interrupts] == [asked.id]
+    assert answer(agent, APPROVE)["files"]["/a.md"]["content"] == ["draft"]
+
+
+async def test_a_decision_that_is_not_allowed_is_named_with_those_that_are():
+    only = {"write_file": {"allowed_decisions": ["approve", "reject"]}}
+    agent = create_deep_agent(ScriptedModel([WRITE, say("ok")]), checkpointer=InMemorySaver(), interrupt_on=only)
+    await agent.ainvoke(ASK, THREAD)
+    edit = {"type": "edit", "edited_action": {"name": "write_file", "args": {}}}
+    with pytest.raises(AnswerShapeError, match=r"Decision 1, on 'write_file'.*Allowed are: approve, reject\."):
+        await agent.ainvoke(Command(resume={"decisions": [edit]}), THREAD)
+    assert answer(agent, {"type": "reject"})["messages"][-1].text == "ok"
+
+
+def two_writers():
+    def writes(asked):
+        name = asked.first_human
+        return call("write_file", file_path=f"/{name}.md", content=name) if asked.turn == 0 else say(f"{name} done")
+
+    tasks = calls(*(call("task", description=name, subagent_type="writer") for name in ("left", "right")))
+    return ScriptedModel.by_agent({"main": [tasks, say("done")], "writer": [reply(writes)] * 4})
+
+
+def test_a_wrong_answer_to_one_subagent_does_not_disturb_the_other(saver):
+    """Both are answered in one resume: the right answer is carried out once, the other question stays open under its id."""
+    model = two_writers()
+    agent = create_deep_agent(model, checkpointer=saver, interrupt_on={"write_file": True}, subagents=[spec("writer")])
+    paused = agent.invoke(ASK, THREAD)
+    waiting = {one.value["action_requests"][0]["args"]["content"]: one.id for one in paused["__interrupt__"]}
+    with pytest.raises(AnswerShapeError):
+        agent.invoke(Command(resume={waiting["left"]: True, waiting["right"]: {"decisions": [APPROVE]}}), THREAD)
+    assert waiting["left"] in [one.id for one in pending(agent)]
+    final = agent.invoke(Command(resume={waiting["left"]: {"decisions": [APPROVE]}}), THREAD)
+    assert sorted(final["files"]) == ["/left.md", "/right.md"]
+    assert [message.content for message in final["messages"] if message.type == "tool"] == ["left done", "right done"]
+    model.assert_finished()
+
+
+@pytest.mark.parametrize("first", [[APPROVE], [APPROVE, APPROVE]], ids=["refused", "taken"])
+def test_a_bare_answer_is_not_given_to_a_later_question(first):
+    """LangGraph keeps it with the checkpoint of the parent, which stays the same while a subagent asks several times."""
+    writes = [calls(*(call("write_file", file_path=f"/{n}.md", content="x") for n in pair)) for pair in ("ab", "cd")]
+    ones = [call("write_file", file_path=f"/{n}.md", content="x") for n in "ef"]
+    model = ScriptedModel.by_agent(
+        {
+            "main": [call("task", description="write", subagent_type="writer"), say("done")],
+            "writer": [*writes, *ones, say("written")],
+        }
+    )
+    agent = agent_for(model, subagents=[spec("writer")])
+    agent.invoke(ASK, THREAD)
+    if len(first) == 1:
+        with pytest.raises(AnswerShapeError):
+            agent.invoke(Command(resume={"decisions": first}), THREAD)
+    else:
+        agent.invoke(Command(resume={"decisions": first}), THREAD)
+    asked = []
+    while waiting := agent.get_state(THREAD).interrupts:
+        requests = waiting[0].value["action_requests"]
+        asked += [request["args"]["file_path"] for request in requests]
+        result = answer(agent, *[APPROVE] * len(requests), interrupt=waiting[0])
+    assert asked == [f"/{n}.md" for n in ("abcdef" if len(first) == 1 else "cdef")]
+    assert sorted(result["files"]) == [f"/{n}.md" for n in "abcdef"]

@@ -88,6 +88,14 @@ def test_algorithms_without_a_key_pair_cannot_be_set(algorithm: str):
         load({**ISSUER, "STEPWELL_JWT_ALGORITHMS": algorithm})
 
 
+def test_a_run_s_time_and_the_disk_are_set_by_either():
+    assert (load().run_timeout_s, load().power_loss, load().refuse_bare_answers) == (None, False, False)
+    chosen = load({"STEPWELL_RUN_TIMEOUT_S": "3600", "STEPWELL_POWER_LOSS": "1", "STEPWELL_BARE_ANSWERS": "refuse"})
+    assert (chosen.run_timeout_s, chosen.power_loss, chosen.refuse_bare_answers) == (3600, True, True)
+    assert load({"STEPWELL_RUN_TIMEOUT_S": "3600"}, run_timeout_s=60).run_timeout_s == 60
+    assert load(power_loss=True).power_loss
+
+
 def test_limits_apply_where_users_are_told_apart():
     assert load().max_streams_per_owner is None
     assert load(ISSUER).max_streams_per_owner == 100

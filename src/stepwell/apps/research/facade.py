@@ -24,6 +24,7 @@ import orjson
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
+from stepwell.apps.research.answers import PLAN_APPROVAL, SOURCE_REVIEW
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.runs.records import PendingInterrupt, RunEvent
@@ -42,9 +43,7 @@ SHOWN: Final = (
 
 STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
 _INTERRUPT: Final = "__interrupt__"
-_PLAN_APPROVAL: Final = "plan_approval"
-_SOURCE_REVIEW: Final = "source_review"
-_NODES: Final = {_PLAN_APPROVAL: "hitl_gate", _SOURCE_REVIEW: "source_review"}
+_NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review"}
 
 
 def make_input(asked: Mapping[str, Any]) -> Json:
@@ -66,8 +65,8 @@ def make_answer(said: Mapping[str, Any], question: PendingInterrupt | None) -> J
     review = "admit" in given or "deny" in given
     answer = _review(given) if review else _approval(given)
     kind = question.value.get("type") if question and isinstance(question.value, Mapping) else None
-    if question and kind in _NODES and (kind == _SOURCE_REVIEW) != review:
-        wanted = "'admit' and 'deny'" if kind == _SOURCE_REVIEW else "'decision'"
+    if question and kind in _NODES and (kind == SOURCE_REVIEW) != review:
+        wanted = "'admit' and 'deny'" if kind == SOURCE_REVIEW else "'decision'"
         raise ResumeError(
             f"The open question '{question.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
             "Send 'interruptId' with an answer to say which question it is for.",
@@ -153,7 +152,7 @@ def _updated(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
 def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
     """One message under both names: 002's clients look for the status, ours for the name."""
     value = question["value"] if isinstance(question["value"], Mapping) else {}
-    kind = value.get("type", _PLAN_APPROVAL)
+    kind = value.get("type", PLAN_APPROVAL)
     state = {
         "status": "awaiting_approval",
         "interruptType": kind,

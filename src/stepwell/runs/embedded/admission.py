@@ -9,7 +9,7 @@ from typing import Any
 
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.runs.embedded import questions
-from stepwell.runs.embedded.branching import settle_checkpoint
+from stepwell.runs.embedded.branching import is_elsewhere, settle_checkpoint
 from stepwell.runs.embedded.erase import refuse_if_erasing
 from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
 from stepwell.runs.queue import Admission, Admitted
@@ -69,7 +69,10 @@ def _admit_answers(connection: sqlite3.Connection, admission: Admission, infligh
     untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
     waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
-    taken = questions.take_answers(connection, run.thread_id, admission.answers, taker, busy=bool(inflight))
+    situation = questions.Situation(
+        now, busy=bool(inflight), elsewhere=is_elsewhere(connection, run), checked=admission.checked
+    )
+    taken = questions.take_answers(connection, run.thread_id, admission.answers, taker, situation)
     if isinstance(taken, questions.Rejoin):
         row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (taken.run_id,)).fetchone()
         if row is None:

@@ -33,6 +33,18 @@ def settle_checkpoint(connection: sqlite3.Connection, run: Run, under_way: Colle
     return replace(run, request=replace(run.request, checkpoint=None)) if goes_on else run
 
 
+def is_elsewhere(connection: sqlite3.Connection, run: Run) -> bool:
+    """Whether a run whose checkpoint was settled comes with one that is not the newest of its graph, where a thread at rest asks."""
+    asked = run.request.checkpoint
+    if asked is None:
+        return False
+    row = connection.execute(
+        "SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
+        (run.thread_id, asked.get("checkpoint_ns") or ""),
+    ).fetchone()
+    return bool(row["newest"] != asked["checkpoint_id"])
+
+
 def _newest_before(connection: sqlite3.Connection, thread_id: str, under_way: Collection[str]) -> str | None:
     marks = ",".join("?" * len(under_way))
     row = connection.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.checkpoint_ids import go_on_after
+from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database, GroupWritten
 from stepwell.runs.embedded.effects import EmbeddedEffects, stands_behind
@@ -30,7 +31,7 @@ from stepwell.runs.embedded.store import EmbeddedStore
 from stepwell.runs.embedded.traces import run_wrote
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import RunTraces
-from stepwell.runs.records import Lease, Run
+from stepwell.runs.records import Lease, PendingInterrupt, Run
 
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
@@ -131,6 +132,14 @@ class EmbeddedPersistence:
 
     async def keeps_steps(self, run: Run) -> bool:
         return await self.database.read(lambda connection: stands_behind(connection, run))
+
+    async def open_questions(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+        def work(connection: sqlite3.Connection) -> list[PendingInterrupt]:
+            row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+            mine = row is not None and owner in (None, row["owner"])
+            return questions.open_questions(connection, thread_id) if mine else []
+
+        return await self.database.read(work)
 
     async def run_result(self, run_id: str) -> bytes | None:
         return await self.database.read(lambda connection: read_result(connection, run_id))

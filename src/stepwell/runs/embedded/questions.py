@@ -22,9 +22,9 @@ from typing import Any
 
 import orjson
 
-from stepwell.errors import InterruptAnsweredError, ResumeError
+from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
 from stepwell.runs.embedded.rows import dumps, loads
-from stepwell.runs.queue import Bare
+from stepwell.runs.queue import REPEATED_S, Bare
 from stepwell.runs.records import PendingInterrupt, Run
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
@@ -53,6 +53,19 @@ class Taken:
 
     answers: Mapping[str, Any]
     asked_by: str
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What stands around answers when they come."""
+
+    now: float
+    busy: bool = False
+    """A run is under way, or waits."""
+    elsewhere: bool = False
+    """They come with a checkpoint that is not the one that asks."""
+    checked: Mapping[str, AnswerShapeError | None] | None = None
+    """Of `Admission`."""
 
 
 def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
@@ -154,11 +167,11 @@ def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[Pendi
 
 
 def take_answers(
-    connection: sqlite3.Connection, thread_id: str, answers: Mapping[str, Any] | Bare, run_id: str, *, busy: bool
+    connection: sqlite3.Connection, thread_id: str, answers: Mapping[str, Any] | Bare, run_id: str, situation: Situation
 ) -> Taken | Rejoin:
     """Match answers with open questions and take them for `run_id`."""
     if isinstance(answers, Bare):
-        found = _name_the_question(connection, thread_id, answers.answer, busy=busy)
+        found = _name_the_question(connection, thread_id, answers, situation)
         if isinstance(found, Rejoin):
             return found
         answers = found
@@ -171,6 +184,7 @@ def take_answers(
             raise _settled(row)
     if not fresh:
         return Rejoin(rows[0]["answered_by"])
+    _require_checked(fresh, situation.checked)
     for interrupt_id, answer in fresh.items():
         connection.execute(
             "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ? WHERE thread_id = ? AND interrupt_id = ?",
@@ -179,20 +193,31 @@ def take_answers(
     return Taken(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
 
 
+def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
+    """Whether an answer fits is found out before the transaction; meanwhile another question may have taken its question's place."""
+    if checked is None:
+        return
+    for interrupt_id in fresh:
+        if interrupt_id not in checked:
+            fact = "was asked while the answer was on its way. Read it, and send the answer again."
+            raise ResumeError(f"The question '{interrupt_id}' {fact}", (interrupt_id,))
+        if fault := checked[interrupt_id]:
+            raise fault
+
+
 def _name_the_question(
-    connection: sqlite3.Connection, thread_id: str, answer: Any, *, busy: bool
+    connection: sqlite3.Connection, thread_id: str, bare: Bare, situation: Situation
 ) -> Mapping[str, Any] | Rejoin:
     """Which question an answer without an id means; a repetition of the thread's last answer means the run that took it."""
     waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
-    if len(waiting) == 1 and not busy:
-        return {waiting[0]: answer}
-    if waiting:
-        fact = "a run is under way" if busy else f"{len(waiting)} questions are open"
+    if fact := _ambiguity(connection, thread_id, waiting, bare, situation):
         raise ResumeError(
             f"The resume does not say which question it answers, and {fact}. "
-            f'Send {{"resume": {{"<interrupt id>": answer}}}} with one of: {", ".join(waiting)}.',
+            f'Send {{"resume": {{"<interrupt id>": answer}}}} with one of: {", ".join(waiting) or "none is open"}.',
             waiting,
         )
+    if waiting:
+        return {waiting[0]: bare.answer}
     last = connection.execute(
         "SELECT i.* FROM interrupts i JOIN runs r ON r.run_id = i.answered_by WHERE i.thread_id = ? AND i.state = 'answered'"
         " AND r.number = (SELECT MAX(number) FROM runs WHERE thread_id = i.thread_id)",
@@ -200,9 +225,40 @@ def _name_the_question(
     ).fetchone()
     if last is None:
         raise ResumeError("Nothing to resume: no question is open on this thread. Send an input instead.")
-    if last["answer_hash"] != _hash(answer):
+    if last["answer_hash"] != _hash(bare.answer):
         raise _settled(last)
     return Rejoin(last["answered_by"])
+
+
+def _ambiguity(
+    connection: sqlite3.Connection, thread_id: str, waiting: Sequence[str], bare: Bare, situation: Situation
+) -> str | None:
+    """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repetition."""
+    if bare.refused:
+        return "this server takes no answer without an id"
+    if not waiting:
+        return None
+    if situation.busy:
+        return "a run is under way"
+    if len(waiting) > 1:
+        return f"{len(waiting)} questions are open"
+    if situation.elsewhere:
+        return "it comes with another checkpoint than the one that asks"
+    if _may_be_repeated(connection, thread_id, waiting[0], situation.now):
+        return "the question was asked a moment ago, right after another one of the same checkpoint: it may be meant for that"
+    return None
+
+
+def _may_be_repeated(connection: sqlite3.Connection, thread_id: str, interrupt_id: str, now: float) -> bool:
+    """Whether the run that asked has just taken an answer and is still at the same checkpoint, which a second click would carry too."""
+    row = connection.execute(
+        "SELECT r.finished_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
+        " WHERE i.thread_id = ? AND i.interrupt_id = ? AND r.resumes IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = i.thread_id AND c.run_id = r.run_id AND c.checkpoint_ns = '')",
+        (thread_id, interrupt_id),
+    ).fetchone()
+    # A clock that was set back does not make it a repetition for longer.
+    return row is not None and row["finished_at"] is not None and abs(now - row["finished_at"]) < REPEATED_S
 
 
 def _question(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:

@@ -1,7 +1,7 @@
 """What a client tells a thread to do.
 
 ```
-run.start              {assistant_id, input, config, metadata}     -> {run_id}       makes the thread if need be
+run.start              {assistant_id, input, config, metadata}     -> {run_id}       makes the thread if need be; see below
 input.respond          {interrupt_id, response} | {responses}      -> {run_id}       goes on, once for each question
 state.get              {namespace, keys}                           -> {values, checkpoint}
 state.listCheckpoints  {namespace, limit, before}                  -> {checkpoints}
@@ -12,7 +12,11 @@ The answer to a command that was understood and refused is `error` with a code, 
 the sentence. What concerns the request rather than the command stays a problem with a status of its own: a thread that is not
 there or somebody else's, too many runs, a database that cannot be written.
 
-Rule to keep: an answer goes by the id of its question, never bare, so that it cannot reach a later one.
+`run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and counts on the server to see that a
+question is open. An input that the graph has no place for is therefore taken as the answer to it, under the rules for an answer that
+names no question; one that fits the graph's state is a new message, as ever.
+
+Rule to keep: `input.respond` answers by the id of its question, never bare, so that the answer cannot reach a later one.
 """
 
 from __future__ import annotations
@@ -95,15 +99,25 @@ class _Thread:
 
     async def run_start(self, params: RunStart) -> Json:
         strategy: Json = {"multitask_strategy": params.multitask_strategy} if params.multitask_strategy else {}
+        given: Json = {"command": {"resume": params.input}} if await self._is_answer(params) else {"input": params.input}
         order = RunOrder(
             assistant_id=params.assistant_id,
-            input=params.input,
             metadata=params.metadata or {},
             if_not_exists="create",
             **self._common(params.config),
             **strategy,
+            **given,
         )
         return await self._start(order)
+
+    async def _is_answer(self, params: RunStart) -> bool:
+        """Whether the input of a run can only be an answer: something waits for one, and the graph's state has no place for it."""
+        if params.input is None or not await self._services.persistence.open_questions(self._owner, self._thread_id):
+            return False
+        if not isinstance(params.input, Mapping):
+            return True
+        schema = (await self._services.assistants.schemas(self._owner, params.assistant_id))["input_schema"]
+        return schema is not None and not params.input.keys() & (schema.get("properties") or {}).keys()
 
     async def input_respond(self, params: InputRespond) -> Json:
         answers = params.answers()

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from stepwell.apps.research.nodes.hitl_gate import estimate, plan_sha256, read_approval
+from stepwell.apps.research.answers import read_approval
+from stepwell.apps.research.nodes.hitl_gate import estimate, plan_sha256
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, ResearchStep

@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
-from pydantic import ValidationError
 
+from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.nodes.thinker import with_ids
@@ -46,7 +46,7 @@ def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     question = {
-        "type": "plan_approval",
+        "type": PLAN_APPROVAL,
         "plan": plan.model_dump(mode="json", by_alias=True),
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
         "estimate": estimate(kit, plan).model_dump(mode="json", by_alias=True),
@@ -56,18 +56,8 @@ def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
         answer = interrupt(question)
         try:
             return read_approval(answer)
-        except (ValidationError, ValueError) as error:
-            question = {**question, "problem": f"The answer could not be understood: {_first(error)}"}
-
-
-def read_approval(answer: Any) -> Approval:
-    """`true` approves, as in document 002; everything else is an object."""
-    if isinstance(answer, bool):
-        return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
-    approval = Approval.model_validate(answer)
-    if approval.decision == "edit" and approval.plan is None:
-        raise ValueError("an edited plan is missing: send it as 'plan'")
-    return approval
+        except ValueError as error:
+            question = {**question, "problem": f"The answer could not be understood: {approval_fault(error)}"}
 
 
 def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
@@ -116,10 +106,3 @@ def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: App
         "rejection_reason": reason,
         "reasoning": desk.reasoning("hitl_gate", f"Rejected: {reason}"),
     }
-
-
-def _first(error: ValidationError | ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
-    return str(error)

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
+from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.state import ResearchState
@@ -35,32 +36,10 @@ def _ask(sources: dict[str, Source]) -> list[str]:
     shown = [
         {"id": each.source_id, "title": each.title, "url": each.url, "sha256": each.bytes_sha256} for each in sources.values()
     ]
-    question: dict[str, Any] = {"type": "source_review", "sources": shown}
+    question: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
     while True:
         answer = interrupt(question)
-        if denied := _denied(answer, set(sources)):
-            return denied.names
-        question = {
-            **question,
-            "problem": 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.',
-        }
-
-
-class _Denied:
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-
-
-def _denied(answer: Any, known: set[str]) -> _Denied | None:
-    """`true` admits all. With only `admit`, the others are denied."""
-    if answer is True:
-        return _Denied([])
-    if not isinstance(answer, dict) or not ("admit" in answer or "deny" in answer):
-        return None
-    admit, deny = answer.get("admit"), answer.get("deny")
-    named = [*(admit or []), *(deny or [])]
-    if not all(isinstance(name, str) and name in known for name in named):
-        return None
-    if deny is None:
-        return _Denied(sorted(known - set(admit or []), key=lambda name: int(name[1:])))
-    return _Denied([name for name in dict.fromkeys(deny) if name not in (admit or [])])
+        denied = read_review(answer, sources)
+        if denied is not None:
+            return denied
+        question = {**question, "problem": REVIEW_FAULT}

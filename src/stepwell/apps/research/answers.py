@@ -1,0 +1,74 @@
+"""What a person may answer where a research waits: one reading for the nodes that ask and for whoever checks an answer before it is taken.
+
+| question | answer |
+|---|---|
+| `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
+| `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from stepwell.answers import Fault
+from stepwell.apps.research.schemas import Approval
+
+PLAN_APPROVAL: Final = "plan_approval"
+SOURCE_REVIEW: Final = "source_review"
+REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
+
+
+def read_approval(answer: Any) -> Approval:
+    """`true` approves, as in document 002; everything else is an object. `ValueError` for what is no answer."""
+    if isinstance(answer, bool):
+        return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
+    approval = Approval.model_validate(answer)
+    if approval.decision == "edit" and approval.plan is None:
+        raise ValueError("an edited plan is missing: send it as 'plan'")
+    return approval
+
+
+def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
+    """The sources that are denied; `None` for what is no answer. `true` admits all; with only `admit`, the others are denied."""
+    if answer is True:
+        return []
+    if not isinstance(answer, Mapping) or not ("admit" in answer or "deny" in answer):
+        return None
+    admit, deny = answer.get("admit"), answer.get("deny")
+    if not all(isinstance(names, list | tuple | None) for names in (admit, deny)):
+        return None
+    if not all(isinstance(name, str) and name in known for name in (*(admit or ()), *(deny or ()))):
+        return None
+    if deny is None:
+        return sorted(set(known) - set(admit or ()), key=lambda name: int(name[1:]))
+    return [name for name in dict.fromkeys(deny) if name not in (admit or ())]
+
+
+def approval_fault(error: ValueError) -> str:
+    """What `read_approval` has against an answer, in words."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return str(error)
+
+
+def _plan_fault(question: Mapping[str, Any], answer: Any) -> str | None:
+    try:
+        read_approval(answer)
+    except ValueError as error:
+        return (
+            f"The answer to a plan could not be understood: {approval_fault(error)}. "
+            "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
+        )
+    return None
+
+
+def _review_fault(question: Mapping[str, Any], answer: Any) -> str | None:
+    known = [source["id"] for source in question["sources"]]
+    return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
+
+
+ANSWERS: Final[Mapping[str, Fault]] = {PLAN_APPROVAL: _plan_fault, SOURCE_REVIEW: _review_fault}
