@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from stepwell.cli.database import database_file
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, MissingExtraError, RunError
+from stepwell.errors import ConfigurationError, RunError, needs_extra
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.repository import EmbeddedRepository
 from stepwell.runs.repository import UsageGroup
@@ -47,10 +47,8 @@ def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: 
 
 
 def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, everybody: bool) -> list[Line]:
-    try:
+    with needs_extra("Asking a server", "server"):
         import httpx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Asking a server", "server") from error
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
     wanted = {"group_by": by, **({"thread_id": thread} if thread else {})}
     path = "/api/usage/all" if everybody else "/api/usage"
