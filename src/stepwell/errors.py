@@ -55,6 +55,9 @@ LangGraph's bubble-up exceptions are never caught.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class StepwellError(Exception):
     """The root of the tree above."""
@@ -84,8 +87,49 @@ class MissingExtraError(ConfigurationError):
     """Something optional was asked for that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
+        self.what = what
         self.extra = extra
         super().__init__(f"{what} needs an extra that is not installed. Install it with: pip install 'stepwell[{extra}]'")
+
+
+_EXTRA_MODULES = {
+    "research": {"httpx", "httpcore", "trafilatura", "lxml", "lxml_html_clean", "pypdf", "reportlab", "pymupdf_fonts", "docx"},
+    "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
+    "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
+    "otel": {
+        "opentelemetry",
+        "opentelemetry.sdk",
+        "opentelemetry.exporter",
+        "opentelemetry.exporter.otlp",
+        "opentelemetry.exporter.otlp.proto",
+        "opentelemetry.exporter.otlp.proto.http",
+    },
+}
+"""What each extra brings that our own code imports."""
+
+
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Around the imports of an extra's packages: `MissingExtraError` if one of them is not there.
+
+    A package that is there and fails when it is loaded is another matter. Installing the extra again would not help, so what
+    really failed is said instead.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name in _EXTRA_MODULES[extra]:
+            raise MissingExtraError(what, extra) from error
+        raise _broken(what, extra, error) from error
+    except ImportError as error:
+        raise _broken(what, extra, error) from error
+
+
+def _broken(what: str, extra: str, error: ImportError) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what} does not work: the packages of 'stepwell[{extra}]' are installed, but one of them cannot be loaded: {error.msg} "
+        "Mend or reinstall that package."
+    )
 
 
 class ModelUnavailableError(ConfigurationError):

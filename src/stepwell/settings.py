@@ -64,6 +64,15 @@ SERVER_VARIABLES = (
 must not be able to open a server to the network."""
 
 OTEL_ENDPOINTS = ("STEPWELL_OTEL_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_TO_START = (
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "PYTHONHOME",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX",
+)
+"""Where an interpreter's own parts are, on systems that have put them somewhere unusual."""
 OTEL_HEADERS = ("STEPWELL_OTEL_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 
@@ -306,6 +315,11 @@ def prefer_in_environment(variable: str, value: str) -> None:
 def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
     """The environment for a child process: this process's own, with some variables changed."""
     return {**os.environ, **changes}
+
+
+def bare_environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a child process that meets foreign bytes: what an interpreter needs to start, and no key of anybody."""
+    return {name: os.environ[name] for name in _TO_START if name in os.environ} | dict(changes)
 
 
 def fill_environment(variables: Mapping[str, str] | Path) -> tuple[str, ...]:

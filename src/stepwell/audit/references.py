@@ -7,14 +7,14 @@ report: `[s1](address)`, and a list of lines that begin with the id.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from urllib.parse import quote, urlsplit
 
 from stepwell.audit.evidence import Source
 from stepwell.audit.links import ADDRESS, strip_links
 
 SOURCES_HEADING = "## Sources"
-_LINE = re.compile(r"(\d+)\. .*sha256 ([0-9a-f]{12})$")
+_LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
 _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
@@ -56,16 +56,14 @@ def check_references(report: str, sources: Mapping[str, Source]) -> list[str]:
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
     lines = [line for line in listed.split("\n") if line]
-    stored: dict[str, list[Source]] = {}
-    for source in sources.values():
-        stored.setdefault(source.bytes_sha256[:12], []).append(source)
+    stored = {reference_line(1, source).removeprefix("1. ") for source in sources.values()}
     named = {named_line(source) for source in sources.values()}
     faults = [
         fault for number, line in enumerate(lines, 1) if line not in named for fault in _line_faults(number, line, stored)
     ]
-    cited = {int(number) for match in _CITED.finditer(body) for number in match[1].split(", ")}
+    cited = dict.fromkeys(number for match in _CITED.finditer(body) for number in match[1].split(", "))
     faults += [
-        f"cites [{number}], which is not in its list of sources" for number in sorted(cited) if not 1 <= number <= len(lines)
+        f"cites [{number[:20]}], which is not in its list of sources" for number in cited if not _is_listed(number, len(lines))
     ]
     plain = _ID_LINK.sub(lambda match: "" if _is_linked(match, sources) else match.group(), body)
     faults += [f"holds the address '{match.group()[:80]}' outside its list of sources" for match in ADDRESS.finditer(plain)]
@@ -77,11 +75,16 @@ def _is_linked(match: re.Match[str], sources: Mapping[str, Source]) -> bool:
     return source is not None and match.group() == linked_id(source)
 
 
-def _line_faults(number: int, line: str, stored: Mapping[str, Sequence[Source]]) -> list[str]:
-    parts = _LINE.fullmatch(line)
-    if parts is None:
+def _is_listed(number: str, count: int) -> bool:
+    # What is longer than any list is not made a number of: Python refuses to, beyond some thousand digits.
+    return len(number) <= len(str(count)) and 1 <= int(number) <= count
+
+
+def _line_faults(number: int, line: str, stored: Set[str]) -> list[str]:
+    if _LINE.fullmatch(line) is None:
         return [f"has a line in its list of sources that is no source: '{line[:80]}'"]
-    if not any(line == reference_line(number, source) for source in stored.get(parts[2], ())):
+    begins = f"{number}. "
+    if not line.startswith(begins) or line.removeprefix(begins) not in stored:
         return [f"lists as source {number} what is not a stored source: '{line[:80]}'"]
     return []
 

@@ -16,7 +16,7 @@ from typing import Any
 from stepwell.cli.operator_arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
 from stepwell.cli.research_arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research_arguments import add_research, run_research
-from stepwell.errors import MissingExtraError, StepwellError
+from stepwell.errors import StepwellError, needs_extra
 
 DEFAULT_URL = "http://127.0.0.1:8123"
 """Where `stepwell serve` listens if nothing else is said."""
@@ -85,10 +85,8 @@ def _run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
 
 
 def _run_chat_server(arguments: argparse.Namespace) -> int:
-    try:
+    with needs_extra("Talking to a server", "server"):
         from stepwell.cli import chat_server
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Talking to a server", "server") from error
     return chat_server.run(
         url=arguments.url or DEFAULT_URL, assistant=arguments.assistant, thread=arguments.thread, once=arguments.once
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.research_progress import NAMES
-from stepwell.errors import MissingExtraError
+from stepwell.errors import needs_extra
 from stepwell.settings import prefer_in_environment
 
 
@@ -19,10 +19,8 @@ def run(bundle: Path) -> int:
         print(f"{bundle.name} does not hold, so it is not replayed: {checked.problems[0]}", file=sys.stderr)
         return 1
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
-    try:
+    with needs_extra("Replaying a research", "research"):
         from stepwell.apps.research.replaying import replay_bundle
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Replaying a research", "research") from error
     replayed = asyncio.run(replay_bundle(bundle, show=lambda node: print(f"{NAMES.get(node, node):9} again", file=sys.stderr)))
     if not replayed.equal:
         print("\n".join(replayed.differences), file=sys.stderr)

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from stepwell.cli.research_gate import Gate, edit_in
 from stepwell.cli.terminal import Terminal
-from stepwell.errors import ConfigurationError, InvalidRequestError, MissingExtraError, NotFoundError
+from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, needs_extra
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
@@ -76,11 +76,9 @@ def _local(
     kit: Kit | None,
     form: Format,
 ) -> int:
-    try:
+    with needs_extra("Research", "research"):
         from stepwell.apps.research.kit import make_kit
         from stepwell.cli.research_session import LocalResearch
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Research", "research") from error
     thread = asked.thread or str(uuid4())
     folder = thread_folder(settings, thread, must_exist=asked.thread is not None)
     kit = kit or make_kit(replace(settings, policy=asked.policy) if asked.policy else settings)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.errors import ConfigurationError, MissingExtraError
+from stepwell.errors import ConfigurationError, needs_extra
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 @contextmanager
 def at_server(runner: asyncio.Runner, url: str, settings: Settings, thread: str | None) -> Iterator[RemoteResearch]:
     """A session with a server; its connections are closed at the end."""
-    try:
+    with needs_extra("Talking to a server", "server"):
         from langgraph_sdk import get_client
 
         from stepwell.cli.research_remote import RemoteResearch
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Talking to a server", "server") from error
     if not url.startswith(("http://", "https://")):
         raise ConfigurationError(f"'{url}' is no address of a server. Write it like http://127.0.0.1:8123.")
     client = get_client(url=url.rstrip("/"), api_key=settings.api_key.reveal() if settings.api_key else None)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from stepwell.cli.database import database_file
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, MissingExtraError, RunError
+from stepwell.errors import ConfigurationError, RunError, needs_extra
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.repository import EmbeddedRepository
 from stepwell.runs.repository import UsageGroup
@@ -56,10 +56,8 @@ def ask_server(
     url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
 ) -> Any:
     """What a server answers, to a POST if there is a body; its refusal as an error in its own words."""
-    try:
+    with needs_extra("Asking a server", "server"):
         import httpx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Asking a server", "server") from error
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
     method = "GET" if body is None else "POST"
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.errors import MissingExtraError, ModelDownloadError
+from stepwell.errors import ModelDownloadError, needs_extra
 from stepwell.models.local.catalogue import HubSource
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ def fetch_from_hub(
 
 @contextmanager
 def _client(patience: Patience) -> Iterator[httpx.Client]:
-    try:
+    with needs_extra("Downloading a model from a hub", "local"):
         import httpx
-    except ImportError as error:
-        raise MissingExtraError("Downloading a model from a hub", "local") from error
     timeout = httpx.Timeout(patience.silence_s, connect=patience.connect_s)
     with httpx.Client(timeout=timeout, headers={"User-Agent": "stepwell", "Accept-Encoding": "identity"}) as client:
         yield client

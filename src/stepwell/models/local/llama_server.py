@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stepwell.errors import MissingExtraError, ModelLoadError
+from stepwell.errors import ModelLoadError, needs_extra
 from stepwell.models.local.llama_memory import check_gguf, check_memory
 from stepwell.settings import prefer_in_environment
 
@@ -61,10 +61,8 @@ def start_llama(path: Path, options: LlamaOptions) -> Any:
 def _imported() -> Any:
     if "xllamacpp" not in sys.modules:
         prefer_in_environment("OMP_WAIT_POLICY", "passive")
-    try:
+    with needs_extra("The embedded model", "local"):
         import xllamacpp  # type: ignore[import-untyped]  # a native module without types
-    except ImportError as error:
-        raise MissingExtraError("The embedded model", "local") from error
     return xllamacpp
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stepwell.errors import ConfigurationError, MissingExtraError
+from stepwell.errors import ConfigurationError, needs_extra
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -84,10 +84,8 @@ def schema_of(wanted: Json | type) -> Json:
 
 def checker(schema: Json) -> Callable[[Any], str | None]:
     """A function that tells what is wrong with a value, or None."""
-    try:
+    with needs_extra("Checking JSON of the embedded model", "local"):
         from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]  # its stubs are a package apart
-    except ImportError as error:
-        raise MissingExtraError("Checking JSON of the embedded model", "local") from error
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:

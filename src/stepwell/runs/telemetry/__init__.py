@@ -11,7 +11,7 @@ from typing import Protocol
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from stepwell.errors import MissingExtraError
+from stepwell.errors import needs_extra
 from stepwell.runs.records import Outcome, Run
 from stepwell.settings import TelemetrySettings
 
@@ -49,8 +49,6 @@ def open_telemetry(settings: TelemetrySettings | None) -> Telemetry:
     """Traces as the settings say; nothing where they say nothing."""
     if settings is None:
         return NoTelemetry()
-    try:
+    with needs_extra("Sending traces", "otel"):
         from stepwell.runs.telemetry.otel import OtelTelemetry, otlp_exporter
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Sending traces", "otel") from error
     return OtelTelemetry(otlp_exporter(settings), content=settings.content)

@@ -15,7 +15,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
 
@@ -101,6 +101,15 @@ def read_url(text: str) -> Url:
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     query = "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]|") if parts.query else ""
     return Url(parts.scheme, host, port or _PORTS[parts.scheme], target + query)
+
+
+def read_hop(current: Url, location: str) -> Url:
+    """Where a `Location` leads from an address; `FetchRefusedError` as for `read_url`."""
+    try:
+        text = urljoin(str(current), location.strip()).split("#")[0]
+    except ValueError as error:
+        raise FetchRefusedError("It leads to an address that cannot be read.", "url") from error
+    return read_url(text)
 
 
 def check_url(url: Url, rules: AddressRules) -> None:

@@ -36,8 +36,9 @@ _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "unknown/unkno
 _HTML = ("text/html", "application/xhtml+xml")
 _PDF = ("application/pdf", "application/x-pdf")
 _TEXT = ("application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml")
+# A comment ends at its first `-->`: if it could also end at a later one, each comment would double the ways to look.
 _HTML_START = re.compile(
-    rb"(?:\s|\xef\xbb\xbf|<!--.{0,800}?-->|<\?xml.{0,200}?\?>)*<(?:!doctype html|html|head|body|title|meta|div|p|h1)\b",
+    rb"(?:\s|\xef\xbb\xbf|<!--(?:(?!-->).){0,800}-->|<\?xml(?:(?!\?>).){0,200}\?>)*<(?:!doctype html|html|head|body|title|meta|div|p|h1)\b",
     re.I | re.S,
 )
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)

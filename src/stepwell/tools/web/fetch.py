@@ -14,12 +14,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from urllib.parse import urljoin
 
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import FetchFailedError, FetchRefusedError
-from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_url
-from stepwell.tools.web.reading import read_page
+from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_hop, read_url
+from stepwell.tools.web.reader_pool import READ_TIMEOUT_S, ReaderPool, usual_readers
 from stepwell.tools.web.robots import RobotsBook, RobotsVerdict
 from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, Web, WebRequest, WebResponse
 
@@ -63,8 +62,10 @@ class PageFetcher:
         check_hop: Callable[[str], None] | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        readers: ReaderPool | None = None,
     ) -> None:
-        """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's."""
+        """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's.
+        `readers` are the processes that read pages; without them, those that this whole process shares."""
         self._web = web
         self._clock = clock or SystemClock()
         self._rules = rules or AddressRules()
@@ -72,7 +73,8 @@ class PageFetcher:
         self._check_hop = check_hop
         self._max_bytes = max_bytes
         self._timeout_s = timeout_s
-        self._robots = RobotsBook(web, self._clock, self._rules, check_hop)
+        self._readers = readers or usual_readers()
+        self._robots = RobotsBook(web, self._clock, self._rules, check_hop, self._readers)
         self._next_turn: dict[str, float] = {}
 
     async def fetch_page(self, url: str) -> FetchedPage:
@@ -88,7 +90,9 @@ class PageFetcher:
             current = _next_hop(current, location, redirects)
             redirects.append(str(current))
         _check_status(current, response)
-        page = await read_page(response.content, response.header("content-type"), self._timeout_s)
+        page = await self._readers.read_page(
+            response.content, response.header("content-type"), min(self._timeout_s, READ_TIMEOUT_S)
+        )
         return FetchedPage(
             str(first), str(current), response.status, page.media_type, response.content, page.text,
             page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note,
@@ -131,7 +135,7 @@ class PageFetcher:
 def _next_hop(current: Url, location: str, redirects: list[str]) -> Url:
     if len(redirects) >= MOST_REDIRECTS:
         raise FetchFailedError(f"The page leads on and on: more than {MOST_REDIRECTS} redirects.", "redirects")
-    following = read_url(urljoin(str(current), location.strip()).split("#")[0])
+    following = read_hop(current, location)
     if current.scheme == "https" and following.scheme == "http":
         raise FetchRefusedError("The page leads from 'https' to 'http', where anybody could change it.", "downgrade")
     return following

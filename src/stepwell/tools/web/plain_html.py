@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
+from itertools import islice
 
 _SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "select", "textarea"})
 _BLOCKS = frozenset({
@@ -15,16 +16,22 @@ _BLOCKS = frozenset({
     "ol", "dl", "dt", "dd", "table", "tr", "br", "hr", "pre", "blockquote", "figure", "figcaption", "form", "title",
 })  # fmt: skip
 _EMPTY = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+_MOST_BEFORE_TITLE = 300_000
+_LONGEST_TITLE = 2_000
+_MOST_TITLES = 20
+"""How many beginnings are looked at. A page has one title; the others are there to keep us busy."""
+_TITLES = tuple((re.compile(rf"<{name}\b[^>]{{0,500}}>", re.I), re.compile(rf"</{name}\b", re.I)) for name in ("title", "h1"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])", re.I)
 
 
 def title_of(html: str) -> str:
     """The text of `<title>`, or of the first heading; empty if there is neither."""
-    for name in ("title", "h1"):
-        found = re.search(rf"<{name}\b[^>]{{0,500}}>(.{{0,2000}}?)</{name}\s*>", html[:300_000], re.I | re.S)
-        text = words_of(f"<p>{found.group(1)}</p>") if found else ""
-        if text:
-            return " ".join(text.split())
+    for opening, closing in _TITLES:
+        for begin in islice(opening.finditer(html, 0, _MOST_BEFORE_TITLE), _MOST_TITLES):
+            end = closing.search(html, begin.end(), begin.end() + _LONGEST_TITLE)
+            text = words_of(f"<p>{html[begin.end() : end.start()]}</p>") if end else ""
+            if text:
+                return " ".join(text.split())
     return ""
 
 

@@ -18,7 +18,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from stepwell.errors import FetchFailedError, FetchRefusedError, MissingExtraError
+from stepwell.errors import FetchFailedError, FetchRefusedError, needs_extra
 from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_url, resolve
 from stepwell.tools.web.transport import WebRequest, WebResponse, user_agent
 from stepwell.tools.web.unpacking import ACCEPTED, unpacker
@@ -159,9 +159,7 @@ def _usual_tls() -> ssl.SSLContext:
 
 
 def _httpcore() -> Any:
-    try:
+    with needs_extra("Fetching from the web", "research"):
         import httpcore
         import httpx  # noqa: F401  its list of certificates is used
-    except ImportError as error:
-        raise MissingExtraError("Fetching from the web", "research") from error
     return httpcore

@@ -1,29 +1,28 @@
-"""Bytes of a page to its text and title. In a thread, with limits: a page is somebody else's program for our parsers.
+"""Bytes of a page to its text and title, in the process that calls it. `reader_pool` calls it in a process apart.
 
-A thread cannot be ended from outside; what is read is bounded in size and pages instead, and the time-out only frees the
-caller. An extraction that gives no words is a failure, never an empty page.
+A page is somebody else's program for our parsers: lxml, trafilatura and pypdf can be made to take any time and memory, so nothing
+here may be called where that would matter. An extraction that gives no words is a failure, never an empty page.
 """
 
 from __future__ import annotations
 
-import asyncio
 import io
-import logging
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from stepwell.errors import FetchFailedError, MissingExtraError
+from stepwell.errors import FetchFailedError, needs_extra
 from stepwell.tools.web.content import Kind, decoded, kind_of
 from stepwell.tools.web.plain_html import is_hidden, title_of, words_of
 from stepwell.tools.web.visible import one_line, settled
 
 MOST_PDF_PAGES = 300
-_MOST_CHARACTERS = 4_000_000
+MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
+_SHARE_FOR_PDF = 0.8
+"""Of the time: a long PDF is then given as far as it was read, before the reader is stopped."""
 
 
 @dataclass(frozen=True)
@@ -37,38 +36,34 @@ class PageText:
     """What was left out, in a sentence."""
 
 
-async def read_page(content: bytes, content_type: str | None, timeout_s: float = 20.0) -> PageText:
+def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
     """The text; `FetchRefusedError` for a type that is not read, `FetchFailedError` when there is none in it."""
+    deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
-    try:
-        async with asyncio.timeout(timeout_s):
-            title, text, note = await asyncio.to_thread(_read, kind, content, content_type, time.monotonic() + timeout_s)
-    except TimeoutError as error:
-        raise FetchFailedError(f"Reading the page took longer than {timeout_s:g} s.", "time") from error
-    except RecursionError as error:
-        raise FetchFailedError("The page is nested too deeply to be read.", "unreadable") from error
-    text = settled(text[:_MOST_CHARACTERS])
+    title, text, note = _read_pdf(content, deadline) if kind == "pdf" else (*_read_markup(kind, content, content_type), "")
+    text = settled(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
         raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
     return PageText(media_type, one_line(title), text, note)
 
 
-def _read(kind: Kind, content: bytes, content_type: str | None, deadline: float) -> tuple[str, str, str]:
-    if kind == "pdf":
-        return _read_pdf(content, deadline)
-    text = decoded(content, content_type, html=kind == "html")[:_MOST_CHARACTERS]
-    if kind == "text":
-        return "", text, ""
-    return title_of(text), _article(text) or words_of(text), ""
+def warm_up() -> None:
+    """Load what reading needs, so that the first page does not wait for it."""
+    _article("<html><body><p>Some words, so that everything is loaded once.</p></body></html>")
+    with needs_extra("Reading PDF files", "research"):
+        import pypdf  # noqa: F401  only loaded
+
+
+def _read_markup(kind: Kind, content: bytes, content_type: str | None) -> tuple[str, str]:
+    text = decoded(content, content_type, html=kind == "html")[:MOST_CHARACTERS]
+    return ("", text) if kind == "text" else (title_of(text), _article(text) or words_of(text))
 
 
 def _article(html: str) -> str:
-    try:
+    with needs_extra("Reading web pages", "research"):
         from lxml import etree  # type: ignore[import-untyped]  # lxml ships without types
         from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]  # the same
         from trafilatura import extract
-    except ImportError as error:
-        raise MissingExtraError("Reading web pages", "research") from error
     if not html.strip():
         return ""
     try:
@@ -88,24 +83,21 @@ def _drop_hidden(tree: Any) -> None:
 
 
 def _read_pdf(content: bytes, deadline: float) -> tuple[str, str, str]:
-    try:
+    with needs_extra("Reading PDF files", "research"):
         from pypdf import PdfReader
         from pypdf.errors import PyPdfError
-    except ImportError as error:
-        raise MissingExtraError("Reading PDF files", "research") from error
-    with _quiet("pypdf"):
-        try:
-            reader = PdfReader(io.BytesIO(content), strict=False)
-            if reader.is_encrypted and not reader.decrypt(""):
-                raise FetchFailedError("The PDF is locked with a password.", "unreadable")
-            pages = list(_pdf_pages(reader, deadline))
-            count = len(reader.pages)
-            title = str(reader.metadata.title or "") if reader.metadata else ""
-        except FetchFailedError:
-            raise
-        except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, OSError) as error:
-            # What pypdf raises for a damaged file depends on where the damage is.
-            raise FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable") from error
+    try:
+        reader = PdfReader(io.BytesIO(content), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise FetchFailedError("The PDF is locked with a password.", "unreadable")
+        pages = list(_pdf_pages(reader, deadline))
+        count = len(reader.pages)
+        title = str(reader.metadata.title or "") if reader.metadata else ""
+    except FetchFailedError:
+        raise
+    except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, OSError) as error:
+        # What pypdf raises for a damaged file depends on where the damage is.
+        raise FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable") from error
     note = f"Only the first {len(pages)} of {count} pages were read." if len(pages) < count else ""
     return title, "\n\n".join(pages), note
 
@@ -113,24 +105,8 @@ def _read_pdf(content: bytes, deadline: float) -> tuple[str, str, str]:
 def _pdf_pages(reader: Any, deadline: float) -> Iterator[str]:
     length = 0
     for number, page in enumerate(reader.pages):
-        if number >= MOST_PDF_PAGES or length > _MOST_CHARACTERS or time.monotonic() > deadline:
+        if number >= MOST_PDF_PAGES or length > MOST_CHARACTERS or time.monotonic() > deadline:
             return
         text = page.extract_text()
         length += len(text)
         yield text
-
-
-@contextmanager
-def _quiet(logger: str) -> Iterator[None]:
-    """Damaged files make pypdf log a line for each fault; the caller gets one sentence."""
-    quiet, log = _Silence(), logging.getLogger(logger)
-    log.addFilter(quiet)
-    try:
-        yield
-    finally:
-        log.removeFilter(quiet)
-
-
-class _Silence(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        return False

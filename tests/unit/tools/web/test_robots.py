@@ -9,7 +9,8 @@ import pytest
 from stepwell.errors import FetchFailedError
 from stepwell.testing.web import ScriptedWeb, answer
 from stepwell.tools.web.addresses import read_url
-from stepwell.tools.web.robots import RobotsBook, parse
+from stepwell.tools.web.robots import RobotsBook
+from stepwell.tools.web.robots_rules import parse
 
 ROBOTS = "https://a.example/robots.txt"
 

@@ -19,7 +19,7 @@ from stepwell.apps.research.export.dossier import Dossier, clean
 from stepwell.apps.research.export.markdown import Block, Span, blocks
 from stepwell.audit.evidence import Claim
 from stepwell.audit.references import address
-from stepwell.errors import MissingExtraError
+from stepwell.errors import needs_extra
 
 MISSING = "\N{WHITE SQUARE}"
 _SHAPED = range(0x0900, 0x0E00)
@@ -29,13 +29,12 @@ _COLOURS = {"supported": "#0a5c2b", "partial": "#6b4300", "unsupported": "#8c111
 
 def to_pdf(dossier: Dossier) -> bytes:
     """The whole document; the same dossier gives the same bytes."""
-    try:
+    with needs_extra("Export to PDF", "research"):
         from reportlab.platypus import SimpleDocTemplate  # type: ignore[import-untyped]  # it ships no types
 
         from stepwell.apps.research.export.pdf_font import register_font
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Export to PDF", "research") from error
-    sheet = _Sheet(register_font())
+
+        sheet = _Sheet(register_font())
     body = [part for section in (_report, _claims, _sources, _plan, _receipt) for part in section(dossier, sheet)]
     file = BytesIO()
     document = SimpleDocTemplate(

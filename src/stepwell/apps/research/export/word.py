@@ -10,17 +10,15 @@ from stepwell.apps.research.export import wording
 from stepwell.apps.research.export.dossier import Dossier, clean
 from stepwell.apps.research.export.markdown import Block, Span, blocks
 from stepwell.audit.references import address
-from stepwell.errors import MissingExtraError
+from stepwell.errors import needs_extra
 
 _STYLES = {"item": "List Bullet", "numbered": "Normal", "paragraph": "Normal", "note": "Intense Quote"}
 
 
 def to_docx(dossier: Dossier) -> bytes:
     """The whole document."""
-    try:
+    with needs_extra("Export to DOCX", "research"):
         import docx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Export to DOCX", "research") from error
     document = docx.Document()
     document.core_properties.title = clean(wording.title_of(dossier))[:255]
     document.core_properties.author = "Stepwell"

@@ -1,0 +1,182 @@
+"""The process that reads foreign documents: `python -m stepwell.tools.web.reader_child <most bytes of memory>`.
+
+It takes one document after the other from its input and answers on its output, until its input ends. A document that is too much
+for its limits ends it, and `reader_pool`, the other side, starts another; everything that parsers need is loaded before the first
+document, so that only such a document costs a new start. For each document it limits its own CPU and its own life as well, so it
+does not outlast a parent that was killed. It has no variable with a key in it and no descriptor but its two pipes.
+
+A message is two lengths, a JSON object and bytes; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import signal
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
+from stepwell.tools.web.reading import read_page, warm_up
+from stepwell.tools.web.robots_rules import Rules, parse
+
+Message = tuple[dict[str, Any], bytes]
+
+_LENGTHS = struct.Struct(">II")
+_MOST_HEAD = 1 << 20
+_MOST_BODY = 64 << 20
+_MOST_DOCUMENTS = 500
+_SHARE_TO_GO_ON = 0.7
+"""Of the memory: who has had more gives way to a new process, so that the next document finds room."""
+_NICENESS = 5
+_GRACE_S = 5
+"""The parent kills at the deadline; this is for when there is no parent any more."""
+
+
+def send(descriptor: int, head: Mapping[str, Any], body: bytes = b"") -> None:
+    """Write a whole message."""
+    text = json.dumps(head).encode()
+    for part in (_LENGTHS.pack(len(text), len(body)) + text, body):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
+
+def receive(descriptor: int) -> Message:
+    """Read a whole message; `EOFError` when the other side has gone."""
+    head_length, body_length = _LENGTHS.unpack(_read(descriptor, _LENGTHS.size))
+    if head_length > _MOST_HEAD or body_length > _MOST_BODY:
+        raise EOFError("a message that is too long is no message")
+    head = json.loads(_read(descriptor, head_length))
+    return head, _read(descriptor, body_length)
+
+
+def _read(descriptor: int, length: int) -> bytes:
+    pieces = []
+    while length:
+        piece = os.read(descriptor, min(length, 1 << 20))
+        if not piece:
+            raise EOFError
+        pieces.append(piece)
+        length -= len(piece)
+    return b"".join(pieces)
+
+
+def main() -> None:
+    """Answer requests until nobody asks any more."""
+    logging.disable(logging.CRITICAL)  # damaged files make parsers log a line for each fault; the caller gets one sentence
+    requests, answers = _take_pipes()
+    with suppress(ConfigurationError):  # said again to whoever asks for a page that needs it
+        warm_up()
+    memory_bytes = int(sys.argv[1])
+    _limit_process(memory_bytes)
+    send(answers, {"ready": True})
+    with suppress(EOFError, BrokenPipeError):
+        for count in range(1, _MOST_DOCUMENTS + 1):
+            head, body = receive(requests)
+            _limit_document(float(head["timeout_s"]))
+            answer, text = _do(head, body)
+            _lift_document_limit()
+            is_last = count == _MOST_DOCUMENTS or _most_memory() > _SHARE_TO_GO_ON * memory_bytes
+            send(answers, {**answer, "last": is_last}, text)
+            if is_last:
+                return
+
+
+def _take_pipes() -> tuple[int, int]:
+    """Our two pipes, away from where a parser might print or read."""
+    pipes = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    return pipes
+
+
+def _limit_process(memory_bytes: int) -> None:
+    if sys.platform == "win32":  # the parent's deadline is the only limit there
+        return
+    import resource
+
+    # On Linux the data segment counts what is written to; elsewhere the address space is what a system may know of.
+    memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    for limit, most in ((memory, memory_bytes), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
+        with suppress(ValueError, OSError):  # macOS refuses some of them; the time still ends what runs away
+            resource.setrlimit(limit, (most, most))
+    os.nice(_NICENESS)
+
+
+def _limit_document(timeout_s: float) -> None:
+    """Both limits kill this process, without a word: no parser gets a chance to catch anything."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = math.ceil(used.ru_utime + used.ru_stime + timeout_s)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+    signal.alarm(math.ceil(timeout_s) + _GRACE_S)
+
+
+def _lift_document_limit() -> None:
+    if sys.platform != "win32":
+        signal.alarm(0)
+
+
+def _most_memory() -> int:
+    """The most bytes this process has had; what was once taken is not given back."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _do(head: dict[str, Any], body: bytes) -> Message:
+    """The job, with every way in which a document can fail as an answer."""
+    try:
+        return _JOBS[head["job"]](head, body)
+    except MissingExtraError as error:
+        return {"error": "extra", "what": error.what, "extra": error.extra}, b""
+    except ConfigurationError as error:
+        return {"error": "configuration", "message": str(error)}, b""
+    except WebError as error:
+        kind = "failed" if isinstance(error, FetchFailedError) else "refused"
+        return {"error": kind, "message": str(error), "reason": error.reason}, b""
+    except MemoryError:
+        return {"error": "memory"}, b""
+    except RecursionError:
+        return {"error": "nested"}, b""
+    except Exception as error:  # a parser may raise anything for what strangers write
+        return {"error": "unreadable", "type": type(error).__name__}, b""
+
+
+def _read_page_job(head: dict[str, Any], body: bytes) -> Message:
+    page = read_page(body, head["content_type"], head["timeout_s"])
+    return {"media_type": page.media_type, "title": page.title, "note": page.note}, page.text.encode()
+
+
+def _read_robots_job(_head: dict[str, Any], body: bytes) -> Message:
+    rules = parse(body.decode("utf-8", "replace"))
+    return {"delay_s": rules.delay_s}, json.dumps(rules.lines).encode()
+
+
+def _check_robots_job(head: dict[str, Any], body: bytes) -> Message:
+    lines = tuple((bool(allow), str(pattern)) for allow, pattern in json.loads(body))
+    return {"allowed": Rules(lines).allow(head["target"])}, b""
+
+
+_JOBS: dict[str, Callable[[dict[str, Any], bytes], Message]] = {
+    "page": _read_page_job,
+    "robots": _read_robots_job,
+    "check_robots": _check_robots_job,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""Reads foreign documents in processes apart, a few at a time, each with limits on time, CPU and memory.
+
+```
+read_page ──> queue ──> keeper (a thread, at most `size`) ──> reader_child (its process)
+```
+
+A document that is too much is a `FetchFailedError` of that page: its process is killed, and the keeper starts another before the
+next document comes. A caller who is cancelled frees its reader in the same way. Keepers and their processes start when there is
+something to read and end when there has been nothing for a while, so a program that reads no pages has none of them. It works
+from any thread and any event loop: a pool belongs to the process, not to a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import IO, Any, cast
+
+from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedError, MissingExtraError, StepwellError
+from stepwell.settings import bare_environment
+from stepwell.tools.web import reader_child
+from stepwell.tools.web.reader_child import Message, receive, send
+from stepwell.tools.web.reading import PageText
+from stepwell.tools.web.robots_rules import Rules
+
+READ_TIMEOUT_S = 12.0
+"""An honest page of the largest size that is read takes about five, on a slow core."""
+MOST_MEMORY_MB = 256
+_ROBOTS = "The robots.txt"
+_IDLE_S = 120.0
+_START_S = 60.0
+_OUT_OF_CPU = getattr(signal, "SIGXCPU", 0)
+
+
+@cache
+def _readers_of(_process_id: int) -> ReaderPool:
+    return ReaderPool()
+
+
+def usual_readers() -> ReaderPool:
+    """The pool that everything in this process shares, because cores and memory are shared too; a forked process has its own."""
+    return _readers_of(os.getpid())
+
+
+class ReaderPool:
+    """At most `size` documents are read at the same time; the others wait for their turn."""
+
+    def __init__(self, *, size: int | None = None, memory_mb: int = MOST_MEMORY_MB, idle_s: float = _IDLE_S) -> None:
+        self._size = size or min(4, max(2, os.cpu_count() or 1))
+        self._memory_mb = memory_mb
+        self._idle_s = idle_s
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._keepers: set[threading.Thread] = set()
+        self._open_jobs = 0
+
+    async def read_page(self, content: bytes, content_type: str | None, timeout_s: float = READ_TIMEOUT_S) -> PageText:
+        """The text of a page; `FetchRefusedError` for a type that is not read, `FetchFailedError` when it cannot be read."""
+        head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
+        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]))
+
+    async def read_robots(self, content: bytes) -> Rules:
+        """The rules of a robots.txt; `FetchFailedError` when it cannot be read."""
+        head, body = await self._ask(_ROBOTS, {"job": "robots"}, content, READ_TIMEOUT_S)
+        return Rules(tuple((bool(allow), str(pattern)) for allow, pattern in json.loads(body)), float(head["delay_s"]))
+
+    async def check_robots(self, rules: Rules, target: str) -> bool:
+        """`rules.allow(target)`, for rules that are too many to be looked through on an event loop."""
+        body = await asyncio.to_thread(lambda: json.dumps(rules.lines).encode())
+        head, _ = await self._ask(_ROBOTS, {"job": "check_robots", "target": target}, body, READ_TIMEOUT_S)
+        return bool(head["allowed"])
+
+    def close(self) -> None:
+        """End all processes, once they have answered. Whoever asks afterwards starts new ones."""
+        with self._lock:
+            keepers = list(self._keepers)
+        for _ in keepers:
+            self._jobs.put(None)
+        for keeper in keepers:
+            keeper.join()
+
+    async def _ask(self, what: str, head: Mapping[str, Any], body: bytes, timeout_s: float) -> Message:
+        job = _Job({**head, "timeout_s": timeout_s}, body, timeout_s)
+        self._enter(job)
+        try:
+            answer = await asyncio.wrap_future(job.answer)
+        except asyncio.CancelledError:
+            job.drop()
+            raise
+        if "error" in answer[0]:
+            raise _failure(what, answer[0], timeout_s, self._memory_mb)
+        return answer
+
+    def _enter(self, job: _Job) -> None:
+        with self._lock:
+            self._open_jobs += 1
+            self._jobs.put(job)
+            self._hire()
+
+    def _hire(self) -> None:
+        """Start a keeper if there are fewer than there is work for. The lock is held."""
+        if len(self._keepers) < min(self._size, self._open_jobs):
+            # A daemon: a page that is being read must not hold up the end of the program.
+            keeper = threading.Thread(target=self._keep, name="stepwell-page-reader", daemon=True)
+            self._keepers.add(keeper)
+            keeper.start()
+
+    def _keep(self) -> None:
+        child: _Child | None = None
+        while (job := self._next_job()) is not None:
+            child = self._serve(job, child)
+        if child is not None:
+            child.end()
+
+    def _next_job(self) -> _Job | None:
+        """The next job; None when this keeper is to end, because it was told to or has long had nothing to do."""
+        job = None
+        with suppress(queue.Empty):
+            job = self._jobs.get(timeout=self._idle_s)
+        if job is None:
+            with self._lock:
+                self._keepers.discard(threading.current_thread())
+                self._hire()  # a job may have come at this moment
+        return job
+
+    def _serve(self, job: _Job, child: _Child | None) -> _Child | None:
+        """Do a job with the child at hand or a new one, and give back the child for the next."""
+        was_waiting, answer = child is not None, None
+        if job.answer.set_running_or_notify_cancel():
+            child, answer = self._attempt(job, child)
+            if answer is None and was_waiting and not job.is_dropped:
+                # A child that waited may have been ended by somebody in the meantime; a new one has no such excuse.
+                child, answer = self._attempt(job, None)
+        with self._lock:
+            self._open_jobs -= 1  # before anybody hears of it, so that who asks next needs no second keeper
+        if not job.answer.cancelled():
+            job.answer.set_result(answer or ({"error": "reader"}, b""))
+        return child
+
+    def _attempt(self, job: _Job, child: _Child | None) -> tuple[_Child | None, Message | None]:
+        """The child for the next job, and the answer; None for one that could not be asked."""
+        answer: Message | None = None
+        with suppress(EOFError, OSError):
+            child = child or _Child(self._memory_mb)
+            answer = child.ask(job)
+            if not answer[0].get("last"):
+                return child, answer
+        if child is not None:
+            child.end()
+        with suppress(OSError):
+            # It gets ready while nobody waits for it yet.
+            return _Child(self._memory_mb) if answer else None, answer
+        return None, answer
+
+
+class _Job:
+    """A question to a reader, and who reads it just now."""
+
+    def __init__(self, head: Mapping[str, Any], body: bytes, timeout_s: float) -> None:
+        self.head, self.body, self.timeout_s = head, body, timeout_s
+        self.answer: Future[Message] = Future()
+        self.is_dropped = False
+        self._child: _Child | None = None
+        self._lock = threading.Lock()
+
+    def drop(self) -> None:
+        """Nobody waits for it any more: end whatever reads it."""
+        with self._lock:
+            self.is_dropped = True
+            if self._child is not None:
+                self._child.kill()
+
+    @contextmanager
+    def read_by(self, child: _Child) -> Iterator[None]:
+        """While the child reads it, dropping the job ends the child; afterwards it does not."""
+        with self._lock:
+            if self.is_dropped:
+                raise EOFError
+            self._child = child
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._child = None
+
+
+class _Child:
+    """One process of `reader_child`. Whoever drops the last reference ends it, and so does the end of the interpreter."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self._is_overdue = False
+        self._is_ready = False
+        places = os.pathsep.join(place or os.getcwd() for place in sys.path)
+        self._process = subprocess.Popen(  # noqa: S603  this interpreter and a module of ours
+            [sys.executable, "-P", "-m", reader_child.__name__, str(memory_mb << 20)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd=os.path.abspath(os.sep),
+            env=bare_environment({"PYTHONPATH": places}),
+            start_new_session=True,  # Ctrl-C is for the program, which ends its readers itself
+        )
+        self._end = weakref.finalize(self, _end, self._process)
+
+    def ask(self, job: _Job) -> Message:
+        """The answer to a job; `EOFError` or `OSError` when the process ended without a reason that the job gave."""
+        requests, answers = _descriptor(self._process.stdin), _descriptor(self._process.stdout)
+        with job.read_by(self):
+            if not self._is_ready:
+                with self._deadline(_START_S):
+                    receive(answers)
+                self._is_ready = True
+            with self._deadline(job.timeout_s):
+                send(requests, job.head, job.body)
+                try:
+                    return receive(answers)
+                except (EOFError, OSError):
+                    return {**self._how_it_ended(), "last": True}, b""
+
+    def _how_it_ended(self) -> dict[str, Any]:
+        code = self._process.wait()
+        if self._is_overdue or code == -_OUT_OF_CPU:
+            return {"error": "time"}
+        return {"error": "ended", "code": code}
+
+    def kill(self) -> None:
+        """Kill it. Its keeper sees the pipe close, and buries it."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """Kill it, wait for it and let go of its pipes."""
+        self._end()
+
+    @contextmanager
+    def _deadline(self, seconds: float) -> Iterator[None]:
+        def overdue() -> None:
+            self._is_overdue = True
+            self.kill()
+
+        timer = threading.Timer(seconds, overdue)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _descriptor(pipe: IO[bytes] | None) -> int:
+    return cast("IO[bytes]", pipe).fileno()  # both were asked for
+
+
+def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: int) -> StepwellError:
+    """What an answer that is none means for whoever asked."""
+    kind = str(answer["error"])
+    if kind == "extra":
+        return MissingExtraError(str(answer["what"]), str(answer["extra"]))
+    if kind == "configuration":
+        return ConfigurationError(str(answer["message"]))
+    if kind == "refused":
+        return FetchRefusedError(str(answer["message"]), str(answer["reason"]))
+    if kind == "failed":
+        return FetchFailedError(str(answer["message"]), str(answer["reason"]))
+    said, reason = {
+        "time": (f"{what} is too complex to be read within {timeout_s:g} s.", "time"),
+        "memory": (f"{what} is too complex to be read with {memory_mb} MB of memory.", "memory"),
+        "nested": (f"{what} is nested too deeply to be read.", "unreadable"),
+        "unreadable": (f"{what} cannot be read: {answer.get('type', 'unknown')}.", "unreadable"),
+        "ended": (f"{what} cannot be read: its reader broke down over it (code {answer.get('code')}).", "unreadable"),
+    }.get(kind, (f"{what} cannot be read: no process for it could be started.", "reader"))
+    return FetchFailedError(said, reason)
