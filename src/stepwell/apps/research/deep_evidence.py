@@ -26,15 +26,14 @@ from pydantic import Field
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Violation
-from stepwell.audit.evidence import Source, to_data
-from stepwell.audit.ledger import record_source
-from stepwell.audit.recording import Recorder, requests_made
+from stepwell.apps.research.sources import SourceBook
+from stepwell.audit.recording import Recorder
 from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.vault import VAULT, EvidenceVault
+from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.effects import with_effect
-from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS
 from stepwell.tools.web.tools import page_told, told
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
@@ -66,6 +65,7 @@ class _Open:
     loop: asyncio.AbstractEventLoop
     vault: EvidenceVault
     recorder: Recorder
+    book: SourceBook
 
 
 class DeepWeb:
@@ -107,7 +107,7 @@ class DeepWeb:
             except FetchRefusedError as error:
                 await self._refused(runtime, error.reason, str(error), url)
                 raise
-            return page_told(page, await keep_page(self._kit.vault_for(runtime.config), page))
+            return page_told(page, await (await self._opened(runtime.config)).book.keep(page))
 
         return await self._within(runtime, fetch)
 
@@ -136,9 +136,8 @@ class DeepWeb:
         known = self._open.get(thread)
         loop = asyncio.get_running_loop()
         if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
-            before = requests_made(entry for entry in entries if began and entry.seq < began.seq)
-            recorder = Recorder(vault, before + self._kit.policy.limits.requests)
-            self._open[thread] = known = _Open(question, given, loop, vault, recorder)
+            recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
+            self._open[thread] = known = _Open(question, given, loop, vault, recorder, SourceBook(vault))
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return known
@@ -165,26 +164,8 @@ def thread_of(config: RunnableConfig) -> str:
 async def begin_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
     data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
-    await vault.append(NewEntry("question", f"{SCOPE}:{key}", data))
-
-
-async def keep_page(vault: EvidenceVault, page: FetchedPage) -> str:
-    """Keep a page as evidence; its source id. The same page with the same text again is the same source."""
-    content, text = await vault.put(page.content), await vault.put(page.text.encode())
-    known = [entry for entry in await vault.entries() if entry.kind == "source"]
-    for entry in known:
-        if (entry.data.get("final_url"), entry.data.get("text_sha256")) == (page.final_url, text):
-            return str(entry.data["source_id"])
-    number = len(known)
-    while True:
-        number += 1
-        source = Source(
-            f"s{number}", "web", page.url, page.final_url, page.title, page.media_type, page.status,
-            page.fetched_at, content, text, None, page.robots,
-        )  # fmt: skip
-        # Another agent may have taken the number in between: then its source comes back, and the next number is tried.
-        if (await record_source(vault, source)).data == to_data(source):
-            return source.source_id
+    # A message that was edited may keep its id, and is another question.
+    await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
 
 
 @contextmanager

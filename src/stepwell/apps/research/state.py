@@ -39,7 +39,9 @@ class ResearchState(ResearchInput, total=False):
     asked_in: str
     """The id of the message that was last taken for a question."""
     question_number: int
-    """Which question of the thread this is, from 1."""
+    """Which question of the trail this is, from 1. Another branch of the thread has others."""
+    newest_entry: str
+    """The key of what this branch told last to the trail: what comes next names it, so that each branch can be followed."""
     plan_number: int
     """How many plans were made for this question: what a plan's entries in the trail are known by."""
     plan: ResearchPlan | None
@@ -53,8 +55,8 @@ class ResearchState(ResearchInput, total=False):
     approved_plan_sha256: str
     """What was approved; nothing else is carried out."""
     done_steps: list[str]
-    source_count: int
-    """How many sources there were when the steps under way began; a step that is done again must not count its own."""
+    read_sources: list[str]
+    """The sources of this branch, by id. The trail also has those of others."""
     skipped: list[str]
     """What a ceiling or a refusal left out, in sentences."""
     denied_sources: list[str]

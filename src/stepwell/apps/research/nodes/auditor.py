@@ -36,14 +36,15 @@ async def auditor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dic
     plan = state.get("plan")
     audit = await audit_plan(desk, state["user_query"], plan) if plan else _unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
-    await desk.note("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
+    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
     if audit.verdict == "approved":
         return {
             "audit_result": audit,
+            "newest_entry": desk.newest,
             "status": "awaiting_approval",
             "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
         }
-    return {"audit_result": audit, **_not_approved(desk, state, audit, count + 1)}
+    return {"audit_result": audit, "newest_entry": desk.newest, **_not_approved(desk, state, audit, count + 1)}
 
 
 async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.nodes.thinker import with_ids
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
@@ -28,18 +27,20 @@ async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> d
     desk = await open_desk(kit, state, config)
     if approval.plan:
         edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
-        approval = approval.model_copy(update={"plan": edited})
+        approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
+    await _write_down(desk, state.get("plan_number", 0), plan, approval)
+    return {"newest_entry": desk.newest, **_decided(desk, state, plan, approval)}
+
+
+async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: Approval) -> None:
+    """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
+    edited = approval.plan.model_dump(mode="json") if approval.plan else None
+    key = f"approval:{number}:{plan_sha256(plan)[:12]}"
+    await desk.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
     if approval.plan:
-        said["edited_plan"] = approval.plan.model_dump(mode="json")
-    await desk.note("approval", f"approval:{state.get('plan_number', 0)}:{plan_sha256(plan)[:12]}", said)
-    return _decided(desk, state, plan, approval)
-
-
-def plan_sha256(plan: ResearchPlan) -> str:
-    """What was approved: the steps, without what came of them."""
-    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
-    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
+        made = {"plan": edited, "sha256": plan_sha256(approval.plan), "by": "person"}
+        await desk.tell("plan", f"plan:{number}:edited", made)
 
 
 def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
@@ -93,9 +94,8 @@ def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: App
             "reasoning": desk.reasoning("hitl_gate", "Approved."),
         }
     if approval.decision == "edit" and approval.plan:
-        edited = approval.plan.model_copy(update={"revision": plan.revision + 1})
         return {
-            "plan": edited,
+            "plan": approval.plan,
             "human_approved": False,
             "status": "thinking",
             "rejection_reason": "",
