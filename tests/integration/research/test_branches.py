@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx
+from tests.integration.research.talking import ask, post, serving
+
 from stepwell.apps.research.export.dossier import read_dossier
+from stepwell.apps.research.graph import build_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
 from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.testing import Asked, ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
-from .conftest import Research, StartResearch
+from .conftest import MakeKit, Research, StartResearch
 from .roles import Roles, plan
 
 
@@ -127,3 +134,55 @@ async def test_a_plan_edited_at_the_gate_is_the_plan_of_bundle_and_documents(
     assert [entry.data["by"] for entry in await trail(research, "plan")] == ["model", "person"]
     replayed = await replay_bundle(path, embedder=LexicalEmbedder())
     assert replayed.equal, replayed.differences
+
+
+async def fetched_bundle(http: httpx.AsyncClient, thread: str, folder: Path) -> Path:
+    packed = await http.get(f"/api/research/{thread}/bundle")
+    path = folder / f"{thread}.zip"
+    path.write_bytes(packed.content)
+    checked = verify_bundle(path)
+    assert checked.ok, checked.problems
+    return path
+
+
+async def test_a_copy_of_a_thread_tells_what_led_to_it(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path) -> None:
+    subject = world.pages[0].subject
+    async with serving(tmp_path, {"research": build_graph(kit_for())}) as http:
+        waiting = (await ask(http, f"What is known about the {subject}?"))[-1]
+        copied = (await http.post(f"/threads/{waiting.state['threadId']}/copy")).json()["thread_id"]
+        (report,) = [
+            each
+            for each in await post(http, "/api/research/approve", threadId=copied, decision="approve")
+            if each.state.get("finalReport")
+        ]
+        assert subject in report.state["finalReport"]
+        dossier = read_dossier(await fetched_bundle(http, copied, tmp_path))
+    assert dossier.question == f"What is known about the {subject}?"
+    assert dossier.steps
+    assert [said.data["decision"] for said in dossier.approvals] == ["approve"]
+
+
+async def test_a_run_that_was_rolled_back_leaves_its_question_as_another_branch(
+    world: OfflineWorld, kit_for: MakeKit, tmp_path: Path
+) -> None:
+    subject, planning = world.pages[0].subject, asyncio.Event()
+
+    async def reply(asked: Asked) -> str:
+        if "first thought" in asked.human:
+            planning.set()
+            await asyncio.Event().wait()
+        return plan(subject)
+
+    roles = Roles()
+    models = ModelRoutes(plan=ScriptedModel.answering(reply), audit=roles.auditor, write=roles.writer)
+    async with serving(tmp_path, {"research": build_graph(kit_for(models=models))}) as http:
+        thread = (await http.post("/threads", json={})).json()["thread_id"]
+        run = {"assistant_id": "research", "multitask_strategy": "rollback"}
+        await http.post(f"/threads/{thread}/runs", json={**run, "input": {"user_query": "A first thought?"}})
+        await asyncio.wait_for(planning.wait(), 20)
+        await http.post(f"/threads/{thread}/runs/wait", json={**run, "input": {"user_query": "What is known?"}})
+        await post(http, "/api/research/approve", threadId=thread, decision="approve")
+        dossier = read_dossier(await fetched_bundle(http, thread, tmp_path))
+    assert dossier.question == "What is known?"
+    assert [entry.data.get("query") for entry in dossier.elsewhere] == ["A first thought?"]
+    assert [step["input"] for step in dossier.steps] == [subject]

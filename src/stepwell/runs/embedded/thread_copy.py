@@ -28,7 +28,8 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_QUESTIONS, names)
-    for table in ("thread_values", "checkpoints", "writes"):
+    # With its evidence: a question that is answered on the copy was asked, planned and audited before.
+    for table in ("thread_values", "checkpoints", "writes", "trail", "evidence"):
         _copy_rows(connection, table, names)
     _settle(connection, new_id)
 
