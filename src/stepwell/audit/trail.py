@@ -34,6 +34,7 @@ Kind = Literal[
     "limit",
     "model_call",
     "refusal",
+    "shown",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 GENESIS = "0" * 64

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from stepwell.apps.research.desk import Desk
+from stepwell.apps.research.policy import tellable
 from stepwell.apps.research.schemas import ResearchStep
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
@@ -31,8 +32,8 @@ async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathe
     """Do a step. `known` are addresses that another step has already."""
     if broken := desk.kit.policy.check_step(step):
         reason = "; ".join(str(violation) for violation in broken)
-        may_be_told = step.tool == "fetch_page" and not any(each.rule.startswith("outgoing.") for each in broken)
-        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=step.input if may_be_told else None)
+        url = tellable(step.input, broken) if step.tool == "fetch_page" else None
+        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=url)
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
     if ceiling := await desk.exhausted():
         return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
@@ -72,20 +73,15 @@ async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gath
 
 async def _denied(desk: Desk, step: ResearchStep, url: str) -> bool:
     """Whether the policy forbids a page that an engine found; written down if so."""
-    broken = desk.kit.policy.check_url(url)
+    broken = desk.kit.policy.check_address(url)
     if broken:
-        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=url)
+        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=tellable(url, broken))
     return bool(broken)
 
 
 async def _fetch(desk: Desk, step: ResearchStep, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
-
-    def check_hop(url: str) -> None:
-        if broken := desk.kit.policy.check_url(url) + desk.kit.policy.check_outgoing(url):
-            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
-
-    fetcher = PageFetcher(desk.web(step.id), clock=desk.kit.clock, check_hop=check_hop)
+    fetcher = PageFetcher(desk.web(step.id), clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []
     for url, answer in zip(urls, answers, strict=True):

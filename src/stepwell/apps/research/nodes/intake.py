@@ -94,9 +94,7 @@ def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[tuple[str, st
     for url in dict.fromkeys(urls):
         try:
             check_url(read_url(url.strip()), AddressRules())
-            broken = [
-                (violation.rule, str(violation)) for violation in kit.policy.check_url(url) + kit.policy.check_outgoing(url)
-            ]
+            broken = [(violation.rule, str(violation)) for violation in kit.policy.check_address(url)]
         except WebError as error:
             broken = [(error.reason, str(error))]
         if broken:
