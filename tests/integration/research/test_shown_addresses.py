@@ -42,9 +42,7 @@ class Thread:
     def __init__(self, world: OfflineWorld, folder: Path, *urls: str, rule: str = "shown") -> None:
         script = [*(call("fetch_page", url=url) for url in urls), say("Done.")]
         self.vault = MemoryVault()
-        self.graph = build(
-            deep_kit(world, ScriptedModel(script), folder, after_reading=rule), checkpointer=InMemorySaver()
-        )
+        self.graph = build(deep_kit(world, ScriptedModel(script), folder, after_reading=rule), checkpointer=InMemorySaver())
         self.config: Any = {"configurable": {"thread_id": "t", VAULT: self.vault}}
 
     async def ask(self, question: str = "What is known?") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import RecordedModels, Spending
+from stepwell.apps.research.recorded_models import RecordedModels, Spending, is_here
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchState
@@ -26,7 +26,8 @@ from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, Kind, NewEntry
 from stepwell.audit.vault import append_beside
 from stepwell.errors import ConfigurationError, LimitReachedError
-from stepwell.models.routing import TaskKind
+from stepwell.models import capabilities_of
+from stepwell.models.routing import TASK_KINDS, TaskKind
 
 
 class Desk:
@@ -54,6 +55,15 @@ class Desk:
         if self.kit.models is None:
             raise ConfigurationError("Research is extractive here: no model that can write is configured.")
         return self.kit.models[kind]
+
+    def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
+        """The model to plan or to audit with; `None` where rules do it: there is no model, or the policy lets none elsewhere be asked."""
+        if self.kit.models is None:
+            return None
+        if self.kit.policy.sends_before_approval:
+            return self.kit.models[kind]
+        candidates = [*(self.kit.models[each] for each in (kind, *TASK_KINDS)), self.kit.local]
+        return next((model for model in candidates if model and is_here(model) and capabilities_of(model).writes), None)
 
     async def tell(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
         """Write down the next thing that happened in this branch, once: a node that runs again tells the same."""

@@ -160,7 +160,7 @@ def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
         "interruptId": question["id"],
         "threadId": event.thread_id,
         "runId": event.run_id,
-        **{name: _camel(value[name]) for name in ("plan", "estimate", "sources") if name in value},
+        **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
         **({"auditResult": _audit(value["audit"])} if value.get("audit") else {}),
         # As they are: keys of `rules` are ids, not words of ours. `problem` says what was wrong with an earlier answer.
         **{name: value[name] for name in ("rules", "problem") if name in value},

@@ -41,6 +41,8 @@ class Policy:
     limits: Limits = field(default_factory=Limits)
     outgoing: Mapping[str, TextPattern] = field(default_factory=dict)
     """Name -> pattern of text that must not leave the machine."""
+    sends_before_approval: bool = True
+    """Whether a model elsewhere may be shown question and notes to make and to judge a plan."""
     after_reading: AfterReading = "shown"
     """For deep research. In the graph `research` a person has approved every address that no search found."""
     judged: Mapping[str, str] = field(default_factory=dict)

@@ -62,6 +62,11 @@ def where_asked(model: Any) -> dict[str, Any]:
     return {"host": host or facts.provider or "", "model": name, "leaves_machine": not here}
 
 
+def is_here(model: BaseChatModel) -> bool:
+    """Whether a model is surely on this machine."""
+    return where_asked(model).get("leaves_machine") is False
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback

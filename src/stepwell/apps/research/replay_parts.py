@@ -27,6 +27,9 @@ class NoWeb:
 class NoModel(BaseChatModel):
     """The place of a model that wrote in the recorded run. Its answers come from the recording; it is never asked itself."""
 
+    base_url: str = ""
+    """Where the recorded one was, as far as a policy asks."""
+
     @property
     def _llm_type(self) -> str:
         return "replayed"

@@ -130,6 +130,8 @@ def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedd
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
         embedder=embedder,
         models=ModelRoutes(NoModel()) if writes else None,
+        # Only asked where the policy lets no other model plan: then one made the plan, or none was there.
+        local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
     )

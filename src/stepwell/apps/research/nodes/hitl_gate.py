@@ -1,4 +1,12 @@
-"""Where a person decides. Nothing has left the machine before this, and nothing but the approved plan is carried out after it."""
+"""Where a person decides. What left the machine before, to a model that planned or audited, is said with the question; nothing but the
+approved plan is carried out after it.
+
+| field of the question | |
+|---|---|
+| `plan`, `audit`, `estimate`, `rules` | what is decided about |
+| `sent` | what has left so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
+| `problem` | what was wrong with an earlier answer |
+"""
 
 from __future__ import annotations
 
@@ -9,6 +17,7 @@ from langgraph.types import interrupt
 from pydantic import ValidationError
 
 from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
@@ -23,13 +32,14 @@ _TOKENS_TO_WRITE = 3000
 async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
-    approval = _ask(kit, state, plan)
     desk = await open_desk(kit, state, config)
+    sent = await sent_so_far(desk)
+    approval = _ask(kit, state, plan, sent)
     if approval.plan:
         edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
     await _write_down(desk, state.get("plan_number", 0), plan, approval)
-    return {"newest_entry": desk.newest, **_decided(desk, state, plan, approval)}
+    return {"newest_entry": desk.newest, **_decided(desk, state, plan, approval, sent["summary"])}
 
 
 async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: Approval) -> None:
@@ -43,7 +53,7 @@ async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: App
         await desk.tell("plan", f"plan:{number}:edited", made)
 
 
-def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
+def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     question = {
@@ -52,6 +62,7 @@ def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
         "estimate": estimate(kit, plan).model_dump(mode="json", by_alias=True),
         "rules": dict(kit.policy.judged),
+        "sent": sent,
     }
     while True:
         answer = interrupt(question)
@@ -85,7 +96,7 @@ def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
     return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
 
 
-def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval) -> dict[str, Any]:
+def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:
     if approval.decision == "approve":
         return {
             "human_approved": True,
@@ -102,7 +113,7 @@ def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: App
             "reasoning": desk.reasoning("hitl_gate", "Edited; the new plan is audited again."),
         }
     if approval.stop:
-        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. Nothing left the machine."
+        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
         return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
