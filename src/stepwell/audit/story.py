@@ -81,7 +81,7 @@ def check_story(story: Story) -> Iterator[Problem]:
         return
     own = [entry for entry in before if entry.seq > question.seq]
     plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
-    said = next((entry for entry in reversed(own) if entry.kind == "approval"), None)
+    said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
     if plan is None or said is None or said.data.get("decision") != "approve":
         yield Problem("trail.jsonl", f"entry {report.seq} (report) follows no approved plan of its branch")
     elif "sha256" in plan.data and said.data.get("plan_sha256") != plan.data["sha256"]:

@@ -33,19 +33,25 @@ from stepwell.models.routing import TASK_KINDS, TaskKind
 class Desk:
     """Opened by a node, for the time it runs: `desk = await open_desk(kit, state, config)`."""
 
-    def __init__(self, kit: Kit, config: RunnableConfig, number: int, began: Entry | None, newest: str) -> None:
+    def __init__(
+        self, kit: Kit, config: RunnableConfig, number: int, question: Entry | None, state: ResearchState, since: Entry | None
+    ) -> None:
+        """`since` is the entry from which on its time counts."""
         self.kit = kit
         self.vault = kit.vault_for(config)
         self.scope = f"q{number}"
-        self.newest = newest
+        self.newest = state.get("newest_entry", "")
         """The key of what this branch told last; a node that told something gives it to the state as `newest_entry`."""
-        self._began = began
+        self._retries = state.get("retries", 0)
+        self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
         self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
-        self._spending = Spending(self.vault, began.seq if began else 0, scope=f"{self.scope}:")
+        self._spending = Spending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     def web(self, step: str) -> RecordedWeb:
-        return RecordedWeb(self.kit.web, self.recorder, f"{self.scope}:{step}", self.kit.replay)
+        """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
+        tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
+        return RecordedWeb(self.kit.web, self.recorder, tried, self.kit.replay)
 
     @property
     def calls(self) -> RecordedModels:
@@ -95,7 +101,7 @@ class Desk:
         return None
 
     def _seconds(self) -> float:
-        return (self.kit.clock.now() - datetime.fromisoformat(self._began.at)).total_seconds() if self._began else 0.0
+        return (self.kit.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
 
     async def require_room(self) -> None:
         """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
@@ -108,9 +114,11 @@ class Desk:
 
 
 async def open_desk(kit: Kit, state: ResearchState, config: RunnableConfig) -> Desk:
-    number = state.get("question_number", 0)
-    began = await kit.vault_for(config).find(_question_key(number))
-    return Desk(kit, config, number, began, state.get("newest_entry", ""))
+    number, retries, vault = state.get("question_number", 0), state.get("retries", 0), kit.vault_for(config)
+    question = await vault.find(_question_key(number))
+    # Somebody who was offline comes back after hours: the time of the new try counts.
+    tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
+    return Desk(kit, config, number, question, state, tried or question)
 
 
 async def begin_question(kit: Kit, state: ResearchState, config: RunnableConfig, asked: dict[str, Any]) -> tuple[Desk, int]:
@@ -125,7 +133,7 @@ async def begin_question(kit: Kit, state: ResearchState, config: RunnableConfig,
     mine = next((entry for entry in asked_before if entry.data == data), None)
     number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
     entry = await vault.append(NewEntry("question", _question_key(number), data))
-    return Desk(kit, config, number, entry, entry.key), number
+    return Desk(kit, config, number, entry, {"newest_entry": entry.key}, entry), number
 
 
 _NUMBERED = re.compile(r"q(\d{1,9}):question")

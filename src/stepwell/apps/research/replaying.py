@@ -72,6 +72,8 @@ class _Answers:
                 "The replay comes to the gate more often than the recorded run did. Use the version that made the bundle."
             )
         said = await self._pop(self.approvals)
+        if kind == "search_retry":
+            return {"decision": "approve" if said["decision"] == "retry" else "reject"}
         answer = {"decision": said["decision"], "reason": said.get("reason", ""), "stop": said.get("stop", False)}
         return {**answer, "plan": said["edited_plan"]} if said.get("edited_plan") else answer
 

@@ -23,7 +23,7 @@ MAX_INPUT_CHARS = 500
 Status = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
 Verdict = Literal["approved", "rejected", "needs_revision"]
 Tool = Literal["web_search", "fetch_page"]
-Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "source_review", "synthesizer"]
+Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "source_review", "synthesizer"]
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

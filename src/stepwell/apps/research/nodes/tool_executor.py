@@ -40,6 +40,8 @@ async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) 
         ),
         "done_steps": [*state.get("done_steps", ()), *outputs],
         "read_sources": list(dict.fromkeys([*before, *new])),
+        "pages_read": state.get("pages_read", 0) + sum(len(one.pages) for one in gathered),
+        "unreached": (state.get("unreached") or {}) | {one.step.id: one.unreached for one in gathered if one.unreached},
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
         "reasoning": desk.reasoning(
