@@ -40,6 +40,7 @@ StepwellError
 ├── EvidenceError               who keeps or reads evidence: it cannot be stored, or does not say what it should
 │   ├── EvidenceMissingError        nothing is stored under this hash
 │   ├── EvidenceDamagedError        what is stored is not what was stored
+│   ├── EntryConflictError          the trail has another entry under this key
 │   ├── BundleError                 no bundle, or one that must not be opened
 │   ├── NotRecordedError            a replay was asked for an answer that its bundle does not hold
 │   └── RequestCeilingError         as many requests as allowed have been sent
@@ -326,6 +327,16 @@ class EvidenceMissingError(EvidenceError):
 
 class EvidenceDamagedError(EvidenceError):
     """The trail or a stored page is no longer what it was when it was stored. Nothing is mended silently."""
+
+
+class EntryConflictError(EvidenceError):
+    """The trail has an entry under this key, and it says something else. Nothing was written; `key` names it."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(
+            f"The trail has an entry '{key}' already, with other data. What is written is never changed: use another key."
+        )
 
 
 class BundleError(EvidenceError):

@@ -8,6 +8,7 @@ checks.py      what a machine can say about a claim    judge.py      what it tak
 verdicts.py    both together                           report.py     sentences with numbered references
 recording.py   every request once, with its answer     replay.py     the answers again, without a network
 receipt.py, refusals.py   what left, what was not sent  bundle.py, verify.py   all of it in one file, and its proof
+story.py       which entries led to the report, where a thread has branches
 ```
 
 Nothing here imports LangGraph or LangChain, sends a request, or calls a model.

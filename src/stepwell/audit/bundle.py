@@ -6,11 +6,13 @@ report.md           the report                         texts/HASH       their te
 claims.json         claims, quotes, sources            exchanged/HASH   other bodies that were sent or came back
 plan.json           the plan that was carried out      policy.md        the policy it was held to
 receipt.json        what left, and what was refused    recording.jsonl  answers by request, for a replay
+story.json          what led to the report, and what belongs to other branches of the thread
 manifest.json       the format, and the hash and size of each of these
 ```
 
-`stepwell-bundle-1` had a receipt that listed refused requests as if they had left; such bundles are still read and checked as what
-they are. New ones are `stepwell-bundle-2`.
+Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes are those of the whole
+thread. Older bundles are still read and checked as what they are: `stepwell-bundle-1` had a receipt that listed refused requests as if they
+had left, and neither it nor `stepwell-bundle-2` had a story.
 
 The same vault gives the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -28,57 +30,64 @@ from typing import Self
 
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.container import Member, read_content, read_members, size_of, write_members
-from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.ledger import read_evidence
 from stepwell.audit.receipt import first_receipt_bytes, receipt_bytes
 from stepwell.audit.recording import recording_lines
 from stepwell.audit.replay import Replay
+from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, from_line, head, to_line
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import BundleError
 
 FIRST_FORMAT = "stepwell-bundle-1"
-FORMAT = "stepwell-bundle-2"
-FORMATS = (FIRST_FORMAT, FORMAT)
+SECOND_FORMAT = "stepwell-bundle-2"
+FORMAT = "stepwell-bundle-3"
+FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
 BODIES = ("sources", "texts", "exchanged")
 
 
 async def write_bundle(vault: EvidenceVault, path: str | Path) -> None:
     """Write all evidence of a vault to a file, which appears under its name only when it is whole."""
     entries = await vault.entries()
-    evidence = read_evidence(entries)
-    members = derived_members(entries, evidence)
-    for name, digest in stored_members(entries, evidence).items():
+    members = derived_members(entries)
+    for name, digest in stored_members(entries).items():
         members[name] = await vault.get(digest)
     hashes = {name: (sha256(content), len(content)) for name, content in members.items()}
     members["manifest.json"] = manifest_bytes(hashes, head(entries))
     await asyncio.to_thread(_write, Path(path), members)
 
 
-def derived_members(entries: list[Entry], evidence: Evidence, form: str = FORMAT) -> dict[str, bytes]:
+def derived_members(entries: Sequence[Entry], form: str = FORMAT) -> dict[str, bytes]:
     """The members that follow from the trail alone: a checker makes them again and compares."""
+    story = story_of(entries)
+    evidence = evidence_of(entries, story)
     members = {
         "trail.jsonl": b"".join(to_line(entry) for entry in entries),
         "claims.json": evidence.to_bytes(),
         "receipt.json": first_receipt_bytes(entries) if form == FIRST_FORMAT else receipt_bytes(entries),
         "recording.jsonl": recording_lines(entries),
     }
+    if form not in (FIRST_FORMAT, SECOND_FORMAT):
+        members["story.json"] = story.to_bytes()
     if evidence.plan is not None:
         members["plan.json"] = canonical(evidence.plan) + b"\n"
     return members
 
 
-def stored_members(entries: list[Entry], evidence: Evidence) -> dict[str, str]:
-    """The members whose bytes the vault keeps, each with the hash it must have."""
-    pages = {source.bytes_sha256 for source in evidence.sources.values()}
-    texts = {source.text_sha256 for source in evidence.sources.values()}
+def stored_members(entries: Sequence[Entry]) -> dict[str, str]:
+    """The members whose bytes the vault keeps, each with the hash it must have. Of pages and texts, those of all branches."""
+    sources = read_evidence(entries).sources.values()
+    told = evidence_of(entries, story_of(entries))
+    pages = {source.bytes_sha256 for source in sources}
+    texts = {source.text_sha256 for source in sources}
     bodies = {str(entry.data["body_sha256"]) for entry in entries if "body_sha256" in entry.data}
     members = {f"sources/{digest}": digest for digest in pages}
     members |= {f"texts/{digest}": digest for digest in texts}
     members |= {f"exchanged/{digest}": digest for digest in bodies - pages}
-    if evidence.report_sha256 is not None:
-        members["report.md"] = evidence.report_sha256
-    if evidence.policy_sha256 is not None:
-        members["policy.md"] = evidence.policy_sha256
+    if told.report_sha256 is not None:
+        members["report.md"] = told.report_sha256
+    if told.policy_sha256 is not None:
+        members["policy.md"] = told.policy_sha256
     return members
 
 

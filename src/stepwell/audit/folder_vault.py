@@ -41,8 +41,8 @@ class FolderVault:
     async def append(self, new: NewEntry) -> Entry:
         return await asyncio.to_thread(self._append, new)
 
-    async def entries(self) -> list[Entry]:
-        return await asyncio.to_thread(self._entries)
+    async def entries(self, after: int = 0) -> list[Entry]:
+        return await asyncio.to_thread(self._entries, after)
 
     async def find(self, key: str) -> Entry | None:
         return await asyncio.to_thread(self._find, key)
@@ -58,9 +58,9 @@ class FolderVault:
         with alone(self._lock()):
             return self._trail.append(new, timestamp(self._clock))
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self, after: int) -> list[Entry]:
         with alone(self._lock()):
-            return self._trail.entries()
+            return self._trail.entries(after)
 
     def _find(self, key: str) -> Entry | None:
         with alone(self._lock()):

@@ -4,7 +4,8 @@
 |---|---|---|
 | `source`, `quote`, `claim` | `source:s1`, `quote:e1`, `claim:c1` | the fields of `Source`, `Quote`, `Claim` |
 | `plan` | the caller's | the plan; the last one counts |
-| `report` | the caller's | `sha256` of the stored Markdown; the last one counts |
+| `report` | the caller's | `sha256` of the stored Markdown; the last one counts; `claims`, `quotes`, `sources`: the ids it rests on |
+| those of `story.KINDS` | the caller's | `after`: the key of the one before it in its branch, where branches are told apart |
 | any | the caller's | `policy_sha256` of the stored policy text, where the policy was applied; the last one counts |
 
 Ids are unique in a vault. Nothing that names a place on a machine is let in: bundles go to strangers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import EvidenceMissingError
 
@@ -14,7 +14,8 @@ class MemoryVault:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._blobs: dict[str, bytes] = {}
-        self._lines: dict[str, bytes] = {}
+        self._lines: list[bytes] = []
+        self._places: dict[str, int] = {}
         self._head = GENESIS
 
     async def put(self, content: bytes) -> str:
@@ -29,16 +30,19 @@ class MemoryVault:
             raise EvidenceMissingError(f"Nothing is stored under sha256 {sha256[:64]}.") from None
 
     async def append(self, new: NewEntry) -> Entry:
-        if new.key in self._lines:
-            return from_line(self._lines[new.key])
+        if new.key in self._places:
+            return same_again(self._at(new.key), new)
         entry = seal(new, seq=len(self._lines) + 1, at=timestamp(self._clock), previous=self._head)
-        self._lines[entry.key] = to_line(entry)
+        self._places[entry.key] = len(self._lines)
+        self._lines.append(to_line(entry))
         self._head = entry.hash
-        return from_line(self._lines[entry.key])
+        return self._at(entry.key)
 
-    async def entries(self) -> list[Entry]:
-        return [from_line(line) for line in self._lines.values()]
+    async def entries(self, after: int = 0) -> list[Entry]:
+        return [from_line(line) for line in self._lines[after:]]
 
     async def find(self, key: str) -> Entry | None:
-        line = self._lines.get(key)
-        return from_line(line) if line is not None else None
+        return self._at(key) if key in self._places else None
+
+    def _at(self, key: str) -> Entry:
+        return from_line(self._lines[self._places[key]])

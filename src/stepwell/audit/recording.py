@@ -17,16 +17,17 @@ was sent. It still counts against the ceiling, and the receipt lists it among wh
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Never
 from urllib.parse import urlsplit
 
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.redaction import without_secret_headers, without_secrets
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault
-from stepwell.errors import EvidenceError, RequestCeilingError
+from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError, RequestCeilingError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,17 @@ class Answer:
 
 
 class Recorder:
-    """Makes requests and writes them down. One for a run; `max_requests` is the ceiling of requests to the web, resends included."""
+    """Makes requests and writes them down. One for a run; `max_requests` is the ceiling of requests to the web, resends included, of
+    those whose keys begin with `scope`."""
 
-    def __init__(self, vault: EvidenceVault, max_requests: int | None = None) -> None:
+    def __init__(self, vault: EvidenceVault, max_requests: int | None = None, scope: str = "") -> None:
         self._vault = vault
+        self._scope = scope
         self._max_requests = max_requests
         self._one_at_a_time = asyncio.Lock()
+        self._read_to = 0
+        self._web_requests = 0
+        self._times_sent: Counter[str] = Counter()
 
     async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[Answer]]) -> Answer:
         """The stored answer, or the one that `send` gets. `RequestCeilingError` before anything is sent.
@@ -82,14 +88,21 @@ class Recorder:
 
     async def _intend(self, outgoing: Outgoing) -> None:
         async with self._one_at_a_time:  # counting and writing belong together
-            entries = await self._vault.entries()
-            if outgoing.to == "web" and self._max_requests is not None and requests_made(entries) >= self._max_requests:
+            await self._catch_up()
+            if outgoing.to == "web" and self._max_requests is not None and self._web_requests >= self._max_requests:
                 raise RequestCeilingError(self._max_requests)
-            keys = {entry.key for entry in entries}
-            resend = sum(key.startswith(f"{outgoing.key}:resend:") for key in keys) + 1 if outgoing.key in keys else 0
+            resend = self._times_sent[outgoing.key]
             key = f"{outgoing.key}:resend:{resend}" if resend else outgoing.key
             body = await self._vault.put(outgoing.body)
             await self._vault.append(NewEntry("request", key, _intent(outgoing, body, resend)))
+
+    async def _catch_up(self) -> None:
+        """Count what the trail has gained, by this recorder or another. Each entry is read once, however many requests there are."""
+        for entry in await self._vault.entries(self._read_to):
+            self._read_to = entry.seq
+            if entry.kind == "request":
+                self._web_requests += is_web_request(entry) and entry.key.startswith(self._scope)
+                self._times_sent[entry.data.get("request", entry.key)] += 1
 
     async def _store(self, outgoing: Outgoing, answer: Answer) -> Answer:
         body = await self._vault.put(answer.body)
@@ -101,7 +114,13 @@ class Recorder:
             "bytes": len(answer.body),
         }
         kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
-        return await self._stored(outgoing, await self._vault.append(NewEntry(kind, f"{outgoing.key}:answer", data)))
+        key = f"{outgoing.key}:answer"
+        try:
+            entry = await self._vault.append(NewEntry(kind, key, data))
+        except EntryConflictError:
+            # The same request was under way twice. The answer that was written first counts, for both.
+            entry = await self._vault.find(key) or _gone(key)
+        return await self._stored(outgoing, entry)
 
     async def _stored(self, outgoing: Outgoing, entry: Entry) -> Answer:
         if entry.data.get("fingerprint") != outgoing.fingerprint():
@@ -111,7 +130,15 @@ class Recorder:
 
 def requests_made(entries: Iterable[Entry]) -> int:
     """How many requests to the web were about to be sent, resends and refused ones included: what ceilings count."""
-    return sum(entry.kind == "request" and entry.data.get("to") == "web" for entry in entries)
+    return sum(map(is_web_request, entries))
+
+
+def is_web_request(entry: Entry) -> bool:
+    return entry.kind == "request" and entry.data.get("to") == "web"
+
+
+def _gone(key: str) -> Never:
+    raise EvidenceDamagedError(f"The trail refused the entry '{key}' as known and does not have it. Restore it from a copy.")
 
 
 def recording_lines(entries: Iterable[Entry]) -> bytes:

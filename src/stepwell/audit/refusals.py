@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from stepwell.audit.redaction import without_secrets
 from stepwell.audit.trail import NewEntry
-from stepwell.audit.vault import EvidenceVault
+from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.errors import EvidenceError
 
 
@@ -19,7 +19,7 @@ async def record_refusal(vault: EvidenceVault, key: str, *, url: str | None, ste
     there is none, or where it must not be repeated."""
     address, host = _place(url)
     data = {"url": address, "host": host, "step": step, "rule": rule, "reason": reason}
-    await vault.append(NewEntry("refusal", key, data))
+    await append_beside(vault, NewEntry("refusal", key, data))
 
 
 def _place(url: str | None) -> tuple[str | None, str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from stepwell.audit.canonical import canonical, sha256
-from stepwell.errors import EvidenceDamagedError, EvidenceError
+from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 
 Kind = Literal[
     "question",
@@ -34,6 +34,7 @@ Kind = Literal[
     "limit",
     "model_call",
     "refusal",
+    "shown",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 GENESIS = "0" * 64
@@ -42,7 +43,7 @@ _FIELDS = {"seq", "kind", "key", "at", "data", "previous", "hash"}
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """Something to remember. `key` makes it happen once: a second entry with it is not written."""
+    """Something to remember. `key` makes it happen once: the same again is not written, and something else under it is refused."""
 
     kind: Kind
     key: str
@@ -81,6 +82,13 @@ def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
         raise EvidenceError(f"An entry of kind '{new.kind}' has no key. Give each a key, so that it is written once.")
     data = json.loads(canonical(new.data))
     return Entry(seq, new.kind, new.key, at, data, previous, _hash(seq, new.kind, new.key, at, data, previous))
+
+
+def same_again(known: Entry, new: NewEntry) -> Entry:
+    """The stored entry, if the new one says the same: a step that runs again. `EntryConflictError` if it says something else."""
+    if known.kind != new.kind or canonical(known.data) != canonical(new.data):
+        raise EntryConflictError(new.key)
+    return known
 
 
 def to_line(entry: Entry) -> bytes:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from stepwell.audit.disk_sync import sync_folder
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
 from stepwell.errors import EvidenceDamagedError, EvidenceError
 
 
@@ -20,28 +20,28 @@ class TrailFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines: dict[str, bytes] = {}
+        self._lines: list[bytes] = []
+        self._places: dict[str, int] = {}
         self._head = GENESIS
         self._read_to = 0
 
     def append(self, new: NewEntry, at: str) -> Entry:
         self.refresh()
-        if new.key in self._lines:
-            return from_line(self._lines[new.key])
+        if new.key in self._places:
+            return same_again(self._at(new.key), new)
         entry = seal(new, seq=len(self._lines) + 1, at=at, previous=self._head)
         line = to_line(entry)
         self._write(line)
         self._take(line, entry)
         return entry
 
-    def entries(self) -> list[Entry]:
+    def entries(self, after: int = 0) -> list[Entry]:
         self.refresh()
-        return [from_line(line) for line in self._lines.values()]
+        return [from_line(line) for line in self._lines[after:]]
 
     def find(self, key: str) -> Entry | None:
         self.refresh()
-        line = self._lines.get(key)
-        return from_line(line) if line is not None else None
+        return self._at(key) if key in self._places else None
 
     def refresh(self) -> None:
         """Take in what stands in the file; cut a line that was never finished."""
@@ -69,14 +69,18 @@ class TrailFile:
         except EvidenceDamagedError as error:
             raise EvidenceDamagedError(f"{place} is damaged: {error}. Restore the trail from a copy.") from error
         again = seal(NewEntry(entry.kind, entry.key, entry.data), seq=entry.seq, at=entry.at, previous=self._head)
-        if again != entry or entry.seq != len(self._lines) + 1 or entry.key in self._lines:
+        if again != entry or entry.seq != len(self._lines) + 1 or entry.key in self._places:
             raise EvidenceDamagedError(f"{place} does not continue the chain: it was changed. Restore the trail from a copy.")
         return entry
 
     def _take(self, line: bytes, entry: Entry) -> None:
-        self._lines[entry.key] = line
+        self._places[entry.key] = len(self._lines)
+        self._lines.append(line)
         self._head = entry.hash
         self._read_to += len(line)
+
+    def _at(self, key: str) -> Entry:
+        return from_line(self._lines[self._places[key]])
 
     def _write(self, line: bytes) -> None:
         is_new = not self._path.exists()

@@ -1,8 +1,9 @@
 """Check a bundle without trusting whoever made it: every byte, hash, link of the chain, quote and reference.
 
 What this proves: nothing was changed since it was sealed; every quote stands where it says in the stored text; the report cites stored
-sources only; the receipt says of every request of the trail whether it left. What it cannot: that the pages were online, or that the
-trail was not written anew as a whole. For the latter compare the `head` with one you noted when the run ended.
+sources only, and answers a question of its branch with a plan that was approved there; the receipt says of every request of the trail
+whether it left. What it cannot: that the pages were online, or that the trail was not written anew as a whole. For the latter compare the
+`head` with one you noted when the run ended.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.references import check_references
 from stepwell.audit.sentences import cuts_a_word
+from stepwell.audit.story import check_story, evidence_of, story_of
 from stepwell.audit.trail import Entry, Problem, check_chain, head
 from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
 
@@ -32,6 +34,8 @@ class Verification:
     sources: int = 0
     quotes: int = 0
     claims: int = 0
+    elsewhere: int = 0
+    """Questions, plans and answers that belong to other branches of the thread: the report does not rest on them."""
 
 
 def verify_bundle(path: str | Path) -> Verification:
@@ -52,14 +56,17 @@ def _verified(bundle: BundleReader) -> Verification:
     if entries is None:
         return Verification(False, tuple(problems))
     problems += _manifest_problems(contents, hashes, entries)
+    story = story_of(entries)
     if evidence is not None:
-        problems += _member_problems(bundle, contents, hashes, entries, evidence)
+        problems += _member_problems(bundle, contents, hashes, entries)
         problems += _quote_problems(bundle, evidence)
         problems += _claim_problems(evidence)
-        problems += _report_problems(contents, evidence)
+        problems += _report_problems(contents, evidence_of(entries, story))
+        problems += check_story(story)
     unique = tuple(dict.fromkeys(problems))
     found = evidence or Evidence()
-    return Verification(not unique, unique, head(entries), len(found.sources), len(found.quotes), len(found.claims))
+    counts = (len(found.sources), len(found.quotes), len(found.claims), len(story.elsewhere))
+    return Verification(not unique, unique, head(entries), *counts)
 
 
 def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Problem]:
@@ -124,10 +131,9 @@ def _member_problems(
     contents: dict[str, bytes],
     hashes: dict[str, tuple[str, int]],
     entries: list[Entry],
-    evidence: Evidence,
 ) -> Iterator[Problem]:
     try:
-        derived, stored = derived_members(entries, evidence, _format(contents)), stored_members(entries, evidence)
+        derived, stored = derived_members(entries, _format(contents)), stored_members(entries)
     except (EvidenceError, ValueError, TypeError) as error:
         yield Problem("trail.jsonl", f"cannot be read through: {error}")
         return

@@ -128,7 +128,7 @@ def _converse(
 
     terminal.line(f"Thread {session.thread_id}")
     dialogue = Dialogue(runner, terminal, gate, session, Terminal(sys.stdin, sys.stdout), carry_on)
-    return dialogue.run(session.follow() if given is None else session.ask(given))
+    return dialogue.run(session.follow() if given is None else session.ask(given), carries_on=given is None)
 
 
 def _keep(runner: asyncio.Runner, session: LocalResearch, asked: Asked, form: Format, terminal: Terminal) -> int:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from stepwell.cli.approvals import Question
 from stepwell.cli.research_gate import Gate
 from stepwell.cli.research_progress import Progress
 from stepwell.cli.research_session import ResearchSession, Update
 from stepwell.cli.terminal import Terminal
+
+RETRY = "search_retry"
+"""The question of a research that could not ask anybody."""
 
 
 class Dialogue:
@@ -25,11 +29,18 @@ class Dialogue:
         self._carry_on = carry_on
         self._progress = Progress()
 
-    def run(self, events: AsyncIterator[Update]) -> int:
-        """Follow, ask, go on; gives the exit code."""
+    def run(self, events: AsyncIterator[Update], *, carries_on: bool = False) -> int:
+        """Follow, ask, go on; gives the exit code. Whoever carries on with a research that could not ask anybody wants it tried again."""
         try:
             self._show(events)
             while questions := self._runner.run(self._session.questions()):
+                outage = next((question for question in questions if question.value.get("type") == RETRY), None)
+                if outage is not None and not carries_on:
+                    return self._unreached(outage)
+                if outage is not None:
+                    carries_on = False
+                    self._show(self._session.answer({outage.id: {"decision": "approve"}}))
+                    continue
                 answers = {question.id: self._gate.answer(question.value) for question in questions}
                 self._show(self._session.answer(answers))
         except KeyboardInterrupt:
@@ -42,6 +53,10 @@ class Dialogue:
             )
             return 1
         return self._finish()
+
+    def _unreached(self, outage: Question) -> int:
+        self._terminal.line(f"No report: {outage.value.get('message')}\nTry again with:\n  {self._carry_on}")
+        return 1
 
     def _show(self, events: AsyncIterator[Update]) -> None:
         async def show() -> None:

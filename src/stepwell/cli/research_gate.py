@@ -5,7 +5,7 @@ a               approve
 e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
 e 2 new words   another input for step 2        d 2   leave step 2 out        + words   one more search
 r why           reject; another plan is made that knows why
-s [why]         stop here; nothing has left the machine
+s [why]         stop here
 ```
 An edited plan is audited again and comes back here. It knows the terminal only by `ask` and `say`.
 """
@@ -35,7 +35,7 @@ e 2 NEW WORDS   another input for step 2
 d 2             leave step 2 out
 + WORDS         add a search
 r WHY           reject: another plan is made that knows why
-s               stop; nothing has left the machine"""
+s               stop here: nothing of the plan is carried out"""
 SOURCES_HELP = "Enter admits all; 's2 s5' leaves these out; 'only s1 s3' keeps these."
 _NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
 
@@ -117,7 +117,7 @@ class Gate:
 
 
 def plan_lines(question: Mapping[str, Any]) -> Iterator[str]:
-    """What is decided about: steps, what the audit says with rule ids, what it may cost."""
+    """What is decided about: steps, what the audit says with rule ids, what it may cost, what has left the machine already."""
     plan, audit, estimate = (question.get(name) or {} for name in ("plan", "audit", "estimate"))
     rules = question.get("rules") or {}
     yield ""
@@ -135,6 +135,8 @@ def plan_lines(question: Mapping[str, Any]) -> Iterator[str]:
         yield "  No model could judge these rules; they are yours to judge:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
+    if summary := (question.get("sent") or {}).get("summary"):
+        yield f"Sent so far: {summary}"
 
 
 def estimate_line(estimate: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ NAMES = {
     "auditor": "audit",
     "hitl_gate": "gate",
     "tool_executor": "search",
+    "search_retry": "search",
     "source_review": "sources",
     "synthesizer": "report",
 }
@@ -22,7 +23,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._steps: dict[str, Mapping[str, Any]] = {}
-        self._told: set[str] = set()
+        self._told: dict[str, str] = {}
 
     def lines(self, node: str, update: Mapping[str, Any]) -> Iterator[str]:
         """What an update says; nothing for those that only the graph needs."""
@@ -48,8 +49,8 @@ class Progress:
     def _outputs(self) -> Iterator[str]:
         """What came of the steps that are new since the last time: the engine that answered, pages that were read."""
         for number, (step_id, step) in enumerate(self._steps.items(), 1):
-            if step.get("output") and step_id not in self._told:
-                self._told.add(step_id)
+            if step.get("output") and step["output"] != self._told.get(step_id):
+                self._told[step_id] = step["output"]
                 yield _line("tool_executor", f"step {number}: {step['output']}")
 
 

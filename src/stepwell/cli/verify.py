@@ -18,5 +18,8 @@ def run(bundle: Path) -> int:
         print(f"{bundle.name} does not hold: {many} problem{'s' if many != 1 else ''}.", file=sys.stderr)
         return 1
     print(f"{bundle.name} holds: {checked.sources} sources, {checked.quotes} quotes at their places, {checked.claims} claims.")
+    if many := checked.elsewhere:
+        said = "1 entry" if many == 1 else f"{many} entries"
+        print(f"The trail also holds {said} of other branches of the thread; this report does not rest on them.")
     print(f"Trail {checked.head}")
     return 0

@@ -20,7 +20,7 @@ import pytest
 
 from stepwell.audit.trail import GENESIS, NewEntry, check_chain
 from stepwell.audit.vault import EvidenceVault
-from stepwell.errors import EvidenceError, EvidenceMissingError
+from stepwell.errors import EntryConflictError, EvidenceError, EvidenceMissingError
 
 OpenVault = Callable[[], EvidenceVault]
 
@@ -73,11 +73,23 @@ class VaultConformance:
         assert await vault.find("k") == written
         assert await vault.find("K") is None
 
-    async def test_the_same_key_again_gives_the_stored_entry(self, vault: EvidenceVault) -> None:
-        first = await vault.append(note("k", n=1))
-        again = await vault.append(NewEntry("response", "k", {"n": 2}))
+    async def test_the_same_entry_again_gives_the_stored_one(self, vault: EvidenceVault) -> None:
+        first = await vault.append(note("k", n=1, list=(1, {"a": None})))
+        again = await vault.append(note("k", list=[1, {"a": None}], n=1))
         assert again == first
         assert await vault.entries() == [first]
+
+    @pytest.mark.parametrize("other", [note("k", n=2), note("k"), note("k", n=True), NewEntry("response", "k", {"n": 1})])
+    async def test_a_known_key_with_other_data_is_refused(self, vault: EvidenceVault, other: NewEntry) -> None:
+        first = await vault.append(note("k", n=1))
+        with pytest.raises(EntryConflictError, match="'k'"):
+            await vault.append(other)
+        assert await vault.entries() == [first]
+        assert (await vault.append(note("l"))).previous == first.hash
+
+    async def test_entries_can_be_had_from_a_place_on(self, vault: EvidenceVault) -> None:
+        written = [await vault.append(note(f"k{n}", n=n)) for n in range(1, 6)]
+        assert [await vault.entries(after) for after in (0, 3, 5, 99)] == [written, written[3:], [], []]
 
     async def test_data_come_back_as_json_has_them(self, vault: EvidenceVault) -> None:
         data = {"b": [1, None, True], "a": {"ö": "\u2028\n\"'", "": []}, "t": (1, 2)}
@@ -128,9 +140,13 @@ class VaultConformance:
 
     async def test_one_key_written_at_the_same_time_is_written_once(self, open_vault: OpenVault) -> None:
         one, two = open_vault(), open_vault()
-        written = await asyncio.gather(*(vault.append(note("k", n=n)) for n in range(10) for vault in (one, two)))
-        assert all(entry == written[0] for entry in written)
-        assert await one.entries() == [written[0]]
+        answers = await asyncio.gather(
+            *(vault.append(note("k", n=n)) for n in range(10) for vault in (one, two)), return_exceptions=True
+        )
+        (written,) = await one.entries()
+        assert await two.entries() == [written]
+        assert all(answer == written or isinstance(answer, EntryConflictError) for answer in answers)
+        assert answers.count(written) == 2, "both of the vaults that said what is written"
 
     async def test_the_same_bytes_can_be_put_at_the_same_time(self, open_vault: OpenVault) -> None:
         one, two = open_vault(), open_vault()

@@ -35,15 +35,21 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, raw, reply, say
 from stepwell.testing.web import OfflineWorld, WorldPage
+from stepwell.tools.web.choice import search_chain
 
 PARTS = ("one", "two")
 
 
-def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, requests: int = 40) -> Kit:
-    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder), "STEPWELL_SEARCH_ENGINES": "wikipedia"})
-    policy = replace(default_policy(), limits=Limits(requests=requests))
-    models = ModelRoutes(model) if model else None
-    return make_kit(settings, web=world.web, policy=policy, embedder=LexicalEmbedder(), models=models)
+def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, requests: int = 40, **rules: Any) -> Kit:
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder), "STEPWELL_SEARCH_ENGINES": "duckduckgo"})
+    policy = replace(default_policy(), limits=Limits(requests=requests), **rules)
+    parts: dict[str, Any] = {"models": ModelRoutes(model) if model else None, "embedder": LexicalEmbedder()}
+
+    async def no_wait(seconds: float) -> None:
+        """Politeness towards engines is tested elsewhere."""
+
+    parts["search"] = lambda web: search_chain(settings, web, cached=False, sleep=no_wait)
+    return make_kit(settings, web=world.web, policy=policy, **parts)
 
 
 def pages_for(world: OfflineWorld) -> dict[str, WorldPage]:
@@ -284,7 +290,8 @@ async def deep_run(world: OfflineWorld, folder: Path, vault: Any, verdict: str =
         ],
         "researcher": read,
     }
-    result = await run(deep_kit(world, judging(scripts, verdict), folder), vault)
+    asked = f"Who designed them? See {pages['one'].url} and {pages['two'].url}."
+    result = await run(deep_kit(world, judging(scripts, verdict), folder), vault, question=asked)
     return text_of(result["files"][REPORT])
 
 

@@ -52,6 +52,7 @@ async def test_any_zip_tool_can_open_it(filled, tmp_path: Path):
             "policy.md",
             "receipt.json",
             "recording.jsonl",
+            "story.json",
         )
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit.bundle import FIRST_FORMAT, FORMAT, BundleReader, manifest_bytes, write_bundle
+from stepwell.audit.bundle import FIRST_FORMAT, FORMAT, SECOND_FORMAT, BundleReader, manifest_bytes, write_bundle
 from stepwell.audit.canonical import sha256
 from stepwell.audit.container import write_members
 from stepwell.audit.memory_vault import MemoryVault
@@ -117,12 +117,30 @@ async def test_a_receipt_must_be_the_one_of_its_format(filled: Filling, tmp_path
     entries = await vault.entries()
     if form == FORMAT:
         members["receipt.json"] = first_receipt_bytes(entries)
+    else:
+        del members["story.json"]
     hashes = {name: (sha256(content), len(content)) for name, content in members.items()}
     members["manifest.json"] = manifest_bytes(hashes, head(entries), form)
     with path.open("wb") as file:
         write_members(file, sorted(members.items()))
     problems = verify_bundle(path).problems
     assert {problem.where for problem in problems} == {"receipt.json"}, problems
+
+
+async def test_a_bundle_of_the_second_format_verifies(filled: Filling, tmp_path: Path):
+    """It has no story; with one, it is not what it says."""
+    vault, path = await filled(), tmp_path / "b.zip"
+    await write_bundle(vault, path)
+    with BundleReader(path) as bundle:
+        members = {name: bundle.read(name) for name in bundle.members if name != "manifest.json"}
+    for has_story in (True, False):
+        if not has_story:
+            del members["story.json"]
+        hashes = {name: (sha256(content), len(content)) for name, content in members.items()}
+        packed = {**members, "manifest.json": manifest_bytes(hashes, head(await vault.entries()), SECOND_FORMAT)}
+        with path.open("wb") as file:
+            write_members(file, sorted(packed.items()))
+        assert [problem.where for problem in verify_bundle(path).problems] == (["story.json"] if has_story else [])
 
 
 async def test_a_bundle_of_an_unknown_format_is_named(filled: Filling, tmp_path: Path):

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import count
 
 from stepwell.apps.research.deep_claims import Quotations, Sentence, marked, sentences, unmarked
 from stepwell.apps.research.deep_evidence import question_key
 from stepwell.apps.research.deep_report import Finished, finish_report
 from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import RecordedModels, tokens_used
+from stepwell.apps.research.recorded_models import RecordedModels, Spending
 from stepwell.audit.canonical import sha256
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import Evidence, read_evidence, record_claim, record_quote
 from stepwell.audit.recording import Recorder
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.vault import EvidenceVault
+from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.audit.verdicts import verdict
+from stepwell.errors import EntryConflictError
 
 JUDGED_AT_ONCE = 4
 
@@ -63,10 +65,10 @@ async def _quoted(vault: EvidenceVault, evidence: Evidence, stated: list[Sentenc
 def _judge(kit: Kit, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
     if kit.models is None:
         return LexicalJudge()
-    since = entries[-1].seq if entries else 0
+    spending = Spending(vault, entries[-1].seq if entries else 0)
 
     async def exhausted() -> str | None:
-        judged = tokens_used(await vault.entries(), since)
+        judged = (await spending.catch_up()).tokens
         limit = kit.policy.limits.tokens
         return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
 
@@ -74,12 +76,16 @@ def _judge(kit: Kit, vault: EvidenceVault, entries: list[Entry], tokens_spent: i
 
 
 async def _keep(vault: EvidenceVault, entries: list[Entry], claims: list[Claim], quotes: list[Quote]) -> None:
-    """A thread may have several reports, one after the other: each has claims of its own."""
-    number = sum(entry.kind == "report" for entry in entries) + 1
+    """A thread may have several reports, one after the other: each has claims of its own. So has a check that was not finished."""
     for quote in quotes:
         await record_quote(vault, quote)
-    for claim in claims:
-        await record_claim(vault, replace(claim, claim_id=f"r{number}.{claim.claim_id}"))
+    for number in count(sum(entry.kind == "report" for entry in entries) + 1):
+        try:
+            for claim in claims:
+                await record_claim(vault, replace(claim, claim_id=f"r{number}.{claim.claim_id}"))
+        except EntryConflictError:
+            continue
+        return
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:
@@ -95,4 +101,4 @@ async def keep_report(vault: EvidenceVault, finished: Finished) -> None:
         "unknown": list(finished.unknown),
         "removed_links": finished.removed_links,
     }
-    await vault.append(NewEntry("report", f"deep:report:{stored}", data))
+    await append_beside(vault, NewEntry("report", f"deep:report:{stored}", data))

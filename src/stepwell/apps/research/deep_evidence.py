@@ -21,21 +21,23 @@ from typing import Annotated, Any
 from langchain.tools import ToolRuntime
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.types import interrupt
 from pydantic import Field
 
 from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.policy import tellable
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Violation
-from stepwell.audit.evidence import Source, to_data
-from stepwell.audit.ledger import record_source
-from stepwell.audit.recording import Recorder, requests_made
+from stepwell.apps.research.shown import ShownAddresses, addresses_in, links_of, origin_of
+from stepwell.apps.research.sources import SourceBook
+from stepwell.audit.recording import Recorder
 from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.vault import VAULT, EvidenceVault
+from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.effects import with_effect
-from stepwell.tools.web.fetch import FetchedPage, PageFetcher
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS
+from stepwell.tools.web.fetch import PageFetcher
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
 from stepwell.tools.web.tools import page_told, told
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
@@ -66,6 +68,8 @@ class _Open:
     loop: asyncio.AbstractEventLoop
     vault: EvidenceVault
     recorder: Recorder
+    book: SourceBook
+    shown: ShownAddresses
 
 
 class DeepWeb:
@@ -74,7 +78,7 @@ class DeepWeb:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._search = kit.search(_CurrentWeb())
-        self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=self._check_hop)
+        self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=kit.policy.check_hop)
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
     def tools(self) -> list[BaseTool]:
@@ -91,15 +95,18 @@ class DeepWeb:
         await self._check(runtime, self._kit.policy.check_outgoing(query))
 
         async def search() -> str:
-            return told(await self._search.search(query, max_results))
+            searched = await self._search.search(query, max_results)
+            if isinstance(searched.outcome, Found):
+                await self._show(runtime, [result.url for result in searched.outcome.results], "search")
+            return told(searched)
 
         return await self._within(runtime, search)
 
     async def fetch_page(
         self, url: Annotated[str, Field(description="the whole address, https://...")], runtime: ToolRuntime[Any, Any]
     ) -> str:
-        await self._check(runtime, self._kit.policy.check_outgoing(url))
-        await self._check(runtime, self._kit.policy.check_url(url), url)
+        await self._check(runtime, self._kit.policy.check_address(url), url)
+        await self._check_shown(runtime, url)
 
         async def fetch() -> str:
             try:
@@ -107,7 +114,8 @@ class DeepWeb:
             except FetchRefusedError as error:
                 await self._refused(runtime, error.reason, str(error), url)
                 raise
-            return page_told(page, await keep_page(self._kit.vault_for(runtime.config), page))
+            await self._show(runtime, await asyncio.to_thread(links_of, page), "page")
+            return page_told(page, await (await self._opened(runtime.config)).book.keep(page))
 
         return await self._within(runtime, fetch)
 
@@ -136,21 +144,36 @@ class DeepWeb:
         known = self._open.get(thread)
         loop = asyncio.get_running_loop()
         if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
-            before = requests_made(entry for entry in entries if began and entry.seq < began.seq)
-            recorder = Recorder(vault, before + self._kit.policy.limits.requests)
-            self._open[thread] = known = _Open(question, given, loop, vault, recorder)
+            recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
+            self._open[thread] = known = _Open(question, given, loop, vault, recorder, SourceBook(vault), ShownAddresses(vault))
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return known
 
-    def _check_hop(self, url: str) -> None:
-        if broken := self._kit.policy.check_url(url) + self._kit.policy.check_outgoing(url):
-            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
-
     async def _check(self, runtime: ToolRuntime[Any, Any], broken: list[Violation], url: str | None = None) -> None:
         if broken:
-            await self._refused(runtime, broken[0].rule, str(broken[0]), url)
+            await self._refused(runtime, broken[0].rule, str(broken[0]), tellable(url, broken) if url else None)
             raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
+
+    async def _check_shown(self, runtime: ToolRuntime[Any, Any], url: str) -> None:
+        at_work, rule = await self._opened(runtime.config), self._kit.policy.after_reading
+        broken = await at_work.shown.check(url, rule)
+        if broken is None:
+            return
+        if rule == "ask" and is_yes(
+            interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
+        ):
+            said = {"decision": "approve", "reason": f"the address {url}"}
+            await append_beside(at_work.vault, NewEntry("approval", f"{at_work.question}:{runtime.tool_call_id}:address", said))
+            return
+        await self._refused(runtime, broken.rule, str(broken), origin_of(url))
+        raise ToolUseError(
+            f"The policy forbids it ({broken}). It was not sent; fetch an address that a search result or a page has shown."
+        )
+
+    async def _show(self, runtime: ToolRuntime[Any, Any], addresses: list[str], by: str) -> None:
+        at_work = await self._opened(runtime.config)
+        await at_work.shown.add(f"{at_work.question}:{runtime.tool_call_id}:shown", addresses, by=by)
 
     async def _refused(self, runtime: ToolRuntime[Any, Any], rule: str, reason: str, url: str | None) -> None:
         at_work = await self._opened(runtime.config)
@@ -165,26 +188,10 @@ def thread_of(config: RunnableConfig) -> str:
 async def begin_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
     data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
-    await vault.append(NewEntry("question", f"{SCOPE}:{key}", data))
-
-
-async def keep_page(vault: EvidenceVault, page: FetchedPage) -> str:
-    """Keep a page as evidence; its source id. The same page with the same text again is the same source."""
-    content, text = await vault.put(page.content), await vault.put(page.text.encode())
-    known = [entry for entry in await vault.entries() if entry.kind == "source"]
-    for entry in known:
-        if (entry.data.get("final_url"), entry.data.get("text_sha256")) == (page.final_url, text):
-            return str(entry.data["source_id"])
-    number = len(known)
-    while True:
-        number += 1
-        source = Source(
-            f"s{number}", "web", page.url, page.final_url, page.title, page.media_type, page.status,
-            page.fetched_at, content, text, None, page.robots,
-        )  # fmt: skip
-        # Another agent may have taken the number in between: then its source comes back, and the next number is tried.
-        if (await record_source(vault, source)).data == to_data(source):
-            return source.source_id
+    # A message that was edited may keep its id, and is another question.
+    asked = await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
+    if named := addresses_in(question):
+        await ShownAddresses(vault).add(f"{asked.key}:shown", named, by="question")
 
 
 @contextmanager
@@ -205,6 +212,16 @@ def question_key(entries: Sequence[Entry]) -> str:
 def _question(entries: Sequence[Entry]) -> Entry | None:
     asked = (entry for entry in reversed(entries) if entry.kind == "question" and entry.key.startswith(f"{SCOPE}:"))
     return next(asked, None)
+
+
+def is_yes(answer: object) -> bool:
+    """What a person said to a question about an address; whatever is not a clear yes is a no."""
+    decision = answer.get("decision") if isinstance(answer, dict) else answer
+    return decision is True or (isinstance(decision, str) and decision.strip().lower() in ("approve", "yes", "y"))
+
+
+def _may(url: str) -> str:
+    return f"No search and no page has shown this address, and it carries a query to a new host. May it be fetched (yes or no)? {url}"
 
 
 def _tool(coroutine: Callable[..., Awaitable[str]], description: str) -> BaseTool:

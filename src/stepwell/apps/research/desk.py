@@ -1,12 +1,13 @@
 """One question at work: its place in the thread's trail, its ways out, and what is left of its ceilings.
 
-A thread may hold several questions one after the other. Each has a scope of its own (`q1`, `q2` ...) in the trail, and its
-ceilings count from its first entry on.
+A thread may hold several questions, one after the other or in branches. Each has a scope of its own (`q1`, `q2` ...) in the trail,
+numbered by the trail and not by the thread's state, which can go back; and ceilings of its own. What a node `tell`s is part of the
+branch's story (`audit/story.py`); what it `note`s is not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from datetime import datetime
 from typing import Any
 
@@ -14,44 +15,43 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import RecordedModels, cost_usd, tokens_used
+from stepwell.apps.research.recorded_models import RecordedModels, Spending, is_here
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.recording import Recorder, requests_made
+from stepwell.audit.recording import Recorder
 from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import Entry, Kind, NewEntry
+from stepwell.audit.vault import append_beside
 from stepwell.errors import ConfigurationError, LimitReachedError
-from stepwell.models.routing import TaskKind
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a question has used so far."""
-
-    requests: int
-    tokens: int
-    cost_usd: float | None
-    seconds: float
+from stepwell.models import capabilities_of
+from stepwell.models.routing import TASK_KINDS, TaskKind
 
 
 class Desk:
     """Opened by a node, for the time it runs: `desk = await open_desk(kit, state, config)`."""
 
-    def __init__(self, kit: Kit, config: RunnableConfig, number: int, entries: list[Entry]) -> None:
+    def __init__(
+        self, kit: Kit, config: RunnableConfig, number: int, question: Entry | None, state: ResearchState, since: Entry | None
+    ) -> None:
+        """`since` is the entry from which on its time counts."""
         self.kit = kit
         self.vault = kit.vault_for(config)
         self.scope = f"q{number}"
-        self._began = next((entry for entry in entries if entry.key == f"{self.scope}:question"), None)
-        self._before = requests_made(entry for entry in entries if self._began is None or entry.seq < self._began.seq)
+        self.newest = state.get("newest_entry", "")
+        """The key of what this branch told last; a node that told something gives it to the state as `newest_entry`."""
+        self._retries = state.get("retries", 0)
+        self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
-        # It counts the whole thread; the ceiling is one question's.
-        self.recorder = Recorder(self.vault, self._before + kit.policy.limits.requests)
+        self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
+        self._spending = Spending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     def web(self, step: str) -> RecordedWeb:
-        return RecordedWeb(self.kit.web, self.recorder, f"{self.scope}:{step}", self.kit.replay)
+        """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
+        tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
+        return RecordedWeb(self.kit.web, self.recorder, tried, self.kit.replay)
 
     @property
     def calls(self) -> RecordedModels:
@@ -62,9 +62,24 @@ class Desk:
             raise ConfigurationError("Research is extractive here: no model that can write is configured.")
         return self.kit.models[kind]
 
+    def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
+        """The model to plan or to audit with; `None` where rules do it: there is no model, or the policy lets none elsewhere be asked."""
+        if self.kit.models is None:
+            return None
+        if self.kit.policy.sends_before_approval:
+            return self.kit.models[kind]
+        candidates = [*(self.kit.models[each] for each in (kind, *TASK_KINDS)), self.kit.local]
+        return next((model for model in candidates if model and is_here(model) and capabilities_of(model).writes), None)
+
+    async def tell(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
+        """Write down the next thing that happened in this branch, once: a node that runs again tells the same."""
+        entry = await self.note(kind, key, {**data, "after": self.newest})
+        self.newest = entry.key
+        return entry
+
     async def note(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
-        """Write something down, once."""
-        return await self.vault.append(NewEntry(kind, f"{self.scope}:{key}", data))
+        """Write something down, once. Where another branch has said something else under the key, it is numbered."""
+        return await append_beside(self.vault, NewEntry(kind, f"{self.scope}:{key}", data))
 
     async def refused(self, step: str, what: str, *, rule: str, reason: str, url: str | None = None) -> None:
         """Write down that something was not sent. `what` tells it from other refusals of the step; it is not written down itself."""
@@ -74,22 +89,19 @@ class Desk:
     async def evidence(self) -> Evidence:
         return read_evidence(await self.vault.entries())
 
-    async def spent(self) -> Spent:
-        entries = await self.vault.entries()
-        since = self._began.seq if self._began else 0
-        seconds = (self.kit.clock.now() - datetime.fromisoformat(self._began.at)).total_seconds() if self._began else 0.0
-        return Spent(requests_made(entries) - self._before, tokens_used(entries, since), cost_usd(entries, since), seconds)
-
     async def exhausted(self) -> str | None:
         """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
-        spent, limits = await self.spent(), self.kit.policy.limits
+        spent, limits = await self._spending.catch_up(), self.kit.policy.limits
         if spent.tokens >= limits.tokens:
             return f"The ceiling of {limits.tokens:,} tokens is reached (rule limits.tokens)."
         if spent.cost_usd is not None and spent.cost_usd > limits.cost_usd:
             return f"The ceiling of {limits.cost_usd:g} USD is reached (rule limits.cost_usd)."
-        if not self.kit.replay and spent.seconds >= limits.seconds:
+        if not self.kit.replay and self._seconds() >= limits.seconds:
             return f"The ceiling of {limits.seconds:g} seconds is reached (rule limits.seconds)."
         return None
+
+    def _seconds(self) -> float:
+        return (self.kit.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
 
     async def require_room(self) -> None:
         """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
@@ -102,5 +114,34 @@ class Desk:
 
 
 async def open_desk(kit: Kit, state: ResearchState, config: RunnableConfig) -> Desk:
-    number = state.get("question_number", 0)
-    return Desk(kit, config, number, await kit.vault_for(config).entries())
+    number, retries, vault = state.get("question_number", 0), state.get("retries", 0), kit.vault_for(config)
+    question = await vault.find(_question_key(number))
+    # Somebody who was offline comes back after hours: the time of the new try counts.
+    tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
+    return Desk(kit, config, number, question, state, tried or question)
+
+
+async def begin_question(kit: Kit, state: ResearchState, config: RunnableConfig, asked: dict[str, Any]) -> tuple[Desk, int]:
+    """Write a question down under the next number of the trail; the desk for it, and the number.
+
+    `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
+    words sent again, there or from an earlier point, are another one.
+    """
+    vault, newest = kit.vault_for(config), state.get("newest_entry", "")
+    data = {**asked, "after": newest}
+    asked_before = [entry for entry in await vault.entries() if entry.kind == "question" and _NUMBERED.fullmatch(entry.key)]
+    mine = next((entry for entry in asked_before if entry.data == data), None)
+    number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
+    entry = await vault.append(NewEntry("question", _question_key(number), data))
+    return Desk(kit, config, number, entry, {"newest_entry": entry.key}, entry), number
+
+
+_NUMBERED = re.compile(r"q(\d{1,9}):question")
+
+
+def _question_key(number: int) -> str:
+    return f"q{number}:question"
+
+
+def _number(question: Entry) -> int:
+    return int(question.key.partition(":")[0].removeprefix("q"))

@@ -43,7 +43,7 @@ SHOWN: Final = (
 
 STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
 _INTERRUPT: Final = "__interrupt__"
-_NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review"}
+_NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", "search_retry": "search_retry"}
 
 
 def make_input(asked: Mapping[str, Any]) -> Json:
@@ -159,10 +159,11 @@ def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
         "interruptId": question["id"],
         "threadId": event.thread_id,
         "runId": event.run_id,
-        **{name: _camel(value[name]) for name in ("plan", "estimate", "sources") if name in value},
+        **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
         **({"auditResult": _audit(value["audit"])} if value.get("audit") else {}),
-        # As they are: keys of `rules` are ids, not words of ours. `problem` says what was wrong with an earlier answer.
-        **{name: value[name] for name in ("rules", "problem") if name in value},
+        # As they are: keys of `rules` are ids, not words of ours. `problem` says what was wrong with an earlier answer; `message`,
+        # `cause` and `steps` say what could not be asked, where an answer decides whether to try again.
+        **{name: value[name] for name in ("rules", "problem", "message", "cause", "steps") if name in value},
     }
     data = {"node": _NODES.get(kind, kind), "state": state}
     return [("research", data), ("hitl_waiting", data)]

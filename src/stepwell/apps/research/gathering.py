@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from stepwell.apps.research.desk import Desk
+from stepwell.apps.research.policy import tellable
+from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import ResearchStep
+from stepwell.apps.research.state import Unreached
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
+from stepwell.tools.web.chain import Searched
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found
 
 MOST_RESULTS = 10
+Cause = Literal["offline", "blocked", "failed"]
+"""Why nobody could be asked."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +31,17 @@ class Gathered:
     output: str
     pages: tuple[FetchedPage, ...] = ()
     engine: str | None = None
-    skipped: tuple[str, ...] = field(default=())
+    skipped: tuple[str, ...] = ()
+    unreached: Unreached | None = None
+    """Set where nobody could be asked: an engine that searched and knows nothing has been."""
 
 
 async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
     """Do a step. `known` are addresses that another step has already."""
     if broken := desk.kit.policy.check_step(step):
         reason = "; ".join(str(violation) for violation in broken)
-        may_be_told = step.tool == "fetch_page" and not any(each.rule.startswith("outgoing.") for each in broken)
-        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=step.input if may_be_told else None)
+        url = tellable(step.input, broken) if step.tool == "fetch_page" else None
+        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=url)
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
     if ceiling := await desk.exhausted():
         return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
@@ -44,48 +53,56 @@ async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathe
 
 
 async def _fetch_one(desk: Desk, step: ResearchStep) -> Gathered:
-    pages, skipped = await _fetch(desk, step, [step.input])
+    web = desk.web(step.id)
+    pages, skipped = await _fetch(desk, step, web, [step.input])
+    if not pages and web.out_of_reach:
+        missed = Unreached(cause="offline", tried=_host(step.input), told=skipped[0])
+        return Gathered(step, "Could not be reached.", skipped=tuple(skipped), unreached=missed)
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
 
 
 async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
+    web = desk.web(step.id)
     try:
-        searched = await desk.kit.search(desk.web(step.id)).search(step.input, MOST_RESULTS)
+        searched = await desk.kit.search(web).search(step.input, MOST_RESULTS)
     except ToolUseError as error:
         return Gathered(step, f"Not searched: {error}", skipped=(f"Step '{step.input}': {error}",))
-    outcome = searched.outcome
-    match outcome:
-        case Found():
+    match searched.outcome:
+        case Found() as outcome:
             pass
-        case Empty():
-            return Gathered(step, f"{outcome.engine} found nothing.", engine=outcome.engine)
-        case Blocked() | Failed():
-            kind = "blocked" if isinstance(outcome, Blocked) else "failed"
-            tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
-            return Gathered(step, f"The search {kind}: {tried}", skipped=(f"The search for '{step.input}' {kind} ({tried}).",))
+        case Empty() as nothing:
+            return Gathered(step, f"{nothing.engine} found nothing.", engine=nothing.engine)
+        case Blocked():
+            return _not_searched(step, searched, "blocked")
+        case Failed():
+            return _not_searched(step, searched, "offline" if web.out_of_reach else "failed")
     allowed = [result.url for result in outcome.results if not await _denied(desk, step, result.url)]
     fresh = [url for url in dict.fromkeys(allowed) if url not in known][: desk.kit.pages_per_step]
-    pages, skipped = await _fetch(desk, step, fresh)
+    pages, skipped = await _fetch(desk, step, web, fresh)
     said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
 
 
+def _not_searched(step: ResearchStep, searched: Searched, cause: Cause) -> Gathered:
+    tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
+    kind = {"blocked": "was blocked", "offline": "reached nobody", "failed": "failed"}[cause]
+    told = f"The search for '{step.input}' {kind} ({tried})."
+    return Gathered(
+        step, f"The search {kind}: {tried}", skipped=(told,), unreached=Unreached(cause=cause, tried=tried, told=told)
+    )
+
+
 async def _denied(desk: Desk, step: ResearchStep, url: str) -> bool:
     """Whether the policy forbids a page that an engine found; written down if so."""
-    broken = desk.kit.policy.check_url(url)
+    broken = desk.kit.policy.check_address(url)
     if broken:
-        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=url)
+        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=tellable(url, broken))
     return bool(broken)
 
 
-async def _fetch(desk: Desk, step: ResearchStep, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
+async def _fetch(desk: Desk, step: ResearchStep, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
-
-    def check_hop(url: str) -> None:
-        if broken := desk.kit.policy.check_url(url) + desk.kit.policy.check_outgoing(url):
-            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
-
-    fetcher = PageFetcher(desk.web(step.id), clock=desk.kit.clock, check_hop=check_hop)
+    fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []
     for url, answer in zip(urls, answers, strict=True):

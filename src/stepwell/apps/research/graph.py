@@ -19,6 +19,7 @@ from stepwell.apps.research.kit import Kit, make_kit
 from stepwell.apps.research.nodes.auditor import auditor
 from stepwell.apps.research.nodes.hitl_gate import hitl_gate
 from stepwell.apps.research.nodes.intake import intake
+from stepwell.apps.research.nodes.search_retry import search_retry
 from stepwell.apps.research.nodes.source_review import source_review
 from stepwell.apps.research.nodes.synthesizer import synthesizer
 from stepwell.apps.research.nodes.thinker import thinker
@@ -38,6 +39,7 @@ NODES: dict[Node, Work] = {
     "auditor": auditor,
     "hitl_gate": hitl_gate,
     "tool_executor": tool_executor,
+    "search_retry": search_retry,
     "source_review": source_review,
     "synthesizer": synthesizer,
 }
@@ -59,6 +61,7 @@ def build_graph(kit: Kit) -> Graph:
     builder.add_conditional_edges("auditor", routing.after_audit)
     builder.add_conditional_edges("hitl_gate", routing.after_gate)
     builder.add_conditional_edges("tool_executor", routing.after_tools)
+    builder.add_conditional_edges("search_retry", routing.after_retry)
     builder.add_conditional_edges("source_review", routing.after_review)
     return builder.compile(name="research")
 

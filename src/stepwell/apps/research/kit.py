@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.policy import Policy
@@ -17,7 +18,7 @@ from stepwell.audit.replay import Replay
 from stepwell.audit.vault import VAULT, EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.models import capabilities_of, model_from_environment
+from stepwell.models import capabilities_of, model_from_environment, resolve_model
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
@@ -39,6 +40,8 @@ class Kit:
     embedder: Embedder
     models: ModelRoutes | None = None
     """`None`: no model that can write, so research is extractive."""
+    local: BaseChatModel | None = None
+    """A model on this machine beside them, for a policy that lets no other plan."""
     vault_for: Callable[[RunnableConfig], EvidenceVault] = field(default=lambda config: vault_of(config, Path("research")))
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
@@ -56,13 +59,15 @@ def make_kit(settings: Settings | None = None, **changes: Any) -> Kit:
     folder = settings.data_folder / "research"
     # Steps have chains of their own, because each records for itself; an engine is asked no more often for that.
     manners: dict[str, Manners] = {}
+    policy: Policy = changes.get("policy") or load_policy(settings.policy)
     parts: dict[str, Any] = {
-        "policy": None if "policy" in changes else load_policy(settings.policy),
+        "policy": policy,
         "web": None if "web" in changes else public_web(settings),
         # Without the disk cache: what another research found would be missing in the recording of this one.
         "search": lambda web: search_chain(settings, web, clock=clock, cached=False, manners=manners),
         "embedder": None if "embedder" in changes else choose_embedder(settings),
         "models": None if "models" in changes else _models(settings),
+        "local": None if "local" in changes or policy.sends_before_approval else _local_model(settings),
         "vault_for": lambda config: vault_of(config, folder, clock),
         "clock": clock,
     }
@@ -88,3 +93,10 @@ def _models(settings: Settings) -> ModelRoutes | None:
         return None
     routes = ModelRoutes.from_settings(settings)
     return routes if capabilities_of(routes["write"]).writes else None
+
+
+def _local_model(settings: Settings) -> BaseChatModel | None:
+    """The model of a server on this machine, or the embedded one, that the environment names beside another one."""
+    named = {"ollama": settings.ollama_model_name, "lm_studio": settings.lm_studio_model_name, "local": settings.local_model}
+    first = next((f"{provider}:{name}" for provider, name in named.items() if name), None)
+    return resolve_model(first, settings=settings) if first else None

@@ -7,13 +7,14 @@ The same checks stand before the plan is approved (the auditor) and before every
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Literal, get_args
 
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, Tool, Violation
+from stepwell.apps.research.spellings import spellings
 from stepwell.backends.patterns import TextPattern
-from stepwell.errors import WebError
+from stepwell.errors import FetchRefusedError, ToolUseError, WebError
 from stepwell.tools.web.addresses import read_url
 
 
@@ -27,6 +28,10 @@ class Limits:
     seconds: float = 900.0
 
 
+AfterReading = Literal["shown", "ask", "any"]
+"""What an agent may fetch once it has read words of strangers: only addresses that were shown; new hosts with a query after asking; all."""
+
+
 @dataclass(frozen=True)
 class Policy:
     text: str
@@ -36,6 +41,10 @@ class Policy:
     limits: Limits = field(default_factory=Limits)
     outgoing: Mapping[str, TextPattern] = field(default_factory=dict)
     """Name -> pattern of text that must not leave the machine."""
+    sends_before_approval: bool = True
+    """Whether a model elsewhere may be shown question and notes to make and to judge a plan."""
+    after_reading: AfterReading = "shown"
+    """For deep research. In the graph `research` a person has approved every address that no search found."""
     judged: Mapping[str, str] = field(default_factory=dict)
     """Rule id -> sentence, for a model or a person."""
 
@@ -51,12 +60,20 @@ class Policy:
         found = []
         if step.tool not in self.tools:
             found.append(Violation(rule="tools.allowed", reason=f"'{step.tool}' is not an allowed tool"))
-        if step.tool == "fetch_page":
-            found += self.check_url(step.input)
-        return [*found, *self.check_outgoing(step.input)]
+        checked = self.check_address(step.input) if step.tool == "fetch_page" else self.check_outgoing(step.input)
+        return [*found, *checked]
+
+    def check_address(self, url: str) -> list[Violation]:
+        """All that is against asking for an address: where it leads, and what it carries."""
+        return [*self.check_url(url), *self.check_outgoing(url)]
+
+    def check_hop(self, url: str) -> None:
+        """`check_address` for a fetcher, before each request: `FetchRefusedError` names the first rule that is broken."""
+        if broken := self.check_address(url):
+            raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
 
     def check_url(self, url: str) -> list[Violation]:
-        """Whether a page may be fetched. The host is read as the transport reads it; where it leads is the transport's affair."""
+        """Whether a host may be asked. The host is read as the transport reads it; where it leads is the transport's affair."""
         try:
             host = read_url(url.strip()).host
         except WebError as error:
@@ -68,12 +85,23 @@ class Policy:
         return []
 
     def check_outgoing(self, text: str) -> list[Violation]:
-        """Whether a text may leave the machine. What was found is not repeated: it would leave with the message."""
+        """Whether a text may leave the machine, however it is spelled. What was found is not repeated: it would leave with the message."""
+        if not self.outgoing:
+            return []
+        try:
+            forms = spellings(text)
+        except ToolUseError as error:
+            return [Violation(rule="outgoing.spelling", reason=str(error))]
         return [
             Violation(rule=f"outgoing.{name}", reason="holds text that must not leave the machine")
             for name, pattern in self.outgoing.items()
-            if pattern.find(text)
+            if any(pattern.find(form) for form in forms)
         ]
+
+
+def tellable(url: str, broken: Sequence[Violation]) -> str | None:
+    """The address of a refusal as it may be written down: not at all, if it was refused for what it carries."""
+    return None if any(violation.rule.startswith("outgoing.") for violation in broken) else url
 
 
 def _within(host: str, domains: Iterable[str]) -> bool:

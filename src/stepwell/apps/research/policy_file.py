@@ -8,7 +8,9 @@ again while it is carried out. Rules to be judged are list items of the form `- 
 | `tools.allowed` | `tools.allowed` | tools a plan may use |
 | `domains.allowed`, `domains.denied` | same | hosts (with their subdomains) that may, or must not, be asked; an empty `allowed` means any |
 | `limits.requests`, `.tokens`, `.cost_usd`, `.seconds` | same | ceilings of one research |
-| `outgoing.<name>` | same | patterns (RE2) of text that must not leave the machine |
+| `outgoing.<name>` | same | patterns (RE2) of text that must not leave the machine, however it is spelled |
+| `sending.before_approval` | same | `false`: before a plan is approved only a model on this machine is asked, else rules make the plan |
+| `addresses.after_reading` | same | what deep research may fetch once it has read a page or a result: `shown` (the usual), `ask`, `any` |
 
 A file that cannot be understood is refused with its line. There is no policy that silently allows everything.
 """
@@ -23,9 +25,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn, cast, get_args
 
-from stepwell.apps.research.policy import Limits, Policy
+from stepwell.apps.research.policy import AfterReading, Limits, Policy
 from stepwell.apps.research.schemas import Tool
 from stepwell.backends.patterns import TextPattern, compile_text
 from stepwell.errors import ConfigurationError, WebError
@@ -100,7 +102,7 @@ class _Reader:
     rules: Mapping[str, Any]
 
     def policy(self) -> Policy:
-        self._only(self.rules, "", {"tools", "domains", "limits", "outgoing"})
+        self._only(self.rules, "", {"tools", "domains", "limits", "outgoing", "addresses", "sending"})
         tools = self._table("tools", {"allowed"})
         domains = self._table("domains", {"allowed", "denied"})
         return Policy(
@@ -110,8 +112,22 @@ class _Reader:
             denied_domains=self._hosts(domains.get("denied", ()), "domains.denied"),
             limits=self._limits(),
             outgoing={key: self._pattern(key, value) for key, value in self._table("outgoing", None).items()},
+            sends_before_approval=self._sends_before_approval(),
+            after_reading=self._after_reading(),
             judged=self._judged(),
         )
+
+    def _sends_before_approval(self) -> bool:
+        said = self._table("sending", {"before_approval"}).get("before_approval", True)
+        if not isinstance(said, bool):
+            self._refuse("sending.before_approval", "has to be true or false")
+        return said
+
+    def _after_reading(self) -> AfterReading:
+        said = self._table("addresses", {"after_reading"}).get("after_reading", Policy.after_reading)
+        if said not in get_args(AfterReading):
+            self._refuse("addresses.after_reading", f"has to be one of {', '.join(get_args(AfterReading))}")
+        return cast("AfterReading", said)
 
     def _limits(self) -> Limits:
         given = self._table("limits", {"requests", "tokens", "cost_usd", "seconds"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -14,6 +14,7 @@ from stepwell.audit.canonical import canonical
 from stepwell.audit.recording import Answer, Outgoing, Recorder
 from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
+from stepwell.audit.vault import EvidenceVault
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
 
@@ -32,9 +33,12 @@ class RecordedModels:
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
         body = canonical([{"type": message.type, "content": message.text} for message in messages])
-        # Known by its role: a replay has the answers, and need not have the model.
+        # Known by its role: a replay has the answers, and need not have the model. And by what is asked: another branch of the thread
+        # may ask something else at the same place.
+        address = f"model:{role}"
+        asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
         outgoing = Outgoing(
-            f"{self._scope}:{key}", "model", "ASK", f"model:{role}", body, step=key, why=role, **where_asked(model)
+            f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role, **where_asked(model)
         )
 
         async def send() -> Answer:
@@ -58,6 +62,11 @@ def where_asked(model: Any) -> dict[str, Any]:
     return {"host": host or facts.provider or "", "model": name, "leaves_machine": not here}
 
 
+def is_here(model: BaseChatModel) -> bool:
+    """Whether a model is surely on this machine."""
+    return where_asked(model).get("leaves_machine") is False
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
@@ -77,24 +86,32 @@ async def _ask(model: Any, messages: list[BaseMessage]) -> Answer:
     return Answer({"model": name, **used}, answer.text.encode())
 
 
-def tokens_used(entries: list[Entry], since: int) -> int:
-    """Tokens of all model calls after an entry of the trail."""
-    return sum(use.input + use.output for _, use in _uses(entries, since))
+class Spending:
+    """What was used behind a place in the trail. It reads each entry once, however often it is asked."""
 
+    def __init__(self, vault: EvidenceVault, since: int, scope: str = "") -> None:
+        """`since` is the number of the entry behind which counting begins; only entries whose keys begin with `scope` count."""
+        self._vault = vault
+        self._scope = scope
+        self._read_to = since
+        self.tokens = 0
+        self.cost_usd: float | None = 0.0
+        """`None` when the price of a call is not known."""
 
-def cost_usd(entries: list[Entry], since: int) -> float | None:
-    """What those calls cost; `None` when the price of one is not known."""
-    total = 0.0
-    for model, use in _uses(entries, since):
-        price = price_of(model)
-        if price is None:
-            return None
-        total += price.of(use)
-    return total
+    async def catch_up(self) -> Self:
+        """Count what has been added."""
+        for entry in await self._vault.entries(self._read_to):
+            if entry.seq > self._read_to:  # another that counts at the same time may have been quicker
+                self._read_to = entry.seq
+                if entry.key.startswith(self._scope):
+                    self._count(entry)
+        return self
 
-
-def _uses(entries: list[Entry], since: int) -> list[tuple[str, TokenUse]]:
-    calls = [entry.data["answer"] for entry in entries if entry.kind == "model_call" and entry.seq > since]
-    return [
-        (call["model"], TokenUse(input=call["input_tokens"], output=call["output_tokens"])) for call in calls if "model" in call
-    ]
+    def _count(self, entry: Entry) -> None:
+        call = entry.data["answer"] if entry.kind == "model_call" else {}
+        if "model" not in call:
+            return
+        use = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
+        self.tokens += use.input + use.output
+        price = price_of(call["model"])
+        self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price.of(use)

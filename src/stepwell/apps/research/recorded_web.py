@@ -23,6 +23,13 @@ class RecordedWeb:
         self._scope = scope
         self._replay = replay
         self._asked: Counter[str] = Counter()
+        self._answered = 0
+        self._unanswered = 0
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether everything that was asked here stayed without any answer, as on a machine that is offline."""
+        return self._unanswered > 0 and self._answered == 0
 
     async def send(self, request: WebRequest) -> WebResponse:
         outgoing = self._outgoing(request)
@@ -30,7 +37,11 @@ class RecordedWeb:
         async def send() -> Answer:
             return await self._replay.answer(outgoing) if self._replay else await self._send(request)
 
-        return _response(await self._recorder.once(outgoing, send))
+        answer = await self._recorder.once(outgoing, send)
+        error = answer.data.get("error") or {}
+        self._answered += not error
+        self._unanswered += bool(error) and not error.get("refused") and error.get("status") is None
+        return _response(answer)
 
     def _outgoing(self, request: WebRequest) -> Outgoing:
         """Known by what it asks, and how often the step has asked it: pages are fetched side by side, in no fixed order."""

@@ -27,6 +27,9 @@ class NoWeb:
 class NoModel(BaseChatModel):
     """The place of a model that wrote in the recorded run. Its answers come from the recording; it is never asked itself."""
 
+    base_url: str = ""
+    """Where the recorded one was, as far as a policy asks."""
+
     @property
     def _llm_type(self) -> str:
         return "replayed"
@@ -43,9 +46,16 @@ class ReplayVault(MemoryVault):
 
     def __init__(self, recorded: Sequence[Entry]) -> None:
         super().__init__()
+        self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
         self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
         self._limited = any(entry.kind == "limit" for entry in recorded)
+
+    async def take_over_until(self, place: Entry) -> None:
+        """What other branches of the thread had written before this entry and the replay has not: numbers go on behind it."""
+        for entry in self._numbered:
+            if entry.seq < place.seq and await self.find(entry.key) is None:
+                await super().append(NewEntry(entry.kind, entry.key, entry.data))
 
     async def append(self, new: NewEntry) -> Entry:
         if new.kind == "request" and new.data.get("to") == "web" and new.key not in self._requests:

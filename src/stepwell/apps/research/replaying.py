@@ -13,8 +13,8 @@ ceiling let through (they ran side by side). Everything else is computed anew.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.audit.bundle import BundleReader
 from stepwell.audit.replay import Replay
+from stepwell.audit.story import Story, story_of
 from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, NotRecordedError
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
@@ -55,30 +56,38 @@ class Replayed:
 
 @dataclass
 class _Answers:
-    """What people said in the recorded run, one after the other."""
+    """What people said about one question in the recorded run, one after the other. `reached` is told of each before it is given."""
 
-    approvals: list[Entry] = field(default_factory=list)
-    reviews: list[Entry] = field(default_factory=list)
+    approvals: list[Entry]
+    reviews: list[Entry]
+    reached: Callable[[Entry], Awaitable[None]]
 
-    def next(self, question: Any) -> Any:
+    async def next(self, question: Any) -> Any:
         kind = question.get("type") if isinstance(question, dict) else None
         if kind == "source_review":
-            review = self.reviews.pop(0).data if self.reviews else {"deny": []}
+            review = await self._pop(self.reviews) if self.reviews else {"deny": []}
             return {"deny": list(review.get("deny", ()))}
         if not self.approvals:
             raise NotRecordedError(
                 "The replay comes to the gate more often than the recorded run did. Use the version that made the bundle."
             )
-        said = self.approvals.pop(0).data
+        said = await self._pop(self.approvals)
+        if kind == "search_retry":
+            return {"decision": "approve" if said["decision"] == "retry" else "reject"}
         answer = {"decision": said["decision"], "reason": said.get("reason", ""), "stop": said.get("stop", False)}
         return {**answer, "plan": said["edited_plan"]} if said.get("edited_plan") else answer
+
+    async def _pop(self, entries: list[Entry]) -> dict[str, Any]:
+        await self.reached(entries[0])
+        return entries.pop(0).data
 
 
 async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: Show = lambda line: None) -> Replayed:
     """Run it again. `embedder` is the one of the recorded run, if it is not the usual one of this machine."""
     with BundleReader(path) as bundle:
         entries = bundle.entries()
-        questions = [entry for entry in entries if entry.kind == "question"]
+        story = story_of(entries)
+        questions = [entry for entry in story.entries if entry.kind == "question"]
         for name in ("policy.md", "report.md"):
             if name not in bundle.members or not questions:
                 raise BundleError(
@@ -93,10 +102,10 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         replay = bundle.replay()
         recorded_answers = replay.unused
         embedder = embedder or _embedder(questions[-1])
-        kit = _kit(
-            bundle.read("policy.md").decode(), entries, replay, embedder, writes=questions[-1].data.get("mode") == "written"
-        )
-        values = await _drive(build_graph(kit), entries, questions, show)
+        vault = ReplayVault(entries)
+        policy, writes = bundle.read("policy.md").decode(), questions[-1].data.get("mode") == "written"
+        kit = _kit(policy, entries, replay, embedder, vault, writes=writes)
+        values = await _drive(build_graph(kit), story, vault, show)
     report = str(values.get("final_report") or "")
     differences = [] if report == recorded else list(_differences(recorded, report, values))
     if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
@@ -111,8 +120,7 @@ def _embedder(question: Entry) -> Embedder:
     return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
 
 
-def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, *, writes: bool) -> Kit:
-    vault = ReplayVault(entries)
+def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool) -> Kit:
     settings = Settings(search=recorded_search(entries))
 
     async def at_once(seconds: float) -> None:
@@ -124,24 +132,37 @@ def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedd
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
         embedder=embedder,
         models=ModelRoutes(NoModel()) if writes else None,
+        # Only asked where the policy lets no other model plan: then one made the plan, or none was there.
+        local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
     )
 
 
-async def _drive(graph: Graph, entries: Sequence[Entry], questions: Sequence[Entry], show: Show) -> dict[str, Any]:
-    """Every question of the thread in its order: ids of sources and quotes go on from one to the next."""
+async def _drive(graph: Graph, story: Story, vault: ReplayVault, show: Show) -> dict[str, Any]:
+    """Every question of the story in its order: ids of sources and quotes go on from one to the next.
+
+    A branch begins where a person asked or answered; what other branches had written by then is taken over there.
+    """
     bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(serde=strict_serializer()), None)
     values: dict[str, Any] = {}
-    for question in questions:
-        scope = question.key.removesuffix("question")
-        of_question = [entry for entry in entries if entry.key.startswith(scope)]
-        answers = _Answers(
-            [entry for entry in of_question if entry.kind == "approval"],
-            [entry for entry in of_question if entry.kind == "source_review"],
-        )
+    for question, said in _by_question(story):
+        await vault.take_over_until(question)
+        approvals = [entry for entry in said if entry.kind == "approval"]
+        reviews = [entry for entry in said if entry.kind == "source_review"]
+        answers = _Answers(approvals, reviews, vault.take_over_until)
         values = await _ask(bound, _input(question, answers), answers, show)
     return values
+
+
+def _by_question(story: Story) -> list[tuple[Entry, list[Entry]]]:
+    found: list[tuple[Entry, list[Entry]]] = []
+    for entry in story.entries:
+        if entry.kind == "question":
+            found.append((entry, []))
+        elif found:
+            found[-1][1].append(entry)
+    return found
 
 
 def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
@@ -165,7 +186,7 @@ async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> di
         state = await graph.aget_state(config)
         if not state.interrupts:
             return dict(state.values)
-        given = Command(resume={each.id: answers.next(each.value) for each in state.interrupts})
+        given = Command(resume={each.id: await answers.next(each.value) for each in state.interrupts})
     raise BundleError("The replay asks again and again: the bundle is not one of this version's graph.")
 
 

@@ -5,6 +5,8 @@ START ─> intake ─> thinker ─> auditor ─┬─ approved ─> hitl_gate �
                       ^                └─ otherwise ─┐           ├─ edit ────> auditor
                       └──────────────────────────────┘           ├─ reject ──> thinker
                       (ceiling reached, or a failure: END)       └─ reject and stop ─> END
+tool_executor ─ nothing could be asked ─> search_retry ─┬─ approve ─> tool_executor
+                                                        └─ reject ──> END
 ```
 """
 
@@ -53,10 +55,16 @@ def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thi
     return "thinker" if state.get("rejection_reason") else "auditor"
 
 
-def after_tools(state: ResearchState) -> Literal["tool_executor", "source_review", "__end__"]:
+def after_tools(state: ResearchState) -> Literal["tool_executor", "search_retry", "source_review", "__end__"]:
     if failed(state) or not state.get("human_approved"):
         return END
-    return "tool_executor" if ready_steps(state) else "source_review"
+    if ready_steps(state):
+        return "tool_executor"
+    return "search_retry" if state.get("unreached") and not state.get("pages_read") else "source_review"
+
+
+def after_retry(state: ResearchState) -> Literal["tool_executor", "__end__"]:
+    return END if failed(state) else "tool_executor"
 
 
 def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:

@@ -5,6 +5,7 @@ A plan that comes from a model or a person is validated here and nowhere else.
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from datetime import datetime
 from typing import Annotated, Literal
@@ -22,7 +23,7 @@ MAX_INPUT_CHARS = 500
 Status = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
 Verdict = Literal["approved", "rejected", "needs_revision"]
 Tool = Literal["web_search", "fetch_page"]
-Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "source_review", "synthesizer"]
+Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "source_review", "synthesizer"]
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -54,6 +55,12 @@ class ResearchPlan(Wire):
     steps: tuple[ResearchStep, ...] = Field(min_length=1, max_length=MAX_STEPS)
     estimated_token_budget: int = Field(default=0, ge=0)
     revision: int = Field(default=0, ge=0)
+
+
+def plan_sha256(plan: ResearchPlan) -> str:
+    """What was approved: the steps, without what came of them."""
+    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
+    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
 
 
 class Violation(Wire):

@@ -6,7 +6,7 @@ That cap is for the view only: the whole record is the trail in the vault, which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -35,11 +35,21 @@ class ResearchInput(TypedDict, total=False):
     review_sources: bool
 
 
+class Unreached(TypedDict):
+    """A step that could not be asked: why, what each engine or page said, and the sentence about it in `skipped`."""
+
+    cause: Literal["offline", "blocked", "failed"]
+    tried: str
+    told: str
+
+
 class ResearchState(ResearchInput, total=False):
     asked_in: str
     """The id of the message that was last taken for a question."""
     question_number: int
-    """Which question of the thread this is, from 1."""
+    """Which question of the trail this is, from 1. Another branch of the thread has others."""
+    newest_entry: str
+    """The key of what this branch told last to the trail: what comes next names it, so that each branch can be followed."""
     plan_number: int
     """How many plans were made for this question: what a plan's entries in the trail are known by."""
     plan: ResearchPlan | None
@@ -53,8 +63,14 @@ class ResearchState(ResearchInput, total=False):
     approved_plan_sha256: str
     """What was approved; nothing else is carried out."""
     done_steps: list[str]
-    source_count: int
-    """How many sources there were when the steps under way began; a step that is done again must not count its own."""
+    read_sources: list[str]
+    """The sources of this branch, by id. The trail also has those of others."""
+    pages_read: int
+    """How many pages the steps of this question have brought."""
+    unreached: dict[str, Unreached]
+    """Steps that could not be asked, by their ids."""
+    retries: int
+    """How often a person was asked whether to try those again; requests of a later try are others."""
     skipped: list[str]
     """What a ceiling or a refusal left out, in sentences."""
     denied_sources: list[str]

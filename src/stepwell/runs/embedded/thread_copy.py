@@ -32,7 +32,8 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_QUESTIONS, names)
-    for table in ("checkpoints", "writes"):
+    # With its evidence: a question that is answered on the copy was asked, planned and audited before.
+    for table in ("checkpoints", "writes", "trail", "evidence"):
         _copy_rows(connection, table, names)
     keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
     _settle(connection, new_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
 from stepwell.runs.embedded import fence
@@ -56,7 +56,7 @@ class EmbeddedVault:
         def work(connection: sqlite3.Connection) -> Entry:
             fence.require(connection, lease)
             if known := _find(connection, self._thread_id, new.key):
-                return known
+                return same_again(known, new)
             last = connection.execute(
                 "SELECT line FROM trail WHERE thread_id = ? ORDER BY seq DESC LIMIT 1", (self._thread_id,)
             ).fetchone()
@@ -70,10 +70,10 @@ class EmbeddedVault:
 
         return await self._database.write(work)
 
-    async def entries(self) -> list[Entry]:
+    async def entries(self, after: int = 0) -> list[Entry]:
         rows = await self._database.read(
             lambda connection: connection.execute(
-                "SELECT line FROM trail WHERE thread_id = ? ORDER BY seq", (self._thread_id,)
+                "SELECT line FROM trail WHERE thread_id = ? AND seq > ? ORDER BY seq", (self._thread_id, after)
             ).fetchall()
         )
         return [from_line(row["line"]) for row in rows]

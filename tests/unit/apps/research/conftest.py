@@ -43,9 +43,9 @@ def found(*urls: str) -> Found:
 class YieldingVault(MemoryVault):
     """Lets others run in between, as a vault on a disk does."""
 
-    async def entries(self) -> list[Entry]:
+    async def entries(self, after: int = 0) -> list[Entry]:
         await asyncio.sleep(0)
-        return await super().entries()
+        return await super().entries(after)
 
     async def append(self, new: NewEntry) -> Entry:
         await asyncio.sleep(0)

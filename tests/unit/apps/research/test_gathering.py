@@ -45,7 +45,7 @@ async def test_a_search_reads_the_first_pages_that_are_new_and_allowed(bench: Ma
     ("outcome", "said", "skips"),
     [
         (Empty("scripted"), "scripted found nothing.", False),
-        (Blocked("scripted", "a puzzle"), "The search blocked: scripted: a puzzle", True),
+        (Blocked("scripted", "a puzzle"), "The search was blocked: scripted: a puzzle", True),
         (Failed("scripted", "rubbish"), "The search failed: scripted: rubbish", True),
     ],
 )

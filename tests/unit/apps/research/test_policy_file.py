@@ -61,6 +61,13 @@ def test_a_named_file_is_the_policy(tmp_path: Path) -> None:
     assert mine.sha256 != default_policy().sha256
 
 
+def test_what_a_policy_says_about_sending_and_addresses_is_taken() -> None:
+    mine = parse_policy(policy("[sending]\nbefore_approval = false\n[addresses]\nafter_reading = 'ask'"), "POLICY.md")
+    assert (mine.sends_before_approval, mine.after_reading) == (False, "ask")
+    silent = parse_policy(policy("[tools]"), "POLICY.md")
+    assert (silent.sends_before_approval, silent.after_reading) == (True, "shown")
+
+
 def test_no_file_named_is_the_default() -> None:
     assert load_policy(None).sha256 == default_policy().sha256
 
@@ -100,6 +107,10 @@ def test_a_syntax_error_is_refused_with_its_line(block: str, line: int) -> None:
         ("[outgoing]\na = 'x'\nb = '(?=x)'", 8, "'outgoing.b'"),
         ("[outgoing]\na = 3", 7, "'outgoing.a'"),
         ("[outgoing]\na = ''", 7, "'outgoing.a'"),
+        ("[sending]\nbefore_approval = 'no'", 7, "'sending.before_approval'"),
+        ("[sending]\nlater = true", 7, "'sending.later'"),
+        ("[addresses]\nafter_reading = 'some'", 7, "'addresses.after_reading'"),
+        ("[addresses]\nafter_reading = true", 7, "'addresses.after_reading'"),
     ],
 )
 def test_what_is_not_known_or_has_no_sense_is_refused_with_its_line(block: str, line: int, named: str) -> None:

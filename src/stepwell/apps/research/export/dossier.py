@@ -10,8 +10,9 @@ from typing import Any
 
 from stepwell.audit.bundle import BundleReader
 from stepwell.audit.evidence import Claim, Quote, Source
-from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.ledger import Evidence
 from stepwell.audit.receipt import egress_receipt
+from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, head
 from stepwell.errors import BundleError
 
@@ -39,6 +40,8 @@ class Dossier:
     approvals: Sequence[Entry] = ()
     receipt: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
+    elsewhere: Sequence[Entry] = ()
+    """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -66,21 +69,23 @@ def read_dossier(bundle: Path) -> Dossier:
             raise BundleError(f"The bundle '{bundle.name}' has no report: the research had not ended when it was packed.")
         entries = reader.entries()
         policy = reader.read("policy.md") if "policy.md" in reader.members else b""
-        evidence = read_evidence(entries)
-        asked = [entry for entry in entries if entry.kind == "question"]
+        story = story_of(entries)
+        evidence = evidence_of(entries, story)
+        asked = story.last("question")
         plan = evidence.plan or {}
         return Dossier(
-            question=clean(str(asked[-1].data.get("query") or asked[-1].data.get("question") or "")) if asked else "",
-            mode=str(asked[-1].data.get("mode", "")) if asked else "",
-            asked_at=asked[-1].at if asked else "",
+            question=clean(str(asked.data.get("query") or asked.data.get("question") or "")) if asked else "",
+            mode=str(asked.data.get("mode", "")) if asked else "",
+            asked_at=asked.at if asked else "",
             report=reader.read("report.md").decode(),
             head=head(entries),
             policy=policy.decode(),
             plan=plan.get("plan", plan),
-            approvals=[entry for entry in entries if entry.kind == "approval"],
+            approvals=[entry for entry in story.entries if entry.kind == "approval" and (not asked or entry.seq > asked.seq)],
             # Made again from the trail: the receipt of an old bundle lists refused requests as if they had left.
             receipt=egress_receipt(entries),
             evidence=evidence,
+            elsewhere=story.elsewhere,
         )
 
 

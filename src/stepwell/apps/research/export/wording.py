@@ -31,7 +31,12 @@ def title_of(dossier: Dossier) -> str:
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
     first = EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else "A model wrote this report; a program checked every sentence."
-    return [first, f"Asked {dossier.asked_at}. Trail {dossier.head}."]
+    lines = [first, f"Asked {dossier.asked_at}. Trail {dossier.head}."]
+    return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
+
+
+def elsewhere_line(count: int) -> str:
+    return f"The trail also holds {_many(count, 'entry', 'entries')} of other branches of the thread; this report does not rest on them."
 
 
 def count_of_verdicts(dossier: Dossier) -> str:
@@ -105,5 +110,5 @@ def refused_total(dossier: Dossier) -> str:
     return f"{_many(count, 'request')} {'was' if count == 1 else 'were'} refused and not sent." if count else ""
 
 
-def _many(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' if count != 1 else ''}"
+def _many(count: int, thing: str, things: str = "") -> str:
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"

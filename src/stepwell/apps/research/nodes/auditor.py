@@ -1,4 +1,4 @@
-"""Holds a plan against the policy, before anything leaves the machine. It fails closed: what cannot be read is a rejection.
+"""Holds a plan against the policy, before it is carried out. It fails closed: what cannot be read is a rejection.
 
 The machine part is code. The part to be judged goes to a model that did not write the plan; where there is none that could judge,
 it is left to the person at the gate, by name.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
@@ -36,14 +37,15 @@ async def auditor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dic
     plan = state.get("plan")
     audit = await audit_plan(desk, state["user_query"], plan) if plan else _unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
-    await desk.note("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
+    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
     if audit.verdict == "approved":
         return {
             "audit_result": audit,
+            "newest_entry": desk.newest,
             "status": "awaiting_approval",
             "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
         }
-    return {"audit_result": audit, **_not_approved(desk, state, audit, count + 1)}
+    return {"audit_result": audit, "newest_entry": desk.newest, **_not_approved(desk, state, audit, count + 1)}
 
 
 async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
@@ -52,19 +54,20 @@ async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResu
         return AuditResult(verdict="rejected", violations=tuple(broken))
     if not policy.judged:
         return AuditResult(verdict="approved")
-    if not desk.kit.writes:
+    model = desk.model_before_approval("audit")
+    if model is None:
         return AuditResult(verdict="approved", left_to_the_human=tuple(policy.judged))
-    return await _judge(desk, question, plan)
+    return await _judge(desk, question, plan, model)
 
 
-async def _judge(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
+async def _judge(desk: Desk, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
     await desk.require_room()
     rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
     shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
     try:
         judged = await ask_for(
             Judged,
-            model=desk.model("audit"),
+            model=model,
             calls=desk.calls,
             key=f"auditor:{_mark(plan)}",
             role="auditor",

@@ -1,8 +1,15 @@
-"""Where a person decides. Nothing has left the machine before this, and nothing but the approved plan is carried out after it."""
+"""Where a person decides. What left the machine before, to a model that planned or audited, is said with the question; nothing but the
+approved plan is carried out after it.
+
+| field of the question | |
+|---|---|
+| `plan`, `audit`, `estimate`, `rules` | what is decided about |
+| `sent` | what has left so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
+| `problem` | what was wrong with an earlier answer |
+"""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -10,9 +17,10 @@ from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
 from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.nodes.thinker import with_ids
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
@@ -24,25 +32,28 @@ _TOKENS_TO_WRITE = 3000
 async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
-    approval = _ask(kit, state, plan)
     desk = await open_desk(kit, state, config)
+    sent = await sent_so_far(desk)
+    approval = _ask(kit, state, plan, sent)
     if approval.plan:
         edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
-        approval = approval.model_copy(update={"plan": edited})
+        approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
+    await _write_down(desk, state.get("plan_number", 0), plan, approval)
+    return {"newest_entry": desk.newest, **_decided(desk, state, plan, approval, sent["summary"])}
+
+
+async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: Approval) -> None:
+    """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
+    edited = approval.plan.model_dump(mode="json") if approval.plan else None
+    key = f"approval:{number}:{plan_sha256(plan)[:12]}"
+    await desk.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
     if approval.plan:
-        said["edited_plan"] = approval.plan.model_dump(mode="json")
-    await desk.note("approval", f"approval:{state.get('plan_number', 0)}:{plan_sha256(plan)[:12]}", said)
-    return _decided(desk, state, plan, approval)
+        made = {"plan": edited, "sha256": plan_sha256(approval.plan), "by": "person"}
+        await desk.tell("plan", f"plan:{number}:edited", made)
 
 
-def plan_sha256(plan: ResearchPlan) -> str:
-    """What was approved: the steps, without what came of them."""
-    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
-    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
-
-
-def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
+def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     question = {
@@ -51,6 +62,7 @@ def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan) -> Approval:
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
         "estimate": estimate(kit, plan).model_dump(mode="json", by_alias=True),
         "rules": dict(kit.policy.judged),
+        "sent": sent,
     }
     while True:
         answer = interrupt(question)
@@ -74,7 +86,7 @@ def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
     return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
 
 
-def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval) -> dict[str, Any]:
+def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:
     if approval.decision == "approve":
         return {
             "human_approved": True,
@@ -83,16 +95,15 @@ def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: App
             "reasoning": desk.reasoning("hitl_gate", "Approved."),
         }
     if approval.decision == "edit" and approval.plan:
-        edited = approval.plan.model_copy(update={"revision": plan.revision + 1})
         return {
-            "plan": edited,
+            "plan": approval.plan,
             "human_approved": False,
             "status": "thinking",
             "rejection_reason": "",
             "reasoning": desk.reasoning("hitl_gate", "Edited; the new plan is audited again."),
         }
     if approval.stop:
-        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. Nothing left the machine."
+        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
         return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)

@@ -7,9 +7,10 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import open_desk
+from stepwell.apps.research.desk import begin_question
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
+from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
@@ -18,22 +19,19 @@ from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     query, asked_in = _query(state)
-    number = state.get("question_number", 0) + 1
-    desk = await open_desk(kit, {**state, "question_number": number}, config)
     urls, stopped = _addresses(kit, state.get("context_urls") or [])
     refused = [_told(url, why) for url, _, why in stopped]
-    await desk.note(
-        "question",
-        "question",
-        {
-            "query": query,
-            "knowledge_context": state.get("knowledge_context", ""),
-            "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
-            "mode": "written" if kit.writes else "extractive",
-            # A replay has to compare texts as this run did.
-            "embedder": kit.embedder.id,
-        },
-    )
+    asked = {
+        "query": query,
+        "knowledge_context": state.get("knowledge_context", ""),
+        "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
+        "mode": "written" if kit.writes else "extractive",
+        # A replay has to compare texts as this run did.
+        "embedder": kit.embedder.id,
+        # LangGraph's name for this step: the same when it runs again, another one in another branch.
+        "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
+    }
+    desk, number = await begin_question(kit, state, config, asked)
     if refused:
         await desk.note("limit", "context_urls", {"skipped": refused})
     for url, rule, why in stopped:
@@ -41,6 +39,7 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
     return {
         "user_query": query,
         "question_number": number,
+        "newest_entry": desk.newest,
         "asked_in": asked_in,
         "context_urls": urls,
         "status": "thinking",
@@ -53,7 +52,10 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
         "rejection_reason": "",
         "approved_plan_sha256": "",
         "done_steps": [],
-        "source_count": len((await desk.evidence()).sources),
+        "read_sources": read_sources(state, await desk.evidence()),
+        "pages_read": 0,
+        "unreached": {},
+        "retries": 0,
         "skipped": refused,
         "final_report": None,
         "error_message": None,
@@ -95,9 +97,7 @@ def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[tuple[str, st
     for url in dict.fromkeys(urls):
         try:
             check_url(read_url(url.strip()), AddressRules())
-            broken = [
-                (violation.rule, str(violation)) for violation in kit.policy.check_url(url) + kit.policy.check_outgoing(url)
-            ]
+            broken = [(violation.rule, str(violation)) for violation in kit.policy.check_address(url)]
         except WebError as error:
             broken = [(error.reason, str(error))]
         if broken:

@@ -10,6 +10,7 @@ from langgraph.types import interrupt
 from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.evidence import Source
 
@@ -18,15 +19,17 @@ async def source_review(kit: Kit, state: ResearchState, config: RunnableConfig) 
     if not state.get("review_sources"):
         return {"status": "synthesizing"}
     desk = await open_desk(kit, state, config)
-    sources = (await desk.evidence()).sources
+    evidence = await desk.evidence()
+    sources = {each: evidence.sources[each] for each in read_sources(state, evidence)}
     if not sources:
         return {"status": "synthesizing"}
     denied = _ask(sources)
-    await desk.note(
+    await desk.tell(
         "source_review", "source_review", {"admit": [each for each in sources if each not in denied], "deny": denied}
     )
     return {
         "status": "synthesizing",
+        "newest_entry": desk.newest,
         "denied_sources": denied,
         "reasoning": desk.reasoning("source_review", f"{len(denied)} of {len(sources)} sources denied."),
     }

@@ -12,6 +12,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -23,13 +24,15 @@ from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.selecting import select_quotes
+from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.draft import Draft, read_draft
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import record_claim, record_quote, record_source
+from stepwell.audit.ledger import Evidence, record_claim, record_quote, record_source
 from stepwell.audit.report import Report, write_report
 from stepwell.audit.verdicts import verdict
+from stepwell.errors import EntryConflictError
 
 JUDGED_AT_ONCE = 4
 
@@ -44,8 +47,10 @@ async def synthesizer(kit: Kit, state: ResearchState, config: RunnableConfig) ->
     report = write_report(read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
         report = replace(report, text=with_note(report.text))
-    await _keep(desk, claims, report)
+    await _keep(desk, claims, report, quotes, sources)
     return {
+        "newest_entry": desk.newest,
+        "read_sources": list(dict.fromkeys([*read_sources(state, await desk.evidence()), *sources])),
         "final_report": report.text,
         "status": "complete",
         "skipped": skipped,
@@ -76,28 +81,27 @@ async def _draft(
 
 
 async def _admitted(desk: Desk, state: ResearchState) -> dict[str, Source]:
-    """The sources that count, with the user's own notes as one of them."""
-    sources = (await desk.evidence()).sources
-    notes = (state.get("knowledge_context") or "").strip()
-    if notes and not any(source.kind == "device" and source.title == _notes_title(desk) for source in sources.values()):
-        stored = await desk.vault.put(notes.encode())
-        number = f"s{len(sources) + 1}"
-        device = Source(
-            number,
-            "device",
-            None,
-            None,
-            _notes_title(desk),
-            "text/plain",
-            None,
-            desk.kit.clock.now().isoformat(),
-            stored,
-            stored,
-        )
-        await record_source(desk.vault, device)
-        sources = (await desk.evidence()).sources
+    """The sources that count: what this branch has read, and the user's own notes as one of them."""
+    evidence = await desk.evidence()
+    named = read_sources(state, evidence)
+    if notes := (state.get("knowledge_context") or "").strip():
+        named.append(await _keep_notes(desk, evidence, notes))
+        evidence = await desk.evidence()
     denied = set(state.get("denied_sources", ()))
-    return {name: source for name, source in sources.items() if name not in denied}
+    return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
+
+
+async def _keep_notes(desk: Desk, evidence: Evidence, notes: str) -> str:
+    stored = await desk.vault.put(notes.encode())
+    place = "device", _notes_title(desk), stored
+    for source in evidence.sources.values():
+        if (source.kind, source.title, source.text_sha256) == place:
+            return source.source_id
+    number, at = f"s{len(evidence.sources) + 1}", desk.kit.clock.now().isoformat()
+    await record_source(
+        desk.vault, Source(number, "device", None, None, _notes_title(desk), "text/plain", None, at, stored, stored)
+    )
+    return number
 
 
 def _notes_title(desk: Desk) -> str:
@@ -142,16 +146,30 @@ async def _judge(desk: Desk, draft: Draft, quotes: Mapping[str, Quote]) -> list[
     return list(await asyncio.gather(*(one(claim) for claim in draft.claims())))
 
 
-async def _keep(desk: Desk, claims: Sequence[Claim], report: Report) -> None:
-    """Claims and report into the trail. Claim ids are the thread's, so that a second question's do not hide the first's."""
-    for claim in claims:
-        await record_claim(
-            desk.vault, replace(claim, claim_id=f"{desk.scope}.{claim.claim_id}" if desk.scope != "q1" else claim.claim_id)
-        )
+async def _keep(
+    desk: Desk, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+) -> None:
+    """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
+    rests_on = {"claims": await _keep_claims(desk, claims), "quotes": list(quotes), "sources": list(sources)}
     stored = await desk.vault.put(report.text.encode())
-    await desk.note(
-        "report", "report", {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
-    )
+    facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
+    await desk.tell("report", "report", {**facts, **rests_on})
+
+
+async def _keep_claims(desk: Desk, claims: Sequence[Claim]) -> list[str]:
+    """Claim ids are the thread's, so that a second question's do not hide the first's. Where the same question was answered before, in
+    another branch or by a run that did not end, its claims keep their ids and these get others."""
+    for number in count(1):
+        first = desk.scope == "q1" and number == 1
+        prefix = "" if first else f"{desk.scope}." if number == 1 else f"{desk.scope}.{number}."
+        named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]
+        try:
+            for claim in named:
+                await record_claim(desk.vault, claim)
+        except EntryConflictError:
+            continue
+        return [claim.claim_id for claim in named]
+    raise AssertionError("there is always another number")
 
 
 def _summary(claims: Sequence[Claim], report: Report) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.asking import ask_for
@@ -12,32 +14,44 @@ from stepwell.apps.research.desk import Desk, open_desk
 from stepwell.apps.research.extractive import plan_by_rules
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan
+from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
 
 
 async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     desk = await open_desk(kit, state, config)
     number = state.get("plan_number", 0) + 1
-    plan = await _ask(desk, state, number) if kit.writes else _by_rules(kit, state)
+    model = desk.model_before_approval("plan")
+    plan = await _ask(desk, state, number, model) if model else _by_rules(kit, state)
     plan = with_ids(plan, f"{desk.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
-    made = {"plan": plan.model_dump(mode="json"), "by": "model" if kit.writes else "rules"}
-    await desk.note("plan", f"plan:{number}", made)
+    made = {"plan": plan.model_dump(mode="json"), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
+    await desk.tell("plan", f"plan:{number}", made)
     return {
         "plan": plan,
         "plan_number": number,
+        "newest_entry": desk.newest,
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-        "reasoning": desk.reasoning("thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}"),
+        "reasoning": desk.reasoning(
+            "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(kit, model)}"
+        ),
     }
 
 
-async def _ask(desk: Desk, state: ResearchState, number: int) -> ResearchPlan:
+def _held_back(kit: Kit, model: BaseChatModel | None) -> str:
+    """Why the configured model was not asked, where it was not."""
+    if not kit.writes or kit.policy.sends_before_approval:
+        return ""
+    maker = "a model on this machine" if model else "rules"
+    return f" (made by {maker}: the policy lets nothing be sent before you approve, rule sending.before_approval)"
+
+
+async def _ask(desk: Desk, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
     await desk.require_room()
     return await ask_for(
         ResearchPlan,
-        model=desk.model("plan"),
+        model=model,
         calls=desk.calls,
         key=f"thinker:{number}",
         role="thinker",
@@ -71,8 +85,11 @@ def _material(state: ResearchState) -> str:
 
 
 def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
-    """Ids of our own, the same whenever this plan is made; names that steps use for one another are kept right."""
-    ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{scope}:{n}")) for n in range(len(plan.steps))]
+    """Ids of our own, the same whenever this plan is made, and others for another plan in its place, as two branches may have; names
+    that steps use for one another are kept right."""
+    content = [[step.tool, step.input, step.rationale] for step in plan.steps]
+    mark = f"{scope}:{json.dumps([plan.objective, content])}"
+    ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{mark}:{n}")) for n in range(len(plan.steps))]
     names = {str(n): new for n, new in enumerate(ids, 1)} | {step.id: new for step, new in zip(plan.steps, ids, strict=True)}
     steps = tuple(
         step.model_copy(

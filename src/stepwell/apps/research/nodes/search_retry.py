@@ -1,0 +1,68 @@
+"""Asks whether to try again when a plan found nothing because nothing could be asked: no connection, or engines that do not serve us.
+
+That is another thing than an engine that searched and knows nothing. The answer is the gate's: `approve` tries the same steps again,
+`reject` ends the research. Nothing is repeated by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import interrupt
+from pydantic import ValidationError
+
+from stepwell.apps.research.desk import open_desk
+from stepwell.apps.research.gathering import Cause
+from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.nodes.hitl_gate import read_approval
+from stepwell.apps.research.schemas import Approval, ResearchPlan
+from stepwell.apps.research.state import ResearchState, Unreached
+
+TYPE = "search_retry"
+_SAID: dict[Cause, str] = {
+    "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
+    "blocked": "{what} serves us at the moment ({tried}). Nothing was found because nobody answered.",
+    "failed": "{what} gave an answer that can be used ({tried}). That is not to say that there is nothing to find.",
+}
+
+
+async def search_retry(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    unreached, plan = state.get("unreached") or {}, state["plan"]
+    desk = await open_desk(kit, state, config)
+    message, cause = outage(unreached, plan)
+    approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
+    number = state.get("retries", 0) + 1
+    said = {"decision": "retry" if approval.decision == "approve" else "reject", "reason": approval.reason, "stop": True}
+    await desk.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
+    told = {"newest_entry": desk.newest, "retries": number}
+    if approval.decision != "approve":
+        return {**told, "status": "failed", "error_message": message, "reasoning": desk.reasoning("search_retry", message)}
+    failures = {each["told"] for each in unreached.values()}
+    return {
+        **told,
+        "done_steps": [step for step in state.get("done_steps", ()) if step not in unreached],
+        "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
+        "unreached": {},
+        "status": "executing",
+        "reasoning": desk.reasoning("search_retry", f"Trying again: {len(unreached)} of the steps."),
+    }
+
+
+def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[str, Cause]:
+    """What happened, in a sentence, and its cause. One engine that blocks says more than others that are silent."""
+    causes = {each["cause"] for each in unreached.values()}
+    cause: Cause = "blocked" if "blocked" in causes else "offline" if "offline" in causes else "failed"
+    searches = plan is None or any(step.tool == "web_search" for step in plan.steps if step.id in unreached)
+    tried = "; ".join(dict.fromkeys(each["tried"] for each in unreached.values()))
+    return _SAID[cause].format(what="No search engine" if searches else "None of the pages", tried=tried), cause
+
+
+def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
+    question: dict[str, Any] = {"type": TYPE, "message": message, "cause": cause, "steps": steps}
+    while True:
+        answer = interrupt(question)
+        try:
+            return read_approval(answer)
+        except (ValidationError, ValueError):
+            question = {**question, "problem": 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'}

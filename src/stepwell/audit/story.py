@@ -1,0 +1,103 @@
+"""The story of a report: which questions, plans, audits and answers of people led to it.
+
+```
+q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each entry names the one before it in its branch as `after`
+     ▲
+     └──────── q1:plan:1:2 ◄─ q1:approval:1:2 ◄─ ...             another branch: it went back to the question and on from there
+```
+
+A thread can go back to an earlier point and on from there (an edited message, a rollback, a copy). Its trail cannot: it only grows, so it
+holds every branch. The story is the way back from the last report; what is not on it happened `elsewhere`. Entries without `after`
+are from a time, or a program, that does not tell branches apart: all of them belong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from stepwell.audit.canonical import canonical
+from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.trail import Entry, Problem
+
+T = TypeVar("T")
+KINDS = ("question", "plan", "audit", "approval", "source_review", "report")
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Entries of these kinds, in the order of the trail."""
+
+    entries: tuple[Entry, ...] = ()
+    elsewhere: tuple[Entry, ...] = ()
+
+    def last(self, kind: str) -> Entry | None:
+        return next((entry for entry in reversed(self.entries) if entry.kind == kind), None)
+
+    def to_bytes(self) -> bytes:
+        """The member `story.json` of a bundle."""
+        parts = {"story": self.entries, "elsewhere": self.elsewhere}
+        told = {name: [{"key": each.key, "kind": each.kind, "seq": each.seq} for each in part] for name, part in parts.items()}
+        return canonical(told) + b"\n"
+
+
+def story_of(entries: Iterable[Entry]) -> Story:
+    """The story of the last report, or of what was told last if there is none."""
+    told = [entry for entry in entries if entry.kind in KINDS]
+    end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
+    own = set(_way_back(end, {entry.key: entry for entry in told}))
+    belongs = [entry.key in own or "after" not in entry.data for entry in told]
+    return Story(
+        tuple(entry for entry, here in zip(told, belongs, strict=True) if here),
+        tuple(entry for entry, here in zip(told, belongs, strict=True) if not here),
+    )
+
+
+def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
+    """What the report of a story rests on. A report that lists its claims, quotes and sources has these; another one has all."""
+    told = read_evidence(story.entries)
+    whole = read_evidence(entry for entry in entries if entry.kind not in KINDS)
+    report = story.last("report")
+    listed = report.data if report else {}
+    return replace(
+        told,
+        sources=_listed(whole.sources, listed.get("sources")),
+        quotes=_listed(whole.quotes, listed.get("quotes")),
+        claims=_listed(whole.claims, listed.get("claims")),
+        policy_sha256=told.policy_sha256 or whole.policy_sha256,
+    )
+
+
+def check_story(story: Story) -> Iterator[Problem]:
+    """Whether a report that names what came before it rests on a plan that was approved, and both on a question."""
+    report = story.last("report")
+    if report is None or "after" not in report.data:
+        return
+    before = [entry for entry in story.entries if entry.seq < report.seq]
+    question = next((entry for entry in reversed(before) if entry.kind == "question"), None)
+    if question is None:
+        yield Problem("trail.jsonl", f"entry {report.seq} (report) answers no question of its branch")
+        return
+    own = [entry for entry in before if entry.seq > question.seq]
+    plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
+    said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
+    if plan is None or said is None or said.data.get("decision") != "approve":
+        yield Problem("trail.jsonl", f"entry {report.seq} (report) follows no approved plan of its branch")
+    elif "sha256" in plan.data and said.data.get("plan_sha256") != plan.data["sha256"]:
+        yield Problem("trail.jsonl", f"entry {said.seq} (approval) is for another plan than the one of its branch")
+
+
+def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:
+    while end is not None:
+        yield end.key
+        before = by_key.get(str(end.data.get("after") or ""))
+        # Backwards only: a trail that somebody else wrote could lead in a ring.
+        end = before if before is not None and before.seq < end.seq else None
+
+
+def _listed(found: dict[str, T], names: object) -> dict[str, T]:
+    if not isinstance(names, list):
+        return found
+    wanted = {name for name in names if isinstance(name, str)}
+    return {name: value for name, value in found.items() if name in wanted}
