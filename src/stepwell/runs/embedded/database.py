@@ -17,9 +17,9 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -69,7 +69,6 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(path)
             writer = self._connect_writer()
-            migrate(writer)
         self._questions: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._readers = [
             threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
@@ -154,20 +153,23 @@ class Database:
 
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # Deleted means gone: a thread's bytes do not linger in free pages.
-        connection.execute("PRAGMA secure_delete = ON")
+        with _closed_on_error(connection):
+            # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # Deleted means gone: a thread's bytes do not linger in free pages.
+            connection.execute("PRAGMA secure_delete = ON")
+            migrate(connection)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
         """Without anything that writes: a reader can be opened while the disk is full."""
         connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA cache_size = -16000")
+        with _closed_on_error(connection):
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA cache_size = -16000")
         return connection
 
     def _answer_questions(self) -> None:
@@ -222,6 +224,16 @@ def _make_private(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    """A file that is refused is not held open."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _run_group(connection: sqlite3.Connection, group: list[_Job[Any]]) -> None:
