@@ -114,15 +114,17 @@ class Engine:
     ) -> None:
         await self.drain()
 
-    async def drain(self) -> None:
+    async def drain(self) -> int:
         """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
-        them. Leaving does it too; a server calls it while it can still answer whoever waits."""
+        them. Gives how many those are. Leaving does it too; a server calls it while it can still answer whoever waits."""
         self._draining.set()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
+        handed_back = len(self._driving)
         working.cancel()
         obeying.cancel()
         await asyncio.gather(working, obeying, return_exceptions=True)
+        return handed_back
 
     async def start(self, owner: str | None, order: RunOrder) -> Admitted:
         """Admit a run. What this returns for is on disk and will be driven."""
