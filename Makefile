@@ -13,7 +13,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat test integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock clean
+.PHONY: help run chat test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,15 @@ ifeq ($(origin TEST_FILE),command line)
 else
 	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(ARGS)
 endif
+
+test_pythons: $(READY) ## unit and architecture tests with each other Python of this machine that Stepwell supports
+	@own=$$($(PY) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	for version in $$(./scripts/pythons | cut -d ' ' -f 1); do \
+	    [ "$$version" = "$$own" ] || $(MAKE) --no-print-directory test_python VERSION=$$version || exit 1; \
+	done
+
+test_python: .venv-$(VERSION)/.stamp
+	.venv-$(VERSION)/bin/python -m pytest tests/unit tests/architecture -q $(ON_ALL_CORES) $(ARGS)
 
 integration_tests: $(READY) ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages
@@ -81,9 +90,12 @@ lock: $(READY) ## remake requirements.lock from pyproject.toml (ARGS=--upgrade f
 	$(PY) -m uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock $(ARGS)
 
-clean: ## remove caches and dist/ (the environment stays; rm -rf .venv removes it)
+clean: ## remove caches and dist/ (the environments stay; rm -rf .venv .venv-* removes them)
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements.lock scripts/bootstrap
 	@./scripts/bootstrap
+
+.venv-%/.stamp: pyproject.toml requirements.lock scripts/bootstrap
+	@./scripts/bootstrap .venv-$* "$$(./scripts/pythons | sed -n 's/^$* //p')"

@@ -1,9 +1,9 @@
 """Tools of your own: plain functions. The name, the docstring and the type hints are what the model sees.
 
-Here an agent answers questions about a database that it can read and not change.
-"""
+Here an agent answers questions about a database that it can read and not change."""
 
 import sqlite3
+from contextlib import closing
 
 from stepwell import ToolUseError, create_deep_agent
 
@@ -22,14 +22,14 @@ def query(sql: str) -> list[tuple]:
     """Run one SELECT on the table orders (day, item, pieces, price)."""
     try:
         return database.execute(sql).fetchall()
-    except sqlite3.Error as error:
-        # The model reads this and tries again.
+    except sqlite3.Error as error:  # the model reads what follows and tries again
         raise ToolUseError(f"SQLite refuses this: {error}. Send one SELECT.") from error
 
 
 def main(model=None):
     agent = create_deep_agent(model, tools=[query])
-    result = agent.invoke({"messages": [("user", "Which item brought in the most money, and how much?")]})
+    with closing(database):
+        result = agent.invoke({"messages": [("user", "Which item brought in the most money, and how much?")]})
     for message in result["messages"][1:]:
         message.pretty_print()
 

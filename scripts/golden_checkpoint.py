@@ -12,6 +12,7 @@ import asyncio
 import sqlite3
 import sys
 import tempfile
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -35,9 +36,8 @@ async def fill(path: Path) -> None:
 
 def pack(path: Path, target: Path) -> None:
     """One small file without a log beside it."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute("VACUUM INTO ?", (str(target),))
-    connection.close()
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import signal
 import socket
@@ -20,6 +21,7 @@ from tests.integration.served.process import GRAPHS, Server, environment, serve
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.server.listening import address_of, bind, network_addresses_of
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 
@@ -48,8 +50,34 @@ def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
         assert "simple_agent" in screen
         assert "local:smollm2-135m (nothing else is configured)" in screen
         assert f"stepwell chat --url {server.url}" in screen
+        assert "network" not in screen, "this machine only"
         assert server.stop() == 0
     assert (tmp_path / "data" / "stepwell.db").is_file()
+
+
+def test_the_command_that_is_printed_works_as_it_is_typed(server_process: Server):
+    [line] = [line for line in server_process.output.splitlines() if line.startswith("  talk ")]
+    typed = line.removeprefix("  talk ").strip() + " --assistant echo --once hello"
+    result = subprocess.run(
+        ["sh", "-c", typed], cwd=server_process.folder, env=environment(), capture_output=True, text=True, timeout=60
+    )
+    assert result.stdout == "a short answer\n", result.stderr
+
+
+def test_the_addresses_for_other_machines_are_this_machines_own():
+    """Bound and never listened on: nobody can connect."""
+    with bind("0.0.0.0", 0) as bound:
+        others = network_addresses_of(bound, "0.0.0.0")
+        port = bound.getsockname()[1]
+        assert address_of(bound, "0.0.0.0") == f"http://127.0.0.1:{port}"
+    for other in others:
+        address, _, told = other.removeprefix("http://").rpartition(":")
+        assert int(told) == port
+        assert not ipaddress.ip_address(address).is_loopback
+        with socket.socket() as own:
+            own.bind((address, 0))  # refused for an address of another machine
+    with bind("127.0.0.1", 0) as bound:
+        assert network_addresses_of(bound, "127.0.0.1") == []
 
 
 def test_a_model_that_cannot_be_had_is_said_and_does_not_keep_the_server_down(tmp_path: Path):
@@ -168,6 +196,7 @@ async def test_a_run_that_outlasts_the_drain_goes_on_at_the_next_start(tmp_path:
         async with get_client(url=server.url, api_key=None) as client:
             thread_id, run_id = await start_long_answer(client)
             assert await asyncio.to_thread(server.stop) == 0
+            assert "\n  1 run not done in time: to be continued at the next start\n" in server.output
             await asyncio.to_thread(server.start)
             values = await asyncio.wait_for(client.runs.join(thread_id, run_id), 60)
             assert values["messages"][-1]["content"].endswith("word199")
@@ -206,6 +235,26 @@ async def test_writes_reach_the_disk_first_if_the_operator_wants_it(tmp_path: Pa
         assert (await database.write(lambda connection: connection.execute("PRAGMA synchronous").fetchone()[0])) == level
 
 
+async def test_ctrl_c_says_at_once_what_is_waited_for(server_process: Server, client: LangGraphClient):
+    await start_long_answer(client)
+    server_process.signal(signal.SIGINT)
+
+    async def told() -> bool:
+        return "Stopping: 1 run under way, with up to 10 s to finish." in server_process.output
+
+    await until(told)
+    assert "Stopped." not in server_process.output, "the run is still under way"
+    assert "Ctrl-C again ends now" in server_process.output
+    assert await asyncio.to_thread(server_process.wait) == 0
+    assert server_process.output.endswith("Stopped.\n")
+    assert "not done in time" not in server_process.output
+
+
+def test_a_server_without_runs_stops_without_ado(server_process: Server):
+    assert server_process.stop() == 0
+    assert "Stopping" not in server_process.output
+
+
 async def test_a_second_signal_does_not_wait(server_process: Server, client: LangGraphClient):
     await start_long_answer(client)
 
@@ -219,6 +268,7 @@ async def test_a_second_signal_does_not_wait(server_process: Server, client: Lan
     await until(takes_no_connection)  # the first has been heard; the run has seconds of work left, and would be waited for
     server_process.signal(signal.SIGTERM)
     assert await asyncio.to_thread(server_process.wait) == 128 + signal.SIGTERM
+    assert server_process.output.endswith("Ended at once. Runs that were under way go on at the next start.\n")
 
 
 async def test_whoever_waits_for_a_run_that_ends_in_time_gets_its_values(server_process: Server, client: LangGraphClient):

@@ -19,6 +19,7 @@ from langgraph_sdk.schema import Assistant
 
 from stepwell.cli import DEFAULT_URL
 from stepwell.cli.conversation import Chat
+from stepwell.cli.own_command import typed
 from stepwell.cli.remote import RemoteSession
 from stepwell.cli.server_errors import refusal
 from stepwell.cli.terminal import Terminal
@@ -38,7 +39,7 @@ def run(*, url: str, assistant: str | None, thread: str | None, once: str | None
         client = get_client(url=url, api_key=key.reveal() if key else None)
         try:
             chosen = runner.run(_choose(client, url, assistant, thread))
-            session = RemoteSession(client, chosen["assistant_id"], url=url)
+            session = RemoteSession(client, chosen["assistant_id"], url=url, tell=terminal.line)
             if thread:
                 runner.run(session.open_thread(thread))
             where = f"{_name(chosen)} at {url}"
@@ -117,7 +118,7 @@ async def _first_contact(url: str) -> None:
             answer = await http.get("/ok")
     except httpx.HTTPError as error:
         raise ConfigurationError(
-            f"No server answers at {url}. Start one with `stepwell serve`, or name another with --url."
+            f"No server answers at {url}. Start one with `{typed('serve')}`, or name another with --url."
         ) from error
     if answer.status_code != 200:
         raise ConfigurationError(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from stepwell.cli.database import database_file
+from stepwell.cli.own_command import typed
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded import backup as copies
@@ -191,7 +192,7 @@ def _existing(database_url: str | None, settings: Settings | None = None) -> Pat
     database = database_file(database_url, settings or Settings.load())
     if not database.is_file():
         raise ConfigurationError(
-            f"There is no database '{database.name}' yet. `stepwell serve` makes one; another is named with --database-url."
+            f"There is no database '{database.name}' yet. `{typed('serve')}` makes one; another is named with --database-url."
         )
     return database
 
@@ -219,7 +220,7 @@ def _stamp() -> str:
 
 
 def _behind(steps: int) -> str:
-    return f", {steps} behind: run `stepwell db migrate`" if steps else ", the newest"
+    return f", {steps} behind: run `{typed('db migrate')}`" if steps else ", the newest"
 
 
 def _size(database: Path) -> int:

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stepwell.cli.doctor_server import server_lines
+from stepwell.cli.own_command import typed
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
@@ -84,7 +85,8 @@ def _machine(settings: Settings) -> Iterator[str]:
     yield _local_runtime()
     models = LocalModels.from_settings(settings)
     here = [model.id for model in CATALOGUE.values() if models.is_downloaded(model.id)]
-    yield f"local models   {', '.join(here) or 'none downloaded (stepwell models list)'}"
+    none = f"none downloaded ({typed('models list')})"
+    yield f"local models   {', '.join(here) or none}"
     yield f"data folder    {settings.data_folder}, {_room(settings.data_folder)}"
     yield _embeddings(settings)
     yield _shell()

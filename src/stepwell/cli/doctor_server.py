@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from stepwell.cli.database import database_file
+from stepwell.cli.own_command import typed
 from stepwell.errors import StepwellError
 from stepwell.settings import Settings
 
@@ -39,7 +40,7 @@ def _running(settings: Settings) -> str:
             answer = connection.getresponse()
             said = json.loads(answer.read(65536)) if answer.status == 200 else {}
     except (OSError, http.client.HTTPException, ValueError):
-        return f"nothing answers at {address} (start it with: stepwell serve)"
+        return f"nothing answers at {address} (start it with: {typed('serve')})"
     ours = isinstance(said, dict) and (said.get("metadata") or {}).get("server") == "stepwell"
     return f"at {address}, version {said['version']}" if ours else f"something else answers at {address}; use another --port"
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepwell.cli.own_command import typed
 from stepwell.cli.research import thread_folder, write_file
 from stepwell.errors import BundleError
 from stepwell.settings import Settings
@@ -49,5 +50,5 @@ def _bundle(what: str, settings: Settings) -> Path:
         return file
     bundle = thread_folder(settings, what, must_exist=True) / "bundle.zip"
     if not bundle.is_file():
-        raise BundleError(f"The research '{what}' has not ended. Go on with: stepwell research --continue {what}")
+        raise BundleError(f"The research '{what}' has not ended. Go on with: {typed(f'research --continue {what}')}")
     return bundle

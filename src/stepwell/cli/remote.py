@@ -21,7 +21,8 @@ from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.cli.approvals import Question
 from stepwell.cli.events import Event, Restarted, Translator, last_answer
-from stepwell.cli.server_errors import as_sentences
+from stepwell.cli.own_command import typed
+from stepwell.cli.server_errors import as_sentences, tell_of_outages
 from stepwell.cli.session import TITLE_CHARS, ThreadLine, files_of, todos_of
 from stepwell.errors import NotFoundError, RunError
 
@@ -38,11 +39,14 @@ class RemoteSession:
         assistant: str,
         *,
         url: str,
+        tell: Callable[[str], None],
         new_id: Callable[[], str] = lambda: str(uuid4()),
     ) -> None:
         self._client = client
         self._assistant = assistant
         self._url = url
+        self._tell = tell
+        """Says what is no event of the turn: that the server cannot be reached for a while."""
         self._new_id = new_id
         self._thread_id = new_id()
         self._translator = Translator()
@@ -58,7 +62,7 @@ class RemoteSession:
     @property
     def carry_on(self) -> str:
         """The command that goes on with the thread."""
-        return f"stepwell chat --url {self._url} --thread {self._thread_id}"
+        return typed(f"chat --url {self._url} --thread {self._thread_id}")
 
     async def say(self, text: str) -> AsyncIterator[Event]:
         if not self._known:
@@ -162,7 +166,8 @@ class RemoteSession:
     async def _events(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncIterator[Event]:
         self._run_id, self._under_way = run_id, True
         with self._sentences():
-            async with aclosing(cast("Any", stream)) as parts:
+            reading = tell_of_outages(stream, self._client.http.client, self._url, self._tell)
+            async with aclosing(cast("Any", reading)) as parts:
                 async for part in parts:
                     for event in self._event(part.event, part.data):
                         yield event

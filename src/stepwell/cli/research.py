@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from stepwell.cli.own_command import typed
 from stepwell.cli.research_gate import Gate, edit_in
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, needs_extra
@@ -87,7 +88,7 @@ def _local(
     session = LocalResearch(folder, thread, kit)
     runner.run(session.open())
     try:
-        code = _converse(runner, session, given, gate, terminal, f"stepwell research --continue {thread}")
+        code = _converse(runner, session, given, gate, terminal, typed(f"research --continue {thread}"))
         return code or _keep(runner, session, asked, form, terminal)
     finally:
         runner.run(session.close())
@@ -105,7 +106,7 @@ def _remote(
     from stepwell.cli.research_server import at_server, write_from_server
 
     with at_server(runner, asked.url or "", settings, asked.thread) as session:
-        carry_on = f"stepwell research --url {session.url} --continue {session.thread_id}"
+        carry_on = typed(f"research --url {session.url} --continue {session.thread_id}")
         code = _converse(runner, session, given, gate, terminal, carry_on)
         if code == 0:
             terminal.line(f"The evidence is kept on the server, thread {session.thread_id}.")

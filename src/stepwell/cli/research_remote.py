@@ -14,6 +14,7 @@ from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.cli.approvals import Question
+from stepwell.cli.own_command import typed
 from stepwell.cli.research_session import GRAPH, Update, ended, updates_of
 from stepwell.cli.server_errors import as_sentences, told
 from stepwell.errors import NotFoundError, RunError
@@ -130,4 +131,4 @@ class RemoteResearch:
         self._run_id = None
 
     def _sentences(self) -> AbstractContextManager[None]:
-        return as_sentences(self._url, f"stepwell research --url {self._url} --continue {self._thread_id}")
+        return as_sentences(self._url, typed(f"research --url {self._url} --continue {self._thread_id}"))

@@ -1,11 +1,10 @@
-"""`stepwell serve`: the server, with what it says when it starts.
+"""`stepwell serve`: the server, from its arguments to its end.
 
 ```
 arguments -> settings -> socket (a port in use is said at once) -> graphs -> database, engine -> HTTP, until a signal comes
 ```
 
-What is printed goes to the standard output; the log goes to the standard error. The line `Serving at <address>` comes when
-requests are answered, and stays as it is: scripts wait for it.
+What is printed (`serve_screen`) goes to the standard output; the log goes to the standard error.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import asyncio
 import importlib.util
 import os
 import socket
-from collections.abc import Callable, Iterator
-from importlib.metadata import version
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database import database_file
 from stepwell.cli.doctor_server import NEEDED
-from stepwell.errors import MissingExtraError, StepwellError
+from stepwell.cli.serve_screen import Farewell, first_screen
+from stepwell.errors import MissingExtraError
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 
 _LAST_CHANCE_S = 0.5
-SET_A_MODEL = "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and start again."
 
 
 def run(
@@ -75,7 +73,7 @@ def run(
             finally:
                 if not deaf:
                     runner.close()
-    print("Stopped.", flush=True)
+    _say("Stopped.")
     if deaf:
         os._exit(0)  # all is stored and closed; only steps that nobody can stop are left, and Python would wait for them
     return 0
@@ -88,18 +86,23 @@ async def _serve(
     from stepwell.cli.compose import open_server
     from stepwell.runs.node_threads import NodeThreads
     from stepwell.server.garbage import look_less_often
-    from stepwell.server.listening import address_of, listen
+    from stepwell.server.listening import address_of, listen, network_addresses_of
 
     def tell() -> None:
-        address = address_of(bound, server_settings.host)
-        print("\n".join(_first_screen(address, settings, server_settings, served, database)), flush=True)
+        address, others = address_of(bound, server_settings.host), network_addresses_of(bound, server_settings.host)
+        _say("\n".join(first_screen(address, others, settings, server_settings, served, database)))
 
     asyncio.get_running_loop().set_default_executor(NodeThreads())
     async with open_server(settings, server_settings, served, database) as server:
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
         look_less_often()
-        await listen(server.app, server.services, bound, tell)
+        farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
+        await listen(server.app, server.services, bound, tell, farewell)
     return await _somebody_is_deaf()
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 async def _somebody_is_deaf() -> bool:
@@ -108,52 +111,6 @@ async def _somebody_is_deaf() -> bool:
     for task in left:
         task.cancel()
     return bool(left) and bool((await asyncio.wait(left, timeout=_LAST_CHANCE_S))[1])
-
-
-def _first_screen(
-    address: str, settings: Settings, server_settings: ServerSettings, served: Graphs, database: Path
-) -> Iterator[str]:
-    yield f"Stepwell {version('stepwell')}"
-    yield f"Serving at {address}"
-    yield f"  graphs    {', '.join(served.registry.names)}"
-    if served.ours:
-        yield from _model(settings)
-    yield from (f"  note      {note}" for note in served.notes)
-    yield f"  data      {database}"
-    if server_settings.power_loss:
-        yield "            every write reaches the disk before it is confirmed"
-    if server_settings.run_timeout_s:
-        yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
-    yield f"  users     {_users(server_settings)}"
-    yield f"  talk      stepwell chat --url {address}"
-    yield f"  API       {address}/docs"
-    yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
-
-
-def _model(settings: Settings) -> Iterator[str]:
-    """The model our applications use and why, or what to do about it. Imports no provider's package."""
-    from stepwell.cli.doctor import warning_about
-    from stepwell.models.choice import choose_model
-    from stepwell.models.providers import check_installed
-
-    try:
-        choice = choose_model(None, settings, embedded_fallback=True)
-        check_installed(choice.provider)
-    except StepwellError as error:
-        yield f"  model     none: {error}"
-        yield f"            {SET_A_MODEL}"
-        return
-    yield f"  model     {choice} ({choice.reason})"
-    if warning := warning_about(choice, settings):
-        yield f"            {warning}"
-
-
-def _users(settings: ServerSettings) -> str:
-    if settings.asks_who:
-        return "must sign in, with a key of `stepwell keys create --user NAME`" + (" or a token" if settings.jwt else "")
-    if settings.reachable:
-        return "ANYBODY who reaches this address, as one user (--insecure)"
-    return "whoever is on this machine, as one user"
 
 
 def _require_extra() -> None:

@@ -1,9 +1,13 @@
-"""What a client's library raises when it talks to a server, as a sentence that says what to do. For every command that takes `--url`."""
+"""Trouble between us and a server, as sentences: what a client's library raises, and outages that it sits out in silence.
+
+For every command that takes `--url`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from typing import Any, cast
 
 import httpx
 from langgraph_sdk.errors import APIStatusError
@@ -23,6 +27,34 @@ def as_sentences(url: str, carry_on: str) -> Iterator[None]:
             f"The server at {url} does not answer ({type(error).__name__}). What was asked so far is kept there: when it is back, go "
             f"on with `{carry_on}`."
         ) from error
+
+
+async def tell_of_outages(
+    parts: AsyncIterator[Any], http: httpx.AsyncClient, url: str, tell: Callable[[str], None]
+) -> AsyncIterator[Any]:
+    """The parts of a run's stream. The library takes up a stream that broke off by itself, several times, and says nothing: so it is
+    told here that the connection is lost, that it is tried again, and that it is back."""
+    heard, tries = False, 0
+
+    async def asked(request: httpx.Request) -> None:
+        nonlocal tries
+        if not heard or request.method != "GET" or not request.url.path.endswith("/stream"):
+            return
+        tries += 1
+        lost = f"The connection to {url} is lost; what was asked is kept there. Trying again; Ctrl-C stops waiting."
+        tell(f"({lost if tries == 1 else f'Still no connection; attempt {tries}.'})")
+
+    before = http.event_hooks
+    http.event_hooks = {**before, "request": [*before["request"], asked]}
+    try:
+        async with aclosing(cast("Any", parts)) as arriving:
+            async for part in arriving:
+                if tries:
+                    tell("(Connected again.)")
+                heard, tries = True, 0
+                yield part
+    finally:
+        http.event_hooks = before
 
 
 def refusal(error: APIStatusError) -> str:

@@ -124,13 +124,15 @@ class Engine:
     ) -> None:
         await self.drain()
 
-    async def drain(self) -> None:
+    async def drain(self) -> int:
         """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
-        them. Leaving does it too; a server calls it while it can still answer whoever waits."""
+        them. Gives how many those are. Leaving does it too; a server calls it while it can still answer whoever waits."""
         self._draining.set()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
+        handed_back = len(self._driving)
         await stop([working, obeying])
+        return handed_back
 
     async def _recover(self) -> None:
         """Once, before the first claim."""

@@ -11,6 +11,7 @@ known at once, and port 0 has a number before it is told.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
@@ -20,8 +21,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from ipaddress import ip_address
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import uvicorn
 
@@ -56,12 +58,47 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address_of(bound: socket.socket, host: str) -> str:
-    """The address to tell people."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - compared
-    return f"http://{shown}:{bound.getsockname()[1]}"
+    """The address to tell people on this machine."""
+    return _http({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), bound)  # noqa: S104 - compared
 
 
-async def listen(app: ASGIApp, services: Services, bound: socket.socket, on_ready: Callable[[], None]) -> None:
+def network_addresses_of(bound: socket.socket, host: str) -> list[str]:
+    """The addresses to tell people on other machines, if the server listens on all that this machine has."""
+    families = {"0.0.0.0": [socket.AF_INET], "::": [socket.AF_INET, socket.AF_INET6]}.get(host, [])  # noqa: S104 - compared
+    return [_http(address, bound) for family in families if (address := _own_address(family))]
+
+
+def _http(host: str, bound: socket.socket) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
+
+
+def _own_address(family: socket.AddressFamily) -> str | None:
+    """This machine's address on the way to the world; `None` without a network. A datagram socket that is connected sends nothing."""
+    outside = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # kept for documentation (RFC 5737, RFC 3849)
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((outside, 9))
+            found = str(asking.getsockname()[0])
+    except OSError:
+        return None
+    return None if ip_address(found).is_loopback else found
+
+
+class Draining(Protocol):
+    """Hears of the time between the signal and the end."""
+
+    async def draining(self) -> None:
+        """Runs while runs may still finish; cancelled afterwards."""
+        ...
+
+    def drained(self, handed_back: int) -> None:
+        """So many runs did not finish in time."""
+        ...
+
+
+async def listen(
+    app: ASGIApp, services: Services, bound: socket.socket, on_ready: Callable[[], None], farewell: Draining
+) -> None:
     """Serve until a signal comes. Afterwards no run is under way here any more."""
     config = uvicorn.Config(
         app,
@@ -74,14 +111,15 @@ async def listen(app: ASGIApp, services: Services, bound: socket.socket, on_read
         timeout_graceful_shutdown=_ANSWERS_S,
         timeout_keep_alive=_IDLE_S,
     )
-    await _Listener(config, services, on_ready).serve(sockets=[bound])
+    await _Listener(config, services, on_ready, farewell).serve(sockets=[bound])
 
 
 class _Listener(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, services: Services, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, services: Services, on_ready: Callable[[], None], farewell: Draining) -> None:
         super().__init__(config)
         self._services = services
         self._on_ready = on_ready
+        self._farewell = farewell
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -95,9 +133,18 @@ class _Listener(uvicorn.Server):
         logging.getLogger("uvicorn.error").addFilter(_is_not_about_cut_streams)
         self._services.streams.end_all()
         # Before uvicorn waits for answers: whoever waits for a run that ends in time still hears of it.
-        await self._services.engine.drain()
+        await self._drain()
         self._services.streams.end_all()  # one may have been asked for in between
         await super().shutdown(sockets)
+
+    async def _drain(self) -> None:
+        telling = asyncio.create_task(self._farewell.draining())
+        try:
+            handed_back = await self._services.engine.drain()
+        finally:
+            telling.cancel()
+            await asyncio.wait({telling})
+        self._farewell.drained(handed_back)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -114,6 +161,8 @@ class _Listener(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
+            # Not `print`: the signal may have come in the middle of one.
+            os.write(2, b"Ended at once. Runs that were under way go on at the next start.\n")
             os._exit(128 + sig)
         self.should_exit = True
 

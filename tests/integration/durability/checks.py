@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
 
 def database_is_right(path: Path, book: Book) -> Iterator[str]:
     """I2, I6 and I8, read from the file of a server that has stopped."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         verdict = [row[0] for row in connection.execute("PRAGMA integrity_check")]
         if verdict != ["ok"]:
@@ -86,7 +87,6 @@ def database_is_right(path: Path, book: Book) -> Iterator[str]:
         yield from _threads_are_numbered(connection)
         for run_id, events in book.followed.items():
             yield from _heard_all(connection, run_id, events)
-    connection.close()
 
 
 def _everything_ended(connection: sqlite3.Connection) -> Iterator[str]:
@@ -116,9 +116,8 @@ def _heard_all(connection: sqlite3.Connection, run_id: str, heard: list[Event]) 
 
 def figures(path: Path) -> dict[str, Any]:
     """What the crashes met."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         runs, again, most = connection.execute("SELECT COUNT(*), SUM(attempt > 1), MAX(attempt) FROM runs").fetchone()
         events = connection.execute("SELECT COUNT(*) FROM events").fetchone()[0]
         unknown = connection.execute("SELECT COUNT(*) FROM effects WHERE state = 'begun'").fetchone()[0]
-    connection.close()
     return {"runs": runs, "driven_again": again, "most_attempts": most, "events": events, "outcomes_unknown": unknown}

@@ -12,6 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from langgraph_sdk import get_client
@@ -118,13 +119,12 @@ def _restart(server: Server) -> int:
 def test_an_attempt_whose_lease_was_taken_writes_nothing_more(server: Server, client: Client, oracle: Oracle) -> None:
     """Another holder raises the fence in the middle of a step: what the first does afterwards is refused."""
     said, run_id = begin_holding(client)
-    with sqlite3.connect(server.database, timeout=10) as connection:
+    with closing(sqlite3.connect(server.database, timeout=10)) as connection, connection:
         connection.execute("UPDATE threads SET fence = fence + 1 WHERE thread_id = ?", (said.thread_id,))
         before = _traces(connection, said.thread_id)
     time.sleep(2.5)
-    with sqlite3.connect(server.database, timeout=10) as connection:
+    with closing(sqlite3.connect(server.database, timeout=10)) as connection:
         assert _traces(connection, said.thread_id) == before
-    connection.close()
     assert oracle.asked("held") == {}, "its effect is refused too"
     server.kill()
     server.start()

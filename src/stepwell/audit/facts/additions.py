@@ -40,7 +40,7 @@ _SAYING = re.compile(
 
 def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding for each run of words that the quotes do not have, though they have most of the others."""
-    spoken = {stem for quote in quotes for stem in quote.stems}
+    spoken = {root for quote in quotes for root in quote.stems}
     saying = _SAYING.match(claim.text)
     begins = saying.end() if saying else 0
     own = [

@@ -18,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -94,10 +95,14 @@ def find_tools() -> Iterator[Tool]:
 
 
 def _bundled_pip() -> Path | None:
+    """The wheel that ensurepip installs from: in its own folder, or where a distribution (Debian, Fedora) keeps it instead."""
     found = importlib.util.find_spec("ensurepip")
     if found is None or found.origin is None:
         return None
-    return next(iter(sorted((Path(found.origin).parent / "_bundled").glob("pip-*.whl"), reverse=True)), None)
+    folders = [Path(found.origin).parent / "_bundled"]
+    if kept_by_distribution := sysconfig.get_config_var("WHEEL_PKG_DIR"):
+        folders.append(Path(kept_by_distribution))
+    return next((wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"), reverse=True)), None)
 
 
 def _run(tool: Tool, source: WheelSource, scratch: Path, report: Report, stop: threading.Event) -> str | None:

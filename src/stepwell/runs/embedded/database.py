@@ -18,9 +18,9 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -73,7 +73,6 @@ class Database:
             _make_private(path)
             with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 writer = self._connect_writer()
-                migrate(writer)
         self._questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._readers = [
             threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
@@ -161,20 +160,23 @@ class Database:
 
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # Deleted means gone: a thread's bytes do not linger in free pages.
-        connection.execute("PRAGMA secure_delete = ON")
+        with _closed_on_error(connection):
+            # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # Deleted means gone: a thread's bytes do not linger in free pages.
+            connection.execute("PRAGMA secure_delete = ON")
+            migrate(connection)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
         """Without anything that writes: a reader can be opened while the disk is full."""
         connection = sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA cache_size = -16000")
+        with _closed_on_error(connection):
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA cache_size = -16000")
         return connection
 
     def _answer_questions(self) -> None:
@@ -237,3 +239,13 @@ def _make_private(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    """A file that is refused is not held open."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +52,17 @@ async def test_a_server_and_a_command_get_the_same_sentence(tmp_path: Path, make
     assert said in str(of_command.value)
     assert str(of_server.value) == str(of_command.value)
     assert str(tmp_path) not in str(of_command.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts this process's open files in /proc")
+def test_a_file_that_is_refused_is_not_held_open(tmp_path: Path) -> None:
+    path = something_else(tmp_path)
+
+    with pytest.raises(ConfigurationError) as refusal:
+        Database(path)
+
+    assert refusal.traceback, "the frames are alive, so nothing was closed by being forgotten"
+    assert path not in [Path(os.readlink(file)) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
 
 
 @pytest.mark.parametrize("look", [look_at, lambda path: back_up(path, path.with_name("copy.db"))])

@@ -1,0 +1,113 @@
+"""What `stepwell serve` says on the standard output: where it serves and with what, and how it stops.
+
+```
+Serving at <address>      when requests are answered; the line stays as it is, because scripts wait for it
+Stopping: ...             at the first Ctrl-C, if runs are under way; then how many are left, until they are done or time is up
+Stopped.                  at the end
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepwell.cli.own_command import typed
+from stepwell.errors import StepwellError
+from stepwell.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwell.cli.compose import Graphs
+    from stepwell.server.settings import ServerSettings
+
+SET_A_MODEL = "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and start again."
+_LOOK_S = 0.1
+_SAY_AGAIN_S = 3.0
+
+
+def first_screen(
+    address: str, others: list[str], settings: Settings, server_settings: ServerSettings, served: Graphs, database: Path
+) -> Iterator[str]:
+    """The lines that are shown when requests are answered. `others` are addresses by which other machines reach the server."""
+    yield f"Stepwell {version('stepwell')}"
+    yield f"Serving at {address}"
+    if others:
+        yield f"  network   {', '.join(others)} (all addresses of this machine, --host {server_settings.host})"
+    yield f"  graphs    {', '.join(served.registry.names)}"
+    if served.ours:
+        yield from _model(settings)
+    yield from (f"  note      {note}" for note in served.notes)
+    yield f"  data      {database}"
+    if server_settings.power_loss:
+        yield "            every write reaches the disk before it is confirmed"
+    if server_settings.run_timeout_s:
+        yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
+    yield f"  users     {_users(server_settings)}"
+    yield f"  talk      {typed('chat --url')} {address}"
+    yield f"  API       {address}/docs"
+    yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
+
+
+class Farewell:
+    """Tells whoever pressed Ctrl-C what the server still waits for."""
+
+    def __init__(self, under_way: Callable[[], int], patience_s: float, say: Callable[[str], None]) -> None:
+        self._under_way = under_way
+        self._patience_s = patience_s
+        self._say = say
+
+    async def draining(self) -> None:
+        """Say at once what is going on, and then how it goes, until cancelled."""
+        loop = asyncio.get_running_loop()
+        began = said_at = loop.time()
+        left = self._under_way()
+        if not left:
+            return
+        self._say(
+            f"Stopping: {_runs(left)} under way, with up to {self._patience_s:g} s to finish. What is not done by then goes on at the "
+            "next start. Ctrl-C again ends now; nothing that was stored is lost."
+        )
+        while left:
+            await asyncio.sleep(_LOOK_S)
+            now, before, left = loop.time(), left, self._under_way()
+            if left and (left != before or now - said_at >= _SAY_AGAIN_S):
+                said_at = now
+                self._say(f"  {_runs(left)} under way, {max(self._patience_s - (now - began), 0):.0f} s left")
+
+    def drained(self, handed_back: int) -> None:
+        """Say what became of the runs that did not end in time."""
+        if handed_back:
+            self._say(f"  {_runs(handed_back)} not done in time: to be continued at the next start")
+
+
+def _runs(number: int) -> str:
+    return "1 run" if number == 1 else f"{number} runs"
+
+
+def _model(settings: Settings) -> Iterator[str]:
+    """The model our applications use and why, or what to do about it. Imports no provider's package."""
+    from stepwell.cli.doctor import warning_about
+    from stepwell.models.choice import choose_model
+    from stepwell.models.providers import check_installed
+
+    try:
+        choice = choose_model(None, settings, embedded_fallback=True)
+        check_installed(choice.provider)
+    except StepwellError as error:
+        yield f"  model     none: {error}"
+        yield f"            {SET_A_MODEL}"
+        return
+    yield f"  model     {choice} ({choice.reason})"
+    if warning := warning_about(choice, settings):
+        yield f"            {warning}"
+
+
+def _users(settings: ServerSettings) -> str:
+    if settings.asks_who:
+        return f"must sign in, with a key of `{typed('keys create --user NAME')}`" + (" or a token" if settings.jwt else "")
+    if settings.reachable:
+        return "ANYBODY who reaches this address, as one user (--insecure)"
+    return "whoever is on this machine, as one user"
