@@ -6,6 +6,7 @@ StepwellError
 │   ├── ToolNameConflictError   two tools of one name
 │   ├── SubAgentSpecError       a subagent that cannot be built
 │   ├── MissingExtraError       an optional dependency is not installed
+│   ├── GraphBuildError         a graph that is served cannot be imported or built
 │   └── ModelUnavailableError   no usable model, or an unknown provider
 │       ├── ModelDownloadError      a model's file could not be fetched; asking again starts or goes on
 │       │   ├── ModelChecksumError  what came is not the file that was asked for
@@ -84,6 +85,10 @@ class MissingExtraError(ConfigurationError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an extra that is not installed. Install it with: pip install 'stepwell[{extra}]'")
+
+
+class GraphBuildError(ConfigurationError):
+    """A graph that is served cannot be imported or built. Once its cause is mended, asking again tries again."""
 
 
 class ModelUnavailableError(ConfigurationError):

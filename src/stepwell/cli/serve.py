@@ -101,7 +101,9 @@ def _first_screen(
 ) -> Iterator[str]:
     yield f"Stepwell {version('stepwell')}"
     yield f"Serving at {address}"
-    yield f"  graphs    {', '.join(served.registry.names)}"
+    broken = served.registry.problems
+    yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken)}"
+    yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
     yield from (f"  note      {note}" for note in served.notes)
