@@ -6,6 +6,7 @@ StepwellError
 │   ├── ToolNameConflictError   two tools of one name
 │   ├── SubAgentSpecError       a subagent that cannot be built
 │   ├── MissingExtraError       an optional dependency is not installed
+│   ├── GraphBuildError         a graph that is served cannot be imported or built
 │   └── ModelUnavailableError   no usable model, or an unknown provider
 │       ├── ModelDownloadError      a model's file could not be fetched; asking again starts or goes on
 │       │   ├── ModelChecksumError  what came is not the file that was asked for
@@ -131,6 +132,10 @@ def _broken(what: str, extra: str, error: ImportError) -> ConfigurationError:
         f"{what} does not work: the packages of 'stepwell[{extra}]' are installed, but one of them cannot be loaded: {error.msg} "
         "Mend or reinstall that package."
     )
+
+
+class GraphBuildError(ConfigurationError):
+    """A graph that is served cannot be imported or built. Once its cause is mended, asking again tries again."""
 
 
 class ModelUnavailableError(ConfigurationError):

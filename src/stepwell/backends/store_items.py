@@ -74,14 +74,24 @@ def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
     """The labels, worked out from the runtime if they depend on it."""
     if not callable(namespace):
         return namespace
-    if runtime is None:
-        try:
-            runtime = get_runtime()
-        except RuntimeError:
-            raise BackendError(
-                "This StoreBackend's namespace depends on the run, so it works only while an agent runs."
-            ) from None
+    if runtime is not None:
+        return validated(namespace(runtime))
+    try:
+        runtime = get_runtime()
+    except RuntimeError:
+        return validated(_outside_a_run(namespace))
     return validated(namespace(runtime))
+
+
+def _outside_a_run(namespace: Callable[[Any], Labels]) -> Labels:
+    """The labels of a function that does not look at its runtime: there is none to look at."""
+    try:
+        return namespace(None)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise BackendError(
+            "This StoreBackend's namespace depends on the run, and no agent runs. Outside of one, give it a runtime to look at: "
+            "StoreBackend(namespace=..., runtime=Runtime(store=store, context=...)), with langgraph.runtime.Runtime."
+        ) from error
 
 
 def find_store(runtime: Any) -> BaseStore:

@@ -36,7 +36,9 @@ def first_screen(
     yield f"Serving at {address}"
     if others:
         yield f"  network   {', '.join(others)} (all addresses of this machine, --host {server_settings.host})"
-    yield f"  graphs    {', '.join(served.registry.names)}"
+    broken = served.registry.problems
+    yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken)}"
+    yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
     yield from (f"  note      {note}" for note in served.notes)

@@ -1,61 +1,53 @@
 """Files for an agent: six tools over a backend, and large tool results kept out of the context.
 
 A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and where the
-rest is. The file tools bound their own results, and nothing is written to a remote backend by itself.
+rest is. So do the largest results of a turn that are too large together (`large_results`). The file tools bound their own results,
+and nothing is written to a remote backend by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast
 
-from langchain.agents.middleware.types import AgentState
+from langchain.agents.middleware.types import AgentState, ModelRequest
+from langchain.tools import ToolRuntime
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
-from stepwell.backends import paths, text
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
 from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
+from stepwell.middleware.large_results import (
+    CHARS_PER_TOKEN,
+    LARGE_RESULTS,
+    LargeResult,
+    crowding,
+    files_in,
+    message_text,
+    messages_in,
+    places_for,
+    replaced,
+    turn_room,
+)
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.state.channels import incremental
 from stepwell.tools.files import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
-LARGE_RESULTS = "/large_tool_results"
-CHARS_PER_TOKEN = 4
 DEFAULT_RESULT_TOKENS = 20_000
-SHOWN_CHARS = 2_000
-
 
 CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
 
 
+Request = ToolCallRequest | ModelRequest[Any]
+
+
 class FilesystemState(AgentState[Any]):
     files: NotRequired[Annotated[dict[str, StoredFile], incremental(reduce_files)]]
-
-
-@dataclass(frozen=True, slots=True)
-class _LargeResult:
-    """A tool result on its way to a file."""
-
-    message: ToolMessage
-    text: str
-    path: str
-
-    def pointer(self, written: WriteResult) -> ToolMessage:
-        """What stays in the conversation."""
-        head, tail = self.text[:SHOWN_CHARS], self.text[-SHOWN_CHARS:]
-        if written.error:
-            where = "The middle was dropped, because it could not be saved."
-        else:
-            where = f"The whole is in {self.path}: page through it with read_file, or search it with grep."
-        lines = self.text.count("\n") + 1
-        content = f"{head}\n\n(… {len(self.text):,} characters in {lines:,} lines. {where} Its end:)\n\n{tail}"
-        return self.message.model_copy(update={"content": content})
 
 
 class FilesystemMiddleware(RequestMiddleware):
@@ -78,6 +70,42 @@ class FilesystemMiddleware(RequestMiddleware):
         self._max_chars = None if result_token_limit is None else result_token_limit * CHARS_PER_TOKEN
 
     def prepare(self, call: ModelCall) -> None:
+        for message in self._crowding(call):
+            _show(call, *self._keep(call.request, _places(message)))
+        self._tell_conflicts(call)
+
+    async def aprepare(self, call: ModelCall) -> None:
+        for message in self._crowding(call):
+            _show(call, *await self._akeep(call.request, _places(message)))
+        self._tell_conflicts(call)
+
+    def recover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        chosen = self._crowding_after(call, error)
+        for message in chosen:
+            _show(call, *self._keep(call.request, _places(message)))
+        return _moved(call) if chosen else None
+
+    async def arecover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
+        chosen = self._crowding_after(call, error)
+        for message in chosen:
+            _show(call, *await self._akeep(call.request, _places(message)))
+        return _moved(call) if chosen else None
+
+    def _crowding(self, call: ModelCall) -> list[ToolMessage]:
+        """Results of the turn that just ended which the next call of the model has no room for."""
+        if self._max_chars is None or not call.messages or call.messages[-1].type != "tool":
+            return []
+        if "messages" in call.update:  # what was moved when the provider refused the call before
+            moved = {message.id: message for message in call.update["messages"]}
+            call.messages = [moved.get(message.id, message) for message in call.messages]
+        return crowding(call.messages, turn_room(call.request.model))
+
+    def _crowding_after(self, call: ModelCall, error: Exception) -> list[ToolMessage]:
+        if self._max_chars is None or not isinstance(error, ContextOverflowError):
+            return []
+        return crowding(call.messages)
+
+    def _tell_conflicts(self, call: ModelCall) -> None:
         """Tell the model, once and in the transcript, about versions that lost a race."""
         if not _has_changed_files(call.messages):
             return
@@ -92,15 +120,7 @@ class FilesystemMiddleware(RequestMiddleware):
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         result = handler(request)
         choices = self._large(request, result)
-        if not choices:
-            return result
-        large, written = choices[0], WriteResult(error="remote")
-        if backend := self._place_for_results(request):
-            for large in choices:
-                written = backend.write(large.path, large.text, overwrite=large is choices[-1])
-                if not written.error:
-                    break
-        return _replaced(result, large, written)
+        return replaced(result, *self._keep(request, choices)) if choices else result
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
@@ -110,36 +130,73 @@ class FilesystemMiddleware(RequestMiddleware):
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         result = await handler(request)
         choices = self._large(request, result)
-        if not choices:
-            return result
+        return replaced(result, *await self._akeep(request, choices)) if choices else result
+
+    def _keep(self, request: Request, choices: list[LargeResult]) -> tuple[LargeResult, WriteResult]:
+        """Write a result to the first of its places that is free."""
         large, written = choices[0], WriteResult(error="remote")
-        if backend := self._place_for_results(request):
+        if backend := self._place_for_results(request, large):
+            for large in choices:
+                written = backend.write(large.path, large.text, overwrite=large is choices[-1])
+                if not written.error:
+                    break
+        return large, written
+
+    async def _akeep(self, request: Request, choices: list[LargeResult]) -> tuple[LargeResult, WriteResult]:
+        large, written = choices[0], WriteResult(error="remote")
+        if backend := self._place_for_results(request, large):
             for large in choices:
                 written = await acall(backend, "write", large.path, large.text, overwrite=large is choices[-1])
                 if not written.error:
                     break
-        return _replaced(result, large, written)
+        return large, written
 
-    def _large(self, request: ToolCallRequest, result: ToolResult) -> list[_LargeResult]:
-        """The message to move to a file, if there is one, with each place for it in order of preference.
-
-        Some models use their call ids again, in a later turn or in a subagent: the last place is the text's own.
-        """
+    def _large(self, request: ToolCallRequest, result: ToolResult) -> list[LargeResult]:
+        """The message to move to a file, if there is one, with each place for it in order of preference."""
         call = request.tool_call
         if self._max_chars is None or call["name"] in FILE_TOOL_NAMES:
             return []
-        for message in _messages(result):
-            body = _text(message)
+        for message in messages_in(result):
+            body = message_text(message)
             if len(body) > self._max_chars:
-                path = f"{LARGE_RESULTS}/{paths.safe_name(call['id'] or call['name'])}"
-                own = f"{LARGE_RESULTS}/{text.version_of(body)}"
-                places = [own] if path in _files_in(result) else [path, own]
-                return [_LargeResult(message, body, place) for place in places]
+                return places_for(message, body, call["id"] or call["name"], files_in(result))
         return []
 
-    def _place_for_results(self, request: ToolCallRequest) -> BackendProtocol | None:
-        backend = backend_for(self.backend, request.runtime)
+    def _place_for_results(self, request: Request, large: LargeResult) -> BackendProtocol | None:
+        if large.message.name in FILE_TOOL_NAMES:
+            return None
+        backend = backend_for(self.backend, request.runtime if isinstance(request, ToolCallRequest) else _runtime_of(request))
         return None if is_remote(backend, LARGE_RESULTS) else backend
+
+
+def _places(message: ToolMessage) -> list[LargeResult]:
+    return places_for(message, message_text(message), message.tool_call_id or message.name or "result", {})
+
+
+def _show(call: ModelCall, large: LargeResult, written: WriteResult) -> None:
+    """Let the model and the transcript have the pointer in place of the result."""
+    pointer = large.pointer(written)
+    call.messages = [pointer if message is large.message else message for message in call.messages]
+    call.update["messages"] = [*call.update.get("messages", []), pointer]
+    if written.files_update:
+        call.update["files"] = {**call.update.get("files", {}), **written.files_update}
+
+
+def _moved(call: ModelCall) -> dict[str, Any]:
+    return {key: call.update[key] for key in ("messages", "files") if key in call.update}
+
+
+def _runtime_of(request: ModelRequest[Any]) -> ToolRuntime[Any, Any]:
+    """What a tool of this step would have been given: factories of backends ask for it."""
+    runtime = request.runtime
+    return ToolRuntime(
+        state=cast("Any", request.state),
+        context=runtime.context,
+        config=get_config(),
+        stream_writer=runtime.stream_writer,
+        tool_call_id=None,
+        store=runtime.store,
+    )
 
 
 def _has_changed_files(messages: list[AnyMessage]) -> bool:
@@ -155,53 +212,6 @@ def _has_changed_files(messages: list[AnyMessage]) -> bool:
 def _is_told(aside: str, messages: list[AnyMessage]) -> bool:
     """Whether the transcript already speaks of a version that was kept aside."""
     return any(message.type == "tool" and f"is in {aside}." in str(message.content) for message in messages)
-
-
-def _messages(result: ToolResult | list[ToolResult]) -> list[ToolMessage]:
-    if isinstance(result, list):  # LangGraph lets a tool return several
-        return [message for item in result for message in _messages(item)]
-    if isinstance(result, ToolMessage):
-        return [result]
-    update = getattr(result, "update", None)
-    found = update.get("messages", []) if isinstance(update, Mapping) else []
-    return [message for message in found if isinstance(message, ToolMessage)]
-
-
-def _files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
-    """The files that a result brings along."""
-    if isinstance(result, list):
-        return {path: file for item in result for path, file in _files_in(item).items()}
-    update = getattr(result, "update", None)
-    return (update.get("files") or {}) if isinstance(update, Mapping) else {}
-
-
-def _text(message: ToolMessage) -> str:
-    """A result's text; one with images or other blocks is left as it is."""
-    if isinstance(message.content, str):
-        return message.content
-    parts = [block["text"] for block in message.content if isinstance(block, dict) and block.get("type") == "text"]
-    return "\n".join(parts) if len(parts) == len(message.content) else ""
-
-
-def _replaced(result: ToolResult, large: _LargeResult, written: WriteResult) -> ToolResult:
-    """The result with the pointer in place of the message, and the file in the state if it lives there."""
-    if isinstance(result, list):
-        # LangGraph takes a list here, though its types do not say so.
-        return cast("ToolResult", [_replaced(item, large, written) if _holds(item, large.message) else item for item in result])
-    pointer = large.pointer(written)
-    if isinstance(result, ToolMessage):
-        if not written.files_update:
-            return pointer
-        return Command(update={"messages": [pointer], "files": written.files_update})
-    update = dict(cast("Mapping[str, Any]", result.update))
-    update["messages"] = [pointer if message is large.message else message for message in update["messages"]]
-    if written.files_update:
-        update["files"] = {**(update.get("files") or {}), **written.files_update}
-    return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
-
-
-def _holds(result: ToolResult, wanted: ToolMessage) -> bool:
-    return any(message is wanted for message in _messages(result))
 
 
 def _with_note(message: ToolMessage, kept: Mapping[str, str]) -> ToolMessage:

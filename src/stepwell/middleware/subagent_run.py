@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.pregel import Pregel
+from pydantic_core import to_json
 
 from stepwell.backends import changes, text
 from stepwell.backends.changes import StoredFile, reduce_files
@@ -105,14 +105,16 @@ class SubAgentCall:
 
     def _config(self) -> RunnableConfig:
         # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
-        return {"metadata": {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}}
+        names = {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}
+        # LangChain's name for the speaker. A graph that was compiled elsewhere has another or none, and would pass for its parent.
+        return {"metadata": {**names, "lc_agent_name": self.name}}
 
 
 def final_text(name: str, final: Mapping[str, Any]) -> str:
     """What a subagent has to say at its end."""
     structured = final.get("structured_response")
     if structured is not None:
-        return structured.model_dump_json() if hasattr(structured, "model_dump_json") else json.dumps(structured, default=str)
+        return to_json(structured, fallback=str).decode()  # a model's class of any kind: pydantic, dataclass, TypedDict
     messages = final.get("messages") or []
     if messages and isinstance(messages[-1], ToolMessage) and messages[-1].text.strip():
         return messages[-1].text  # a tool whose result is the answer (`return_direct`)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from uuid import UUID, uuid5
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotFoundError
@@ -39,8 +40,17 @@ def default_assistant_id(graph_id: str) -> str:
 class Assistants:
     """What a caller can ask about assistants. `owner` is whose; `None` is the operator, whose assistants are everybody's."""
 
-    def __init__(self, repository: Repository, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        registry: GraphRegistry,
+        clock: Clock,
+        new_id: Callable[[], str],
+        store_of: Callable[[str], BaseStore] | None = None,
+    ) -> None:
+        """`store_of` gives an owner's store, for factories that look at it while their graph is only described."""
         self._records = repository
+        self._store_of = store_of
         self._registry = registry
         self._clock = clock
         self._new_id = new_id
@@ -63,9 +73,9 @@ class Assistants:
             await self._records.create_assistant(default, if_exists="do_nothing")
 
     async def resolve(self, owner: str | None, assistant: str) -> Assistant:
-        """The assistant to run, by its id or by the name of a graph."""
+        """The assistant to run, by its id or by the name of a graph. Refused when its graph is not served or cannot be built."""
         found = await self.get(owner, assistant)
-        self._registry.require(found.graph_id)
+        await self._registry.require_built(found.graph_id, owner or SYSTEM, self._store(owner))
         return found
 
     async def get(self, owner: str | None, assistant: str) -> Assistant:
@@ -158,20 +168,27 @@ class Assistants:
 
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
-        return await self._described(found, lambda graph: graph_schemas(found.graph_id, graph))
+        return await self._described(owner, found, lambda graph: graph_schemas(found.graph_id, graph))
 
     async def graph(self, owner: str | None, assistant_id: str, xray: bool | int = False) -> dict[str, Any]:
-        return await self._described(await self.resolve(owner, assistant_id), lambda graph: graph_drawing(graph, xray))
+        return await self._described(owner, await self.resolve(owner, assistant_id), lambda graph: graph_drawing(graph, xray))
 
     async def subgraphs(
         self, owner: str | None, assistant_id: str, namespace: str | None = None, recurse: bool = False
     ) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
-        return await self._described(found, lambda graph: subgraph_schemas(found.graph_id, graph, namespace, recurse))
+        return await self._described(owner, found, lambda graph: subgraph_schemas(found.graph_id, graph, namespace, recurse))
 
-    async def _described(self, assistant: Assistant, describe: Callable[[AnyGraph], dict[str, Any]]) -> dict[str, Any]:
+    def _store(self, owner: str | None) -> BaseStore | None:
+        return self._store_of(owner or SYSTEM) if self._store_of else None
+
+    async def _described(
+        self, owner: str | None, assistant: Assistant, describe: Callable[[AnyGraph], dict[str, Any]]
+    ) -> dict[str, Any]:
         config = RunnableConfig(**assistant.config)  # type: ignore[typeddict-item]  # JSON of a user, as LangGraph takes it
-        async with self._registry.graph(assistant.graph_id, config=config, saver=None, store=None, purpose="schema") as graph:
+        async with self._registry.graph(
+            assistant.graph_id, config=config, saver=None, store=self._store(owner), purpose="schema", owner=owner or SYSTEM
+        ) as graph:
             return await asyncio.to_thread(describe, graph)
 
 

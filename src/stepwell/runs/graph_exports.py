@@ -28,8 +28,9 @@ from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 from langgraph_sdk.runtime import AccessContext, ServerRuntime, _ExecutionRuntime, _ReadRuntime, _ServerRuntimeBase
 
-from stepwell.errors import ConfigurationError
+from stepwell.errors import GraphBuildError
 from stepwell.runs.graph_sources import told
+from stepwell.runs.run_user import RunUser
 
 Purpose = Literal["run", "read", "update", "schema"]
 AnyGraph = Pregel[Any, Any, Any, Any]
@@ -50,6 +51,8 @@ class Use:
     config: RunnableConfig
     store: BaseStore | None = None
     context: Any = None
+    owner: str | None = None
+    """For whom; a run's config says it too."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, 
     # A class and a Runnable can be called too, but what that gives is no graph.
     if not inspect.isclass(export) and not hasattr(export, "invoke") and callable(export):
         return Factory(export, subject, _read_parameters(export, subject))
-    raise ConfigurationError(
+    raise GraphBuildError(
         f"{subject} is of the kind {_kind(export)}, which is no graph. Export a compiled graph, a StateGraph, or a function that makes one."
     )
 
@@ -96,7 +99,7 @@ async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyG
         else:
             entered = False
     if not isinstance(made, Pregel | StateGraph):
-        raise ConfigurationError(
+        raise GraphBuildError(
             f"{factory.subject} made something of the kind {_kind(made)}, which is no graph. Return a compiled graph or a StateGraph."
         )
     return await compiled(made, factory.subject), entered
@@ -117,7 +120,7 @@ def _blaming(subject: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         failed = f"{subject} could not be built"
-        raise ConfigurationError(f"{failed}: {told(error, failed)}") from error
+        raise GraphBuildError(f"{failed}: {told(error, failed)}") from error
 
 
 def _kind(thing: object) -> str:
@@ -138,8 +141,8 @@ class _InThread:
 
 
 def _runtime(use: Use) -> Any:
-    # LangGraph's name for the visitor in a run's config (`run_user`); a graph that is only looked at has none.
-    user = (use.config.get("configurable") or {}).get("langgraph_auth_user")
+    # LangGraph's name for the visitor in a run's config (`run_user`); whoever only looks at a graph has no such config.
+    user = (use.config.get("configurable") or {}).get("langgraph_auth_user") or (RunUser(use.owner) if use.owner else None)
     known: dict[str, Any] = {"access_context": _ACCESS[use.purpose], "user": user, "store": use.store}
     return _ExecutionRuntime(**known, context=use.context) if use.purpose == "run" else _ReadRuntime(**known)
 
@@ -155,7 +158,7 @@ def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Li
         if want is None and one.default is one.empty and len(needed) == 1:
             want = "config"
         if (want is None and one.default is one.empty) or (want and one.kind is one.POSITIONAL_ONLY):
-            raise ConfigurationError(
+            raise GraphBuildError(
                 f"{subject} is a function whose parameter '{one.name}' nobody can fill in. It may take `config: RunnableConfig` and "
                 "`runtime: ServerRuntime`; give others a default."
             )

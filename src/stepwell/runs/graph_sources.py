@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from stepwell.errors import ConfigurationError, StepwellError
+from stepwell.errors import ConfigurationError, GraphBuildError, StepwellError
 
 NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _log = logging.getLogger(__name__)
@@ -53,11 +53,6 @@ class GraphSpec:
                 'Write "./file.py:name", "package.module:name", or {"path": "./file.py:name", "description": "..."}.'
             )
         place, _, name = target.rpartition(":")
-        if place.endswith(NODE_SUFFIXES) or target.endswith(NODE_SUFFIXES):
-            raise ConfigurationError(
-                f"The graph '{graph_id}' is written in JavaScript or TypeScript; only Python graphs can be served here. "
-                f"Take it out of 'graphs', or serve it with a server that runs Node."
-            )
         if not place or not name.isidentifier():
             raise ConfigurationError(
                 f"The graph '{graph_id}' does not say which name in which file it is. "
@@ -103,16 +98,24 @@ class GraphSource:
 
 
 def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
+    if spec.place.endswith(NODE_SUFFIXES):
+        raise GraphBuildError(
+            f"The graph '{graph_id}' is written in JavaScript or TypeScript; only Python graphs can be served here. "
+            f"Take it out of 'graphs', or serve it with a server that runs Node."
+        )
+    importlib.invalidate_caches()  # a file may have been added since an earlier try
     try:
         module = _import_file(base, spec.place) if spec.is_file else importlib.import_module(spec.place)
     except FileNotFoundError as error:
         if error.filename != spec.place:
             raise _not_importable(graph_id, spec, error) from error
-        raise ConfigurationError(f"The graph '{graph_id}' names the file '{_file_name(spec)}', which is not there.") from error
+        raise GraphBuildError(
+            f"The graph '{graph_id}' names the file '{_file_name(spec)}', which is not there. Paths start at the folder of langgraph.json."
+        ) from error
     except (Exception, SystemExit) as error:  # whatever a user's file raises, or that it ends the program
         raise _not_importable(graph_id, spec, error) from error
     if not hasattr(module, spec.name):
-        raise ConfigurationError(
+        raise GraphBuildError(
             f"The graph '{graph_id}' is said to be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
             f"Correct the part after the colon in 'graphs', or define '{spec.name}'."
         )
@@ -123,9 +126,9 @@ def _file_name(spec: GraphSpec) -> str:
     return spec.shown.rpartition(":")[0]
 
 
-def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> ConfigurationError:
+def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> GraphBuildError:
     subject = f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed"
-    return ConfigurationError(f"{subject} with {told(error, subject)}")
+    return GraphBuildError(f"{subject} with {told(error, subject)}")
 
 
 def told(error: BaseException, subject: str) -> str:

@@ -1,8 +1,11 @@
 """Reading the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` lets the project's code be run.
 
-Honoured: `graphs`, `dependencies` (local folders become importable; packages are looked for, not installed), `env` (a mapping, or
-the path of a dotenv file), and `checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints).
+Honoured: `graphs`, `dependencies` (local folders become importable, and `src` in them where a project keeps its packages there;
+packages are looked for, not installed), `env` (a mapping, or the path of a dotenv file, which need not be there), and
+`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints).
 Everything else is either about building an image, and means nothing here, or not honoured, and then `notes` says so.
+
+A file or folder that is named and not there is no reason to refuse the rest: it is noted, or shows in the graph that needs it.
 """
 
 from __future__ import annotations
@@ -65,15 +68,19 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
     content = _read(path)
     folder, file = path.resolve().parent, path.name
     dependencies = _texts(content, "dependencies", file)
-    local = [entry for entry in dependencies if _is_folder(entry)]
+    local = [(folder / entry).resolve() for entry in dependencies if _is_folder(entry, folder)]
     return LanggraphProject(
         folder=folder,
-        graphs=_graphs(content, folder, file),
+        graphs=_graphs(content, file),
         env=_env(content, folder, file),
         dependencies=dependencies,
-        import_folders=tuple(dict.fromkeys([folder, *(_dependency_folder(entry, folder, file) for entry in local)])),
+        import_folders=tuple(dict.fromkeys([folder, *(each for found in local for each in _import_folders(found))])),
         allowed_classes=_allowed_classes(content, file),
-        notes=(*_notes_on_keys(content, file), *_notes_on_packages(dependencies, file)),
+        notes=(
+            *_notes_on_keys(content, file),
+            *_notes_on_env(content, folder, file),
+            *_notes_on_packages(dependencies, folder, file),
+        ),
     )
 
 
@@ -96,7 +103,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _graphs(content: Mapping[str, Any], folder: Path, file: str) -> dict[str, GraphSpec]:
+def _graphs(content: Mapping[str, Any], file: str) -> dict[str, GraphSpec]:
     entries = content.get("graphs")
     if not isinstance(entries, dict) or not entries:
         raise ConfigurationError(
@@ -106,12 +113,7 @@ def _graphs(content: Mapping[str, Any], folder: Path, file: str) -> dict[str, Gr
     for graph_id, entry in entries.items():
         if not graph_id.strip():
             raise ConfigurationError(f"'graphs' in '{file}' has an entry without a name. Give it one.")
-        graphs[graph_id] = spec = GraphSpec.parse(graph_id, entry)
-        if spec.is_file and not (folder / spec.place).is_file():
-            raise ConfigurationError(
-                f"The graph '{graph_id}' in '{file}' names the file '{Path(spec.place).name}', which is not there. "
-                f"Paths are read from the folder of '{file}'."
-            )
+        graphs[graph_id] = GraphSpec.parse(graph_id, entry)
     return graphs
 
 
@@ -125,28 +127,23 @@ def _texts(content: Mapping[str, Any], key: str, file: str) -> tuple[str, ...]:
 def _env(content: Mapping[str, Any], folder: Path, file: str) -> Mapping[str, str] | Path:
     env = content.get("env") or {}
     if isinstance(env, str):
-        if not (folder / env).is_file():
-            raise ConfigurationError(
-                f"'env' in '{file}' names the file '{Path(env).name}', which is not there. Make it, or write a mapping, or {{}}."
-            )
-        return folder / env
+        return folder / env if (folder / env).is_file() else {}  # noted below
     good = isinstance(env, dict) and all(isinstance(value, str | int | float) for value in env.values())
     if not good or any(not name or "=" in name or "\0" in f"{name}{value}" for name, value in env.items()):
         raise ConfigurationError(f"'env' in '{file}' must be the path of a dotenv file, or a mapping of names to texts.")
     return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in env.items()}
 
 
-def _is_folder(dependency: str) -> bool:
-    return dependency.startswith((".", "/"))
+def _is_folder(dependency: str, folder: Path) -> bool:
+    return dependency.startswith((".", "/")) or (folder / dependency).is_dir()
 
 
-def _dependency_folder(entry: str, folder: Path, file: str) -> Path:
-    found = (folder / entry).resolve()
-    if not found.is_dir():
-        raise ConfigurationError(
-            f"'dependencies' in '{file}' names a folder that is not there: entry '{Path(entry).name}'. Remove it or make it."
-        )
-    return found
+def _import_folders(found: Path) -> list[Path]:
+    """A local dependency, and its `src` where that holds packages and is none: what installing the project would do."""
+    source = found / "src"
+    is_project = any((found / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
+    holds_packages = is_project and source.is_dir() and not (source / "__init__.py").exists()
+    return [each for each in (found, source if holds_packages else None) if each and each.is_dir()]
 
 
 def _allowed_classes(content: Mapping[str, Any], file: str) -> tuple[tuple[str, ...], ...]:
@@ -186,11 +183,26 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     return notes
 
 
-def _notes_on_packages(dependencies: tuple[str, ...], file: str) -> list[str]:
+def _notes_on_env(content: Mapping[str, Any], folder: Path, file: str) -> list[str]:
+    env = content.get("env")
+    if not isinstance(env, str) or not env or (folder / env).is_file():
+        return []
+    return [
+        f"'env' in '{file}' names the file '{Path(env).name}', which is not there. If a graph needs its variables, make it."
+    ]
+
+
+def _notes_on_packages(dependencies: tuple[str, ...], folder: Path, file: str) -> list[str]:
     notes = []
     for entry in dependencies:
+        if _is_folder(entry, folder):
+            if not (folder / entry).is_dir():
+                notes.append(
+                    f"'dependencies' in '{file}' names the folder '{Path(entry).name}', which is not there. Remove it or make it."
+                )
+            continue
         name = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", entry)
-        if _is_folder(entry) or name is None or "://" in entry.partition("@")[0]:
+        if name is None or "://" in entry.partition("@")[0]:
             continue
         package = name.group()
         try:

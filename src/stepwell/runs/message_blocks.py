@@ -13,11 +13,15 @@ different fields: `message_id` (Python) and `run_id` (JavaScript). A piece of a 
 `delta`, and as `content`, which is all that JavaScript's SDK 1.12 reads. Both add to what came before, so the cost stays linear.
 
 Knows nothing of graphs, namespaces or journals: that is `protocol_events`. An answer that was broken off has no finish.
+
+Before that, `CallIds` gives all chunks of a model call the id that their sum has: in a provider's stream some chunks carry the
+provider's id and others, the closing one among them, LangChain's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -32,6 +36,45 @@ Block = dict[str, Any]
 _CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
 _GROWING = {"text": "text", "reasoning": "reasoning", "tool_call_chunk": "args", "server_tool_call_chunk": "args"}
 """Blocks that come in pieces, and the field that grows."""
+
+
+@dataclass
+class _Call:
+    """A model call whose answer is coming."""
+
+    metadata: Mapping[str, Any]
+    """Kept so that nothing else can take its place in memory, which is what the call is known by."""
+    message_id: str | None = None
+    waiting: list[AIMessageChunk] = field(default_factory=list)
+
+
+class CallIds:
+    """One id for all chunks of a model call. LangGraph gives every chunk of a call the same metadata object, and nothing else tells
+    which call it belongs to."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, _Call] = {}
+
+    def settle(self, message: Any, metadata: Mapping[str, Any]) -> list[Any]:
+        """The messages that can go out, each with its id. Empty chunks wait until one comes that decides about the id."""
+        if not isinstance(message, AIMessageChunk):
+            return [message]
+        call = self._calls.setdefault(id(metadata), _Call(metadata))
+        last = message.chunk_position == "last"
+        if call.message_id is None:
+            if not last and not _decides(message):
+                call.waiting.append(message)
+                return []
+            call.message_id = message.id
+        if last:
+            del self._calls[id(metadata)]
+        chunks, call.waiting = [*call.waiting, message], []
+        return [each if each.id == call.message_id else each.model_copy(update={"id": call.message_id}) for each in chunks]
+
+
+def _decides(chunk: AIMessageChunk) -> bool:
+    """A provider's id goes before one of LangChain's. Content cannot wait for one, so it is taken as it comes."""
+    return bool(chunk.content or chunk.tool_call_chunks or not (chunk.id or "").startswith("lc_"))
 
 
 class MessageBlocks:

@@ -1,4 +1,5 @@
 """The graphs that are served, by name. A graph is loaded when it is first used (`check` loads all), and kept where that is right.
+One that cannot be built is no trouble of the others: `problems` says what is wrong with it, and the next use tries again.
 
 What an export may be and when it is made anew: `graph_exports`. Which saver and store it then works with is the caller's choice
 on every use (`graph_binding`). What a graph is compiled with in its own code is replaced: a thread has one history, ours.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +24,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.errors import GraphBuildError, NotFoundError
 from stepwell.runs.graph_binding import AllowList, allowed_classes, bind
 from stepwell.runs.graph_exports import AnyGraph, Factory, Purpose, Use, compiled, enter, understand
 from stepwell.runs.graph_sources import GraphSource, GraphSpec
@@ -44,6 +45,8 @@ class _Served:
     """The factory asks about the use, or has turned out to give a context manager."""
     kept: _Kept | None = None
     noted: bool = False
+    problem: GraphBuildError | None = None
+    """Why it could not be built when that was last tried."""
 
 
 class GraphRegistry:
@@ -75,6 +78,11 @@ class GraphRegistry:
     def names(self) -> list[str]:
         return list(self._served)
 
+    @property
+    def problems(self) -> dict[str, str]:
+        """Graphs that could not be built when that was last tried, with a sentence about each."""
+        return {name: str(served.problem) for name, served in self._served.items() if served.problem}
+
     def description(self, graph_id: str) -> str | None:
         return self._find(graph_id).source.description
 
@@ -92,20 +100,42 @@ class GraphRegistry:
         store: BaseStore | None,
         purpose: Purpose,
         context: Any = None,
+        owner: str | None = None,
     ) -> AsyncIterator[AnyGraph]:
         """The graph for one use. What was opened for it is closed at the end, with the error of the use if there was one."""
         served = self._find(graph_id)
         # Factories read `config["configurable"]` without asking whether it is there.
-        use = Use(purpose, {"configurable": {}, **(config or {})}, store, context)
+        use = Use(purpose, {"configurable": {}, **(config or {})}, store, context, owner)
         async with AsyncExitStack() as stack:
-            built, allowed = await self._build(graph_id, served, use, stack)
+            try:
+                built, allowed = await self._build(graph_id, served, use, stack)
+            except GraphBuildError as error:
+                served.problem = error
+                raise
+            served.problem = None
             yield bind(built, graph_id, allowed, saver, store)
 
-    async def check(self) -> None:
-        """Build every graph once. The first that cannot be built is raised as `ConfigurationError`, by name."""
+    async def check(self, owner: str | None = None, store: BaseStore | None = None) -> None:
+        """Build every graph once; afterwards `problems` tells of those that cannot be. `GraphBuildError` if that is all of them."""
         for name in self._served:
-            async with self.graph(name, saver=None, store=None, purpose="schema"):
-                pass
+            with suppress(GraphBuildError):  # kept in `problems`
+                await self._try_building(name, owner, store)
+        hopeless = [served.problem for served in self._served.values() if served.problem and not served.per_use]
+        if hopeless and len(hopeless) == len(self._served):
+            raise GraphBuildError("\n".join(map(str, hopeless))) from hopeless[0].__cause__
+
+    async def require_built(self, graph_id: str, owner: str | None = None, store: BaseStore | None = None) -> None:
+        """Raise `NotFoundError`, or `GraphBuildError` when the graph could not be built and still cannot be.
+
+        A factory that asks about its use is let pass: it may fail for this use and work for another.
+        """
+        served = self._find(graph_id)
+        if served.problem and not served.per_use:
+            await self._try_building(graph_id, owner, store)
+
+    async def _try_building(self, graph_id: str, owner: str | None, store: BaseStore | None) -> None:
+        async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):
+            pass
 
     def _find(self, graph_id: str) -> _Served:
         if graph_id not in self._served:
@@ -124,7 +154,7 @@ class GraphRegistry:
                         ready = await self._make(served, ready, use, stack)
                 return await self._make(served, ready, use, stack) if isinstance(ready, Factory) else ready
         except TimeoutError as error:
-            raise ConfigurationError(
+            raise GraphBuildError(
                 f"{_subject(graph_id, served)} was not built within {self._build_timeout_s:g} s. "
                 "Open slow things when a run needs them, not while the graph is made."
             ) from error

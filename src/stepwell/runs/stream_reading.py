@@ -15,6 +15,7 @@ from typing import Any
 
 from stepwell.runs.documents import DocumentBook
 from stepwell.runs.lifecycle_events import LifecycleEvents
+from stepwell.runs.message_blocks import CallIds
 from stepwell.runs.message_events import RootAnswer, TupleMessages, WholeMessages
 from stepwell.runs.progress import Progress
 from stepwell.runs.protocol_events import ProtocolEvents
@@ -39,6 +40,7 @@ class StreamReading:
         self._documents = documents or DocumentBook()
         self._messages = _message_form(streams)
         self._protocol = ProtocolEvents() if PROTOCOL in streams.wanted else None
+        self._call_ids = CallIds()
         self._answer = RootAnswer()
         self._tools = ToolEvents()
         self._lifecycle = LifecycleEvents()
@@ -135,11 +137,14 @@ class StreamReading:
     def _message(self, namespace: Namespace, message: Any, metadata: Mapping[str, Any]) -> Progress | None:
         if namespace and not self._streams.caller_subgraphs:
             return None
-        events = tuple(self._messages.events(namespace, message, metadata)) if self._messages else ()
-        if self._protocol:
-            events += self._protocol.message(namespace, message, metadata)
+        events: tuple[NewEvent, ...] = ()
+        partial = None
+        for each in self._call_ids.settle(message, metadata):
+            events += tuple(self._messages.events(namespace, each, metadata)) if self._messages else ()
+            events += self._protocol.message(namespace, each, metadata) if self._protocol else ()
+            partial = self._answer.partial(namespace, each, metadata)
         events = tuple(self._documents.event_like(event) for event in events)
-        return Progress(events, partial=self._answer.partial(namespace, message, metadata))
+        return Progress(events, partial=partial)
 
 
 def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:

@@ -146,6 +146,7 @@ class ThreadStates:
             saver=self._persistence.saver(lease),
             store=self._persistence.store(thread.owner),
             purpose="read",
+            owner=thread.owner,
         )
 
     async def _snapshot(self, graph: Graph, config: RunnableConfig, *, subgraphs: bool) -> StateSnapshot:

@@ -1,12 +1,14 @@
 """What the routes stand on, opened by whoever starts the server. Routes hold nothing of their own.
 
 `open_services` is the order of a start: storage, then a look at the serializer, at who can sign in and at every graph, then
-the engine. A server that cannot keep its promises does not begin to serve; it says which one.
+the engine. A server that cannot keep its promises does not begin to serve; it says which one. Of several graphs, one that cannot
+be built keeps only itself from being served: `registry.problems`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import SYSTEM
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.strict_serde import check_strict
 from stepwell.runs.supervision import Duty, Supervisor, stop
@@ -26,6 +29,8 @@ from stepwell.server.model_loading import ModelLoading
 from stepwell.server.run_log import RunLog
 from stepwell.server.settings import ServerSettings, require_sign_in
 from stepwell.server.sse import LiveStreams
+
+_log = logging.getLogger("stepwell.server")
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,10 @@ async def open_services(
         _check_serializer(persistence)
         require_sign_in(settings, await persistence.access.count_usable_keys())
         if check_graphs:
-            await registry.check()
-        assistants = Assistants(persistence.records, registry, clock, new_id)
+            await registry.check(SYSTEM, persistence.store(SYSTEM))
+            for problem in registry.problems.values():
+                _log.warning("%s The other graphs are served.", problem)
+        assistants = Assistants(persistence.records, registry, clock, new_id, persistence.store)
         supervisor = Supervisor()
         installing = await _install_assistants(assistants, supervisor)
         threads = Threads(persistence, registry, clock, new_id)

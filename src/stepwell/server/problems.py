@@ -61,6 +61,7 @@ KINDS: Mapping[type[BaseException], Kind] = {
     errors.NotSignedInError: Kind(401, "not-signed-in", "Who asks is not known"),
     errors.SignInUnavailableError: Kind(503, "sign-in-unavailable", "The identity provider does not answer"),
     errors.AccessError: Kind(403, "access", "Not allowed"),
+    errors.GraphBuildError: Kind(503, "graph-unavailable", "The graph cannot be built"),
     errors.ModelUnavailableError: Kind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry counts. What is not here is unexpected."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, WriteResult
@@ -34,17 +35,27 @@ def found(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
 
 
 def matches(rows: Sequence[GrepMatch] | str, args: Mapping[str, Any]) -> Rendered:
-    """Lines that `grep` found, under the path of their file."""
+    """What `grep` found: lines under the path of their file, the paths alone, or how many lines match in each."""
     if isinstance(rows, str):
         return Rendered(rows, is_error=True)
-    lines: list[str] = []
+    per_file = Counter(row["path"] for row in rows)
+    match args.get("output_mode"):
+        case "files_with_matches":
+            lines = list(per_file)
+        case "count":
+            lines = [f"{path}: {count}" for path, count in per_file.items()]
+        case _:
+            lines = list(_lines_by_file(rows))
+    return _bounded(lines or [f"(no line matches {args['pattern']!r})"], "Use a narrower pattern.", getattr(rows, "note", None))
+
+
+def _lines_by_file(rows: Sequence[GrepMatch]) -> Iterator[str]:
     path = None
     for row in rows:
         if row["path"] != path:
             path = row["path"]
-            lines.append(path)
-        lines.append(f"{row['line_number']:6}: {_around_match(row)}")
-    return _bounded(lines or [f"(no line matches {args['pattern']!r})"], "Use a narrower pattern.", getattr(rows, "note", None))
+            yield path
+        yield f"{row['line_number']:6}: {_around_match(row)}"
 
 
 def text(result: str, args: Mapping[str, Any]) -> Rendered:

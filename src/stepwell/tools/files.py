@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
@@ -22,39 +22,45 @@ from stepwell.tools import file_results
 from stepwell.tools.change_gate import ChangeGate
 from stepwell.tools.turn_order import file_turn
 
+OutputMode = Literal["content", "files_with_matches", "count"]
+
+
+# Every word of a description is paid for on every call of the model: a few words each, and what the tool says already is not repeated.
+
 
 class LsArgs(BaseModel):
-    path: str = "/"
+    path: str = Field("/", description="folder, absolute")
 
 
 class ReadArgs(BaseModel):
-    file_path: str
+    file_path: str = Field(description="absolute path")
     offset: int = Field(0, description="lines to skip")
-    limit: int = DEFAULT_READ_LIMIT
+    limit: int = Field(DEFAULT_READ_LIMIT, description="lines to read")
 
 
 class WriteArgs(BaseModel):
-    file_path: str
-    content: str
-    overwrite: bool = False
+    file_path: str = Field(description="absolute path")
+    content: str = Field(description="the whole text")
+    overwrite: bool = Field(False, description="replace an existing file")
 
 
 class EditArgs(BaseModel):
-    file_path: str
-    old_string: str
-    new_string: str
-    replace_all: bool = False
+    file_path: str = Field(description="absolute path")
+    old_string: str = Field(description="exact text to replace")
+    new_string: str = Field(description="text in its place")
+    replace_all: bool = Field(False, description="every occurrence")
 
 
 class GlobArgs(BaseModel):
-    pattern: str
-    path: str = "/"
+    pattern: str = Field(description="e.g. **/*.md")
+    path: str = Field("/", description="folder to search")
 
 
 class GrepArgs(BaseModel):
     pattern: str = Field(description="RE2")
-    path: str | None = None
-    glob: str | None = Field(None, description="e.g. *.py")
+    path: str | None = Field(None, description="folder or file; all if left out")
+    glob: str | None = Field(None, description="only files like this, e.g. *.py")
+    output_mode: OutputMode = Field("content", description="matching lines, only paths, or counts")
 
 
 class FileTool(NamedTuple):
@@ -104,7 +110,7 @@ FILE_TOOLS = (
     ),
     FileTool(
         "glob",
-        "Find files by pattern, relative to path: ** crosses folders, e.g. **/*.md.",
+        "Find files by pattern, relative to path; ** crosses folders.",
         GlobArgs,
         "glob_info",
         lambda args: ((args["pattern"], args.get("path") or "/"), {}),

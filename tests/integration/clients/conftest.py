@@ -10,6 +10,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.clients.processes import serving
+from tests.integration.clients.providers import answering
 
 HERE = Path(__file__).parent
 
@@ -18,6 +19,13 @@ HERE = Path(__file__).parent
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(HERE / "langgraph.json", tmp_path_factory.mktemp("served")) as served:
         yield served.url
+
+
+@pytest.fixture(scope="session")
+def providers() -> Iterator[str]:
+    """The address of canned answers in providers' own formats."""
+    with answering() as address:
+        yield address
 
 
 @pytest.fixture

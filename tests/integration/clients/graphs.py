@@ -9,14 +9,18 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
+from providers import PROVIDERS  # beside this file, which a server imports
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, raw, say, slow
+from stepwell.testing.provider_streams import RecordedModel
 
 
 class Talk(TypedDict, total=False):
@@ -80,3 +84,40 @@ fails = _line(hear, fail)
 ticks = _line(tick)
 nested = _line(hear, inner=_line(tick, answer))
 deep = create_deep_agent(ScriptedModel.answering(_deep_turn, remember=0))
+
+
+# Answers in the shapes in which providers stream them.
+
+
+class Sums(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    shape: str
+    address: str
+    """Where canned answers of providers are served; without one, a recorded shape is played."""
+
+
+@tool
+def add(a: int, b: int) -> str:
+    """Add two numbers."""
+    return str(a + b)
+
+
+async def think(state: Sums) -> Any:
+    make = PROVIDERS[state["shape"]] if state.get("address") else None
+    model = make(state["address"]) if make else RecordedModel(shape=state["shape"])
+    return {"messages": [await model.ainvoke(state["messages"])]}
+
+
+def _goes_on(state: Sums) -> str:
+    return "tools" if getattr(state["messages"][-1], "tool_calls", None) else END
+
+
+sums = (
+    StateGraph(Sums)
+    .add_node(think)
+    .add_node("tools", ToolNode([add]))
+    .add_edge(START, "think")
+    .add_conditional_edges("think", _goes_on, ["tools", END])
+    .add_edge("tools", "think")
+    .compile()
+)

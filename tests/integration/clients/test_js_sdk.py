@@ -12,6 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.integration.clients.providers import PROVIDERS
+
+from stepwell.testing.provider_streams import SHAPES
 
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"
@@ -40,11 +43,12 @@ def packages() -> Path:
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.test.mjs")))
-def test_the_javascript_sdk(url: str, packages: Path, tmp_path: Path, script: str) -> None:
+def test_the_javascript_sdk(url: str, providers: str, packages: Path, tmp_path: Path, script: str) -> None:
     for path in SCRIPTS.glob("*.mjs"):
         shutil.copy(path, tmp_path)
     (tmp_path / "node_modules").symlink_to(packages / "node_modules")
     environment = {"PATH": os.environ["PATH"], "SERVER_URL": url, "NO_PROXY": "127.0.0.1"}
+    environment |= {"SHAPES": " ".join(SHAPES), "PROVIDERS": " ".join(PROVIDERS), "PROVIDERS_URL": providers}
     command = ["node", "--test", "--test-reporter=spec", script]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

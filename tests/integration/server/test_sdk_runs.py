@@ -65,6 +65,49 @@ async def test_a_join_gives_only_the_modes_asked_for(server: Server) -> None:
     assert set(events) == {"metadata", "custom", "end"}
 
 
+async def _told(server: Server, path: str, query: str) -> set[str]:
+    """The names of the events up to the first `end`."""
+    names: set[str] = set()
+    async with server.http.stream("GET", f"{path}?{query}", headers={"Last-Event-ID": "-1"}) as response:
+        assert response.status_code == 200, await response.aread()
+        async for line in response.aiter_lines():
+            if line.startswith("event: "):
+                names.add(line.removeprefix("event: "))
+            if "end" in names:
+                return names
+    return names
+
+
+async def test_stream_modes_in_a_query_are_read_in_each_form_that_clients_write(server: Server) -> None:
+    runs, thread_id = server.client.runs, await new_thread(server)
+    run = await runs.create(thread_id, "ticks", input={"count": 2}, stream_mode=["custom", "values", "updates"])
+    of_run, of_thread = f"/threads/{thread_id}/runs/{run['run_id']}/stream", f"/threads/{thread_id}/stream"
+    forms = [
+        "{0}={1}&{0}={2}",
+        "{0}={1},{2}",
+        "{0}=%5B%22{1}%22%2C%22{2}%22%5D",
+        '{0}=["{1}"]&{0}=["{2}"]',
+        "{0}={1}, {2}&{0}=",
+    ]
+    for form in forms:
+        assert await _told(server, of_run, form.format("stream_mode", "custom", "updates")) == {
+            "metadata", "custom", "updates", "end"
+        }, form  # fmt: skip
+        told = await _told(server, of_thread, form.format("stream_mode", "lifecycle", "state_update"))
+        assert told == {"metadata", "values", "updates", "end"}, form
+    for query in ("stream_mode=", "stream_mode=[]"):
+        assert await _told(server, of_run, query) == {"metadata", "custom", "values", "updates", "end"}
+    for query in (
+        "stream_mode=custom,nonsense",
+        'stream_mode=["custom"',
+        "stream_mode=[1]",
+        "stream_mode=[[]]",
+        "stream_mode=" + "[" * 4000,
+    ):
+        refused = await server.http.get(f"{of_run}?{query}")
+        assert (refused.status_code, refused.json()["errors"][0]["field"][:17]) == (422, "query.stream_mode"), query
+
+
 async def test_an_interrupt_is_answered_by_id_and_only_once(server: Server) -> None:
     runs, thread_id = server.client.runs, await new_thread(server)
     asked = await runs.wait(thread_id, "asks", input=HI)

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
@@ -114,6 +115,19 @@ def test_a_namespace_can_depend_on_the_run() -> None:
     store = InMemoryStore()
     backend = StoreBackend(namespace=lambda runtime: ("files", runtime.context["user"]))
     assert in_graph(lambda: backend.write("/a.md", "one").error, store=store) is None
+    assert store.get(("files", "alice"), "/a.md") is not None
+
+
+def test_a_namespace_function_works_outside_a_run() -> None:
+    store = InMemoryStore()
+    assert StoreBackend(store, namespace=lambda runtime: ("files", "all")).write("/a.md", "one").error is None
+    assert store.get(("files", "all"), "/a.md") is not None
+    by_user = StoreBackend(store, namespace=lambda runtime: ("files", runtime.context["user"]))
+    with pytest.raises(BackendError, match=r"runtime=Runtime\(store=store, context="):
+        by_user.read("/a.md")
+    runtime: Any = Runtime(store=store, context={"user": "alice"})
+    given = StoreBackend(namespace=lambda runtime: ("files", runtime.context["user"]), runtime=runtime)
+    assert given.write("/a.md", "hers").error is None
     assert store.get(("files", "alice"), "/a.md") is not None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell import FilesystemBackend, create_deep_agent
+from stepwell import FilesystemBackend, FilesystemMiddleware, create_deep_agent
 from stepwell.testing import ScriptedModel, call, calls, say
 
 
@@ -80,6 +80,35 @@ def test_names_without_a_slash_are_taken_from_the_root():
     """Resolution of 004's flat names."""
     _, files = results(call("write_file", file_path="notes.md", content="x"), files={"seed.txt": "s"})
     assert set(files) == {"/notes.md", "/seed.txt"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("content", "/a.py\n     1: one\n     3: one more\n/b.py\n     1: one"),
+        ("files_with_matches", "/a.py\n/b.py"),
+        ("count", "/a.py: 2\n/b.py: 1"),
+    ],
+)
+def test_grep_answers_in_the_form_that_is_asked_for(mode, expected):
+    """D4."""
+    files = {"/a.py": "one\ntwo\none more", "/b.py": "one"}
+    (found,), _ = results(call("grep", pattern="one", output_mode=mode), files=files)
+    assert found.content == expected
+
+
+def test_grep_refuses_a_form_that_there_is_not():
+    """D4."""
+    (refused,), _ = results(call("grep", pattern="one", output_mode="json"), files={"/a.py": "one"})
+    assert refused.status == "error"
+    assert "output_mode" in refused.content
+
+
+def test_every_argument_of_every_file_tool_is_described():
+    """D4: models that read only the schema know what to give."""
+    for tool in FilesystemMiddleware().tools:
+        for name, field in tool.args.items():
+            assert field.get("description"), f"{tool.name}.{name}"
 
 
 def test_ls_glob_and_grep_answer_in_short_lines():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from langchain.tools import ToolRuntime
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
 
 from stepwell import CompositeBackend, FilesystemBackend, FilesystemMiddleware, StateBackend, create_deep_agent
-from stepwell.testing import ScriptedModel, call, raw, say
+from stepwell.testing import ScriptedModel, call, calls, fail, raw, say
 
 TEXT = "\n".join(f"row {n}" for n in range(30_000))
 
@@ -148,3 +149,78 @@ def test_a_result_in_a_list_of_commands_is_moved_too():
     final = run(ScriptedModel([call("several"), say("ok")]), [several])
     assert len(final["messages"][-2].content) < 5_000
     assert sorted(final["files"]) == ["/a.md", "/large_tool_results/call_1"]
+
+
+# Results that are too large only together.
+
+
+@tool
+def page(number: int) -> str:
+    """A page of text."""
+    return f"first words of page {number}\n" + f"line {number}\n" * (3_000 + number) + f"last words of page {number}"
+
+
+def pages(*numbers):
+    return calls(*(call("page", number=number) for number in numbers))
+
+
+def results(final):
+    return [message for message in final["messages"] if message.type == "tool"]
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_results_that_are_too_large_together_go_to_files_largest_first(colour):
+    """D5: the run goes on where the model's window has no room for all of them."""
+    model = ScriptedModel([pages(1, 500, 3), say("ok")], profile={"max_input_tokens": 24_000})
+    agent = create_deep_agent(model, [page])
+    asked = {"messages": [("user", "go")]}
+    final = agent.invoke(asked) if colour == "sync" else await agent.ainvoke(asked)
+    small, moved, other = results(final)
+    assert (small.content, other.content) == (page.invoke({"number": 1}), page.invoke({"number": 3}))
+    (path,) = final["files"]
+    assert "\n".join(final["files"][path]["content"]) == page.invoke({"number": 500})
+    assert moved.content.startswith("first words of page 500\n")
+    assert moved.content.endswith("last words of page 500")
+    assert path in moved.content
+    assert [message.content for message in model.asked[1].messages if message.type == "tool"] == [
+        small.content, moved.content, other.content
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_a_provider_that_refuses_the_results_is_asked_again_with_less(colour):
+    """D5: estimates can be wrong, and the window unknown."""
+    model = ScriptedModel([pages(1, 2, 3), fail(ContextOverflowError("too long")), say("ok")])
+    agent = create_deep_agent(model, [page])
+    asked = {"messages": [("user", "go")]}
+    final = agent.invoke(asked) if colour == "sync" else await agent.ainvoke(asked)
+    assert final["messages"][-1].content == "ok"
+    assert sorted(final["files"]) == ["/large_tool_results/call_2", "/large_tool_results/call_3"]
+    assert [len(message.content) < 5_000 for message in results(final)] == [False, True, True]
+
+
+def test_backends_that_are_made_for_each_call_take_crowding_results_too(tmp_path):
+    """D5."""
+    model = ScriptedModel([pages(1, 2), say("ok")], profile={"max_input_tokens": 20_000})
+    final = run(model, [page], backend=lambda runtime: StateBackend(runtime))
+    assert list(final["files"]) == ["/large_tool_results/call_2"]
+    model = ScriptedModel([pages(1, 2), say("ok")], profile={"max_input_tokens": 20_000})
+    run(model, [page], backend=FilesystemBackend(tmp_path))
+    assert [file.name for file in (tmp_path / "large_tool_results").iterdir()] == ["call_2"]
+
+
+def test_crowding_file_tools_are_not_copied_to_files():
+    """D5: what is in a file already can be asked for again in smaller parts."""
+    files = {f"/{name}.md": f"{name}{name}\n" * 10_000 for name in "ab"}
+    reading = calls(*(call("read_file", file_path=path) for path in files))
+    model = ScriptedModel([reading, say("ok")], profile={"max_input_tokens": 16_000})
+    final = create_deep_agent(model).invoke({"messages": [("user", "go")], "files": files})
+    assert set(final["files"]) == set(files)
+    assert sum("Ask again for a smaller part" in message.content for message in results(final)) == 1
+
+
+def test_a_caller_without_a_limit_keeps_all_results():
+    """D5."""
+    model = ScriptedModel([pages(1, 2), say("ok")], profile={"max_input_tokens": 20_000})
+    final = run(model, [page], middleware=[FilesystemMiddleware(result_token_limit=None)])
+    assert not final.get("files")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+from dataclasses import dataclass
+from datetime import date
 from typing import Any, NotRequired
 
 import pytest
+from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from stepwell import (
     ConfigurationError,
@@ -300,15 +305,56 @@ def test_one_that_ends_without_words_says_so():
     assert "finished without an answer" in result.content
 
 
-def test_a_structured_answer_comes_back_as_json():
-    class Found(BaseModel):
-        """What was found."""
+class FoundModel(BaseModel):
+    """What was found."""
 
-        count: int
+    count: int
+    seen: date
 
-    model = ScriptedModel.by_agent({"main": [task("helper"), say("ok")], "helper": [call("Found", count=3)]})
-    (result,) = tool_results(create_deep_agent(model, subagents=[spec("helper", response_format=Found)]).invoke(ASK))
-    assert result.content == '{"count":3}'
+
+@dataclass
+class FoundData:
+    """What was found."""
+
+    count: int
+    seen: date
+
+
+class FoundDict(TypedDict):
+    """What was found."""
+
+    count: int
+    seen: str
+
+
+@pytest.mark.parametrize("kind", [FoundModel, FoundData, FoundDict])
+def test_a_structured_answer_comes_back_as_json(kind):
+    answer = call(kind.__name__, count=3, seen="2026-01-02")
+    model = ScriptedModel.by_agent({"main": [task("helper"), say("ok")], "helper": [answer]})
+    (result,) = tool_results(create_deep_agent(model, subagents=[spec("helper", response_format=kind)]).invoke(ASK))
+    assert json.loads(result.content) == {"count": 3, "seen": "2026-01-02"}
+
+
+def test_a_compiled_subagent_and_tools_of_subagents_are_called_by_the_subagents_name():
+    """D6: streams and tools know whose step it is, also in a graph that was compiled elsewhere."""
+    heard: list[str | None] = []
+
+    @tool
+    def listen(runtime: ToolRuntime) -> str:
+        """Listen."""
+        heard.append(runtime.config["metadata"].get("lc_agent_name"))
+        return "heard"
+
+    compiled = create_agent(ScriptedModel([call("listen"), say("compiled speaks")]), [listen])
+    script = {"boss": [task("graph"), task("helper"), say("ok")], "helper": [call("listen"), say("helper speaks")]}
+    subagents = [spec("helper"), {"name": "graph", "description": "compiled", "runnable": compiled}]
+    agent = create_deep_agent(ScriptedModel.by_agent(script), [listen], subagents=subagents, name="boss")
+    spoken: dict[str, str] = {}
+    for _, (chunk, metadata) in agent.stream(ASK, stream_mode="messages", subgraphs=True):
+        if isinstance(chunk, AIMessage):
+            spoken[metadata["lc_agent_name"]] = spoken.get(metadata["lc_agent_name"], "") + chunk.text
+    assert spoken == {"graph": "compiled speaks", "helper": "helper speaks", "boss": "ok"}
+    assert heard == ["graph", "helper"]
 
 
 def test_subagents_are_built_on_first_use_only():

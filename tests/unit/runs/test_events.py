@@ -17,10 +17,12 @@ from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
+from stepwell.agent import create_deep_agent
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.events import stream_graph
 from stepwell.runs.records import RunRequest
 from stepwell.runs.stream_modes import STREAM_MODES
+from stepwell.testing import ScriptedModel, call, calls, fail, say
 
 from .stream_world import HELLO, THREAD, Seen, State, chain, chat, fan, stream, two_nodes, watch
 
@@ -246,6 +248,24 @@ async def test_lifecycle_tells_each_subgraphs_start_and_end_and_brings_no_other_
     started = next(data for _, data in seen.events if data.get("event") == "started")
     assert started["namespace"] == [f"{started['graph_name']}:{started['trigger_call_id']}"]
     assert set(seen.names) == {"lifecycle", "updates"}
+
+
+async def test_a_subagent_whose_call_gave_an_error_has_failed() -> None:
+    def delegate(to: str) -> Any:
+        return call("task", description="do it", subagent_type=to)
+
+    broken = fail(ValueError("broken at https://x.example/?api_key=hush"))
+    script = {"main": [calls(delegate("works"), delegate("fails")), say("ok")], "works": [say("done")], "fails": [broken]}
+    subagents = [{"name": name, "description": "helps", "system_prompt": "Help."} for name in ("works", "fails")]
+    agent: Any = create_deep_agent(ScriptedModel.by_agent(script), subagents=subagents)
+    seen = await watch(chain(("agent", agent), schema=HelloState), "lifecycle", input=HELLO)
+    told = [data for name, data in seen.events if name == "lifecycle"]
+    started = {tuple(each["namespace"]): each["graph_name"] for each in told if each["event"] == "started"}
+    ended = {started[tuple(each["namespace"])]: each for each in told if each["event"] != "started"}
+    told_of = {"agent": "completed", "works": "completed", "fails": "failed"}
+    assert {name: each["event"] for name, each in ended.items()} == told_of
+    assert "the subagent fails failed: ValueError: broken" in ended["fails"]["error"]
+    assert "hush" not in ended["fails"]["error"]
 
 
 async def test_context_and_durability_reach_the_graph() -> None:

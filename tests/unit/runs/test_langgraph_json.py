@@ -98,6 +98,27 @@ def test_keys_that_are_not_honoured_are_noted_and_those_for_images_are_not(tmp_p
         assert any(note.startswith(f"'{key}' in 'langgraph.json' is not honoured") for note in notes), key
 
 
+def test_files_and_folders_that_are_not_there_are_noted(tmp_path: Path) -> None:
+    project = read(tmp_path, env="settings/.env", dependencies=[".", "./gone"])
+
+    assert project.notes == (
+        "'env' in 'langgraph.json' names the file '.env', which is not there. If a graph needs its variables, make it.",
+        "'dependencies' in 'langgraph.json' names the folder 'gone', which is not there. Remove it or make it.",
+    )
+    assert (project.env, project.import_folders) == ({}, (tmp_path,))
+
+
+def test_packages_in_the_src_of_a_project_are_importable_in_place(tmp_path: Path) -> None:
+    for folder in ("a/src/pkg", "b/src", "c/src"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in ("a/pyproject.toml", "c/pyproject.toml", "c/src/__init__.py"):
+        (tmp_path / file).touch()
+
+    project = read(tmp_path, dependencies=["./a", "b", "./c"])  # b is no project; src of c is itself a package
+
+    assert project.import_folders == tuple(tmp_path / each for each in (".", "a", "a/src", "b", "c"))
+
+
 def test_a_package_that_is_not_installed_is_noted(tmp_path: Path) -> None:
     notes = read(tmp_path, dependencies=[".", "langgraph>=1", "no-such-package-here[extra]>=2"]).notes
 
@@ -129,12 +150,7 @@ def test_classes_that_may_be_read_back_are_taken_over_but_not_all_of_them(tmp_pa
         ({"graphs": {"a": {"description": "x"}}}, "graph 'a' is not described"),
         ({"graphs": {"a": "./agent.py"}}, "graph 'a' does not say which name"),
         ({"graphs": {"a": "./agent.py:"}}, "graph 'a' does not say which name"),
-        ({"graphs": {"a": "./gone.py:graph"}}, "graph 'a' in 'langgraph.json' names the file 'gone.py', which is not there"),
-        ({"graphs": {"a": "./agent.ts:graph"}}, "JavaScript or TypeScript"),
-        ({"graphs": {"a": {"path": "./agent.mjs:graph"}}}, "JavaScript or TypeScript"),
         ({"graphs": GRAPHS, "dependencies": "."}, "'dependencies' in 'langgraph.json' must be a list"),
-        ({"graphs": GRAPHS, "dependencies": ["./gone"]}, "names a folder that is not there"),
-        ({"graphs": GRAPHS, "env": ".gone"}, "'env' in 'langgraph.json' names the file '.gone', which is not there"),
         ({"graphs": GRAPHS, "env": [1]}, "'env' in 'langgraph.json' must be"),
         ({"graphs": GRAPHS, "env": {"A=B": "c"}}, "'env' in 'langgraph.json' must be"),
         ({"graphs": GRAPHS, "env": {"A": None}}, "'env' in 'langgraph.json' must be"),

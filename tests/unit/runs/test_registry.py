@@ -25,7 +25,7 @@ from langgraph_sdk.runtime import ServerRuntime, _ExecutionRuntime, _ReadRuntime
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from stepwell.errors import ConfigurationError, ModelUnavailableError, NotFoundError
+from stepwell.errors import ConfigurationError, GraphBuildError, ModelUnavailableError, NotFoundError
 from stepwell.runs.graph_exports import Purpose
 from stepwell.runs.graph_sources import GraphSource
 from stepwell.runs.langgraph_json import read_langgraph_json
@@ -283,10 +283,50 @@ async def test_what_is_no_graph_is_refused_by_name_and_without_secrets(
     export: Any, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(ConfigurationError, match=said) as refused:
-        await serve(good=_builder(), broken=export).check()
+        await serve(broken=export).check()
     assert any(record.exc_info for record in caplog.records) == ("The log has" in said)
     assert str(refused.value).startswith("The graph 'broken' (")
     assert "sk-123" not in str(refused.value)
+
+
+async def test_a_graph_that_cannot_be_built_leaves_the_others_alone_and_is_tried_again() -> None:
+    tries = 0
+
+    def mended_at_the_third_try() -> Any:
+        nonlocal tries
+        tries += 1
+        return _builder() if tries == 3 else 3
+
+    registry = serve(good=_builder(), broken=mended_at_the_third_try)
+    await registry.check()
+    assert list(registry.problems) == ["broken"]
+    assert "made something of the kind 'int'" in registry.problems["broken"]
+    await registry.require_built("good")
+    with pytest.raises(GraphBuildError, match="made something of the kind 'int'"):
+        await registry.require_built("broken")
+    await registry.require_built("broken")
+    assert (registry.problems, tries) == ({}, 3)
+
+
+async def test_a_factory_that_fails_for_one_use_is_not_held_back_from_another() -> None:
+    def only_for_runs(runtime: ServerRuntime) -> Any:
+        if runtime.execution_runtime is None:
+            raise ValueError("not for looking at")
+        return _builder()
+
+    registry = serve(picky=only_for_runs)
+    await registry.check()
+    assert list(registry.problems) == ["picky"]
+    await registry.require_built("picky")
+    async with registry.graph("picky", saver=None, store=None, purpose="run"):
+        pass
+
+
+@pytest.mark.parametrize("target", ["./agent.ts:graph", "./agent.mjs:graph"])
+async def test_a_graph_in_javascript_is_not_served(tmp_path: Path, target: str) -> None:
+    registry = GraphRegistry.from_specs({"g": target}, tmp_path)
+    with pytest.raises(GraphBuildError, match="JavaScript or TypeScript"):
+        await registry.check()
 
 
 async def test_a_factory_that_never_ends_is_given_up() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from stepwell.server.run_answers import (
     stream_run,
 )
 from stepwell.server.run_orders import order_of
-from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, ThreadId, pick
+from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, SeveralNames, ThreadId, pick
 from stepwell.server.schemas.runs import RunAnswer, RunCreate, RunField, StreamMode, run_wire
 
 router = APIRouter(tags=["Runs"], route_class=JsonRoute)
@@ -121,13 +121,14 @@ async def join_run_stream(
     principal: StreamReader,
     services: Given,
     cancel_on_disconnect: bool = False,
-    stream_mode: Annotated[list[StreamMode | Literal[""]] | None, Query(max_length=20)] = None,
+    stream_mode: Annotated[list[StreamMode] | None, SeveralNames, Query(max_length=20)] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
     after = parse_last_event_id(last_event_id) or 0
-    modes = [mode for mode in stream_mode or () if mode] or None  # SDKs send an empty one for none
     run = await services.persistence.records.get_run(principal.owner, thread_id, run_id)
-    return stream_run(services, principal, run, cancel_on_disconnect=cancel_on_disconnect, after=after, modes=modes)
+    return stream_run(
+        services, principal, run, cancel_on_disconnect=cancel_on_disconnect, after=after, modes=stream_mode or None
+    )
 
 
 @router.post(

@@ -12,7 +12,7 @@ from stepwell.server.policy import policy, stream_policy
 from stepwell.server.principal import Principal
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id
-from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, ThreadId, checkpoint_of
+from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, SeveralNames, ThreadId, checkpoint_of
 from stepwell.server.schemas.state import (
     HistoryQuery,
     StateAnswer,
@@ -156,7 +156,7 @@ async def stream_thread(
     thread_id: ThreadId,
     principal: StreamReader,
     services: Given,
-    stream_mode: Annotated[list[ThreadStreamMode] | None, Query(max_length=3)] = None,
+    stream_mode: Annotated[list[ThreadStreamMode] | None, SeveralNames, Query(max_length=3)] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
     await services.threads.get(principal.owner, thread_id, with_values=False)

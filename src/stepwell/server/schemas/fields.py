@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import orjson
 import re2
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -26,7 +27,24 @@ def _whole(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
+def _split_names(given: Any) -> Any:
+    """SDKs write several names in a query as repeated parameters, with commas, or as a JSON array; and an empty text for none."""
+    texts = given if isinstance(given, list) else [given]
+    return [name for text in texts for name in (_names_in(text) if isinstance(text, str) else [text])]
+
+
+def _names_in(text: str) -> list[Any]:
+    if not text.lstrip().startswith("["):
+        return [name.strip() for name in text.split(",") if name.strip()]
+    try:
+        found = orjson.loads(text)
+    except ValueError as error:
+        raise ValueError("begins like a JSON array and is none") from error
+    return list(found)
+
+
 Whole = BeforeValidator(_whole)
+SeveralNames = BeforeValidator(_split_names)
 _AS_UUID: JsonDict = {"pattern": UUID_PATTERN, "format": "uuid"}
 
 Uuid = Annotated[str, Field(json_schema_extra=_AS_UUID), AfterValidator(_uuid)]

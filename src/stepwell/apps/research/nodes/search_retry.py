@@ -12,10 +12,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 from pydantic import ValidationError
 
+from stepwell.apps.research.answers import read_approval
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.gathering import Cause
 from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.nodes.hitl_gate import read_approval
 from stepwell.apps.research.schemas import Approval, ResearchPlan
 from stepwell.apps.research.state import ResearchState, Unreached
 

@@ -1,0 +1,134 @@
+"""Tool results that are too large for the conversation: which they are, and what stays of them there.
+
+| too large | when it is seen | what happens |
+|---|---|---|
+| one result | after its call | it goes to a file, and its head and tail stay |
+| the results of a turn together | before the model is asked | the same for the largest, until the rest fits |
+| the conversation, though the estimate said otherwise | when the provider refuses it | the same for half of the last turn's results |
+
+A file tool's result is not copied to another file: the model is told to ask for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.types import Command
+
+from stepwell.backends import paths, text
+from stepwell.backends.protocol import WriteResult
+from stepwell.middleware.request import ToolResult
+from stepwell.tools.files import FILE_TOOL_NAMES
+
+LARGE_RESULTS = "/large_tool_results"
+CHARS_PER_TOKEN = 4
+SHOWN_CHARS = 2_000
+UNKNOWN_WINDOW_TOKENS = 200_000
+TURN_SHARE = 0.5
+"""How much of the window one turn's results may fill: the rest of the conversation needs room, and tokens are only estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class LargeResult:
+    """A tool result on its way to a file."""
+
+    message: ToolMessage
+    text: str
+    path: str
+
+    def pointer(self, written: WriteResult) -> ToolMessage:
+        """What stays in the conversation."""
+        if self.message.name in FILE_TOOL_NAMES:
+            where = "The middle is left out, because this turn's results are too large together. Ask again for a smaller part."
+        elif written.error:
+            where = "The middle was dropped, because it could not be saved."
+        else:
+            where = f"The whole is in {self.path}: page through it with read_file, or search it with grep."
+        head, tail = self.text[:SHOWN_CHARS], self.text[-SHOWN_CHARS:]
+        lines = self.text.count("\n") + 1
+        content = f"{head}\n\n(… {len(self.text):,} characters in {lines:,} lines. {where} Its end:)\n\n{tail}"
+        return self.message.model_copy(update={"content": content})
+
+
+def places_for(message: ToolMessage, body: str, call_id: str, taken: Mapping[str, Any]) -> list[LargeResult]:
+    """A result with each place for it, in order of preference.
+
+    Some models use their call ids again, in a later turn or in a subagent: the last place is the text's own.
+    """
+    path = f"{LARGE_RESULTS}/{paths.safe_name(call_id)}"
+    own = f"{LARGE_RESULTS}/{text.version_of(body)}"
+    return [LargeResult(message, body, place) for place in ([own] if path in taken else [path, own])]
+
+
+def turn_room(model: object) -> int:
+    """How many characters the results of one turn may have together."""
+    profile = getattr(model, "profile", None) or {}
+    return int((profile.get("max_input_tokens") or UNKNOWN_WINDOW_TOKENS) * TURN_SHARE * CHARS_PER_TOKEN)
+
+
+def crowding(messages: Sequence[AnyMessage], room: int | None = None) -> list[ToolMessage]:
+    """The largest of the last turn's results, as many as must go for the rest to fit into `room`, or into half of what they are."""
+    sizes: dict[int, tuple[int, ToolMessage]] = {}
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            break
+        sizes[id(message)] = (len(message_text(message)), message)
+    total = sum(size for size, _ in sizes.values())
+    room = total // 2 if room is None else room
+    chosen = []
+    for size, message in sorted(sizes.values(), key=lambda each: each[0], reverse=True):
+        if total <= room or size <= 3 * SHOWN_CHARS:
+            break
+        chosen.append(message)
+        total -= size - 2 * SHOWN_CHARS
+    return chosen
+
+
+def message_text(message: ToolMessage) -> str:
+    """A result's text; one with images or other blocks is left as it is."""
+    if isinstance(message.content, str):
+        return message.content
+    parts = [block["text"] for block in message.content if isinstance(block, dict) and block.get("type") == "text"]
+    return "\n".join(parts) if len(parts) == len(message.content) else ""
+
+
+def messages_in(result: ToolResult | list[ToolResult]) -> list[ToolMessage]:
+    if isinstance(result, list):  # LangGraph lets a tool return several
+        return [message for item in result for message in messages_in(item)]
+    if isinstance(result, ToolMessage):
+        return [result]
+    update = getattr(result, "update", None)
+    found = update.get("messages", []) if isinstance(update, Mapping) else []
+    return [message for message in found if isinstance(message, ToolMessage)]
+
+
+def files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
+    """The files that a result brings along."""
+    if isinstance(result, list):
+        return {path: file for item in result for path, file in files_in(item).items()}
+    update = getattr(result, "update", None)
+    return (update.get("files") or {}) if isinstance(update, Mapping) else {}
+
+
+def replaced(result: ToolResult, large: LargeResult, written: WriteResult) -> ToolResult:
+    """The result with the pointer in place of the message, and the file in the state if it lives there."""
+    if isinstance(result, list):
+        # LangGraph takes a list here, though its types do not say so.
+        return cast("ToolResult", [replaced(item, large, written) if _holds(item, large.message) else item for item in result])
+    pointer = large.pointer(written)
+    if isinstance(result, ToolMessage):
+        if not written.files_update:
+            return pointer
+        return Command(update={"messages": [pointer], "files": written.files_update})
+    update = dict(cast("Mapping[str, Any]", result.update))
+    update["messages"] = [pointer if message is large.message else message for message in update["messages"]]
+    if written.files_update:
+        update["files"] = {**(update.get("files") or {}), **written.files_update}
+    return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
+
+
+def _holds(result: ToolResult, wanted: ToolMessage) -> bool:
+    return any(message is wanted for message in messages_in(result))
