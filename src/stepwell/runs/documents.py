@@ -190,7 +190,7 @@ class DocumentBook:
                 chain.number = None
 
     def _change(self, chain: _Chain, value: Any) -> bytes | Document:
-        given = value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {None: value}
+        given = _fields_of(value)
         splices = []
         for key, item in given.items():
             splice = chain.fields.setdefault(key, _Field()).change(item)
@@ -228,8 +228,26 @@ class DocumentBook:
         return join({key: each.text for key, each in chain.fields.items()})
 
 
+class GrowingText:
+    """Values that are shown one after the other and have much in common, such as those of a history: what stays is encoded once."""
+
+    def __init__(self) -> None:
+        self._fields: dict[Key, _Field] = {}
+
+    def show(self, value: Any) -> orjson.Fragment:
+        """The value as JSON, to be put into a larger answer."""
+        given = _fields_of(value)
+        for key, item in given.items():
+            self._fields.setdefault(key, _Field()).change(item)
+        return orjson.Fragment(join({key: self._fields[key].text for key in given}))
+
+
 VALUES = "values"
 """The chain of the root graph's values: it goes on from run to run."""
+
+
+def _fields_of(value: Any) -> Mapping[Key, Any]:
+    return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {None: value}
 
 
 def _leading(equal: Iterable[bool], most: int) -> int:
