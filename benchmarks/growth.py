@@ -1,10 +1,10 @@
 """Claim: a thread costs what is added to it, however long it is. One thread of 50 to 2,000 turns of a deep agent, a turn being an answer
 that calls a tool and the tool's result of 200 bytes, driven by the engine on one SQLite file with durability sync.
 
-*Bytes* are those of the file after closing it, with indexes and keys, less those of an empty one; *content* is what Stepwell put into its rows: checkpoints, writes,
-events and documents. Both are compared with the JSON of the messages and files that a client is shown. CPU per turn is that of a run
-of 50 turns at the end of the thread. The floor is a plain agent on LangGraph's own SQLite saver, in process, without a journal: the
-part of the CPU that LangChain spends per message of the conversation is in both.
+*Bytes* are those of the file after closing it, with indexes and keys, less those of an empty one; *content* is what Stepwell put into
+its rows: checkpoints, writes, events and documents. Both are compared with the JSON of the messages and files that a client is shown.
+CPU per turn is that of a run of 50 turns at the end of the thread. The floor is a plain agent on LangGraph's own SQLite saver, in
+process, without a journal: what LangChain spends on each message of the conversation at every call is in both.
 
 `langgraph dev` keeps everything in memory, so it follows only where time is measured: a plain graph of messages, over HTTP.
 """

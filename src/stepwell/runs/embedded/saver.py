@@ -67,7 +67,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         return self._database.read_now(self._getting(config))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._database.read(self._getting(config))
+        return await self._database.read(self._getting(config), patient=self._lease is None)
 
     def list(
         self,
@@ -91,7 +91,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     ) -> AsyncIterator[CheckpointTuple]:
         pages = Pages(listing_of(config, filter, before), limit, self._tuple)
         while pages.size:
-            for found in await self._database.read(pages.next):
+            for found in await self._database.read(pages.next, patient=self._lease is None):
                 yield found
 
     def get_delta_channel_history(
@@ -102,7 +102,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        return await self._database.read(self._inheriting(config, channels))
+        return await self._database.read(self._inheriting(config, channels), patient=self._lease is None)
 
     # Writing
 
