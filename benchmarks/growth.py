@@ -19,7 +19,7 @@ import string
 import time
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -141,7 +141,7 @@ class _Thread:
         return len(encode({name: state["values"].get(name) for name in ("messages", "files")}))
 
     def content(self) -> dict[str, int]:
-        with sqlite3.connect(self.file) as connection:
+        with closing(sqlite3.connect(self.file)) as connection:
             return {
                 table: connection.execute(f"SELECT ifnull(sum({size}), 0) FROM {table}").fetchone()[0]
                 for table, size in _CONTENT.items()
@@ -201,7 +201,7 @@ async def _measure_answer(file: Path, _: int) -> dict[str, Any]:
     async with _open(file, "talking") as thread:
         await thread.run(0, modes=("messages-tuple",))
         content = thread.content()
-        with sqlite3.connect(file) as connection:
+        with closing(sqlite3.connect(file)) as connection:
             (events,) = connection.execute("SELECT COUNT(*) FROM events WHERE event = 'messages'").fetchone()
     text = 5 * ANSWER_WORDS - 1
     return {"events": events, "token_bytes": content["events"] + content["documents"], "text_bytes": text}
@@ -292,6 +292,14 @@ def _thread_rows(found: dict[int, Figures], sizes: tuple[int, ...]) -> list[Row]
             None,
             2.0,
             note=f"ours {cpu}; plain agent {plain}",
+        ),
+        Row(
+            f"the same, CPU per turn at {at_floor:,} turns to a plain agent's",
+            "≤ 1x floor",
+            ratio(ours("cpu_ms_per_turn", at_floor), floor[at_floor]),
+            ratio(floor[at_floor], floor[at_floor]),
+            None,
+            1.0,
         ),
         Row(f"the same, history of 10 at {last:,} turns", "≤ 100 ms", ours("history_ms"), None, None, 100.0, form=_ms),
         Row(f"the same, first event of a run at {last:,} turns", "≤ 30 ms", ours("first_event_ms"), None, None, 30.0, form=_ms),

@@ -37,6 +37,8 @@ SMALL = 1024
 """A text below this size is stored as it is."""
 _LOOK_BEHIND = 4096
 _MOST_PACKED = 64 * 1024
+_WINDOW, _MEMORY = -13, 5  # raw deflate, 8 kB back: with zlib's defaults most of the time goes into clearing memory
+_NOTHING = b"\0"  # zlib takes no empty dictionary
 _NEWEST = 8
 _LONGEST_CHAIN = 10_000
 _STRETCH = 4096
@@ -112,8 +114,9 @@ class _Field:
             return 0, encode(value)
         pieces = [encode(message) for message in value[known:]]
         start = self.ends[known - 1] if known else 0
-        self.messages, self.contents = list(value), [message.content for message in value]
-        self.ends = self.ends[:known]
+        self.messages[known:] = value[known:]
+        self.contents[known:] = [message.content for message in value[known:]]
+        del self.ends[known:]
         place = start
         for piece in pieces:
             place += len(piece) + 1  # the bracket or the comma before it
@@ -122,9 +125,8 @@ class _Field:
 
     def _unchanged(self, value: list[Any]) -> int:
         """How many at the front need no second look."""
-        most = min(len(self.messages), len(value))
-        same = _leading(map(is_, self.messages, value), most)
-        same = _leading(map(is_, self.contents, map(attrgetter("content"), value[:same])), same)
+        same = _count_same(self.messages, value)
+        same = _count_same(self.contents, list(map(attrgetter("content"), value[:same])))
         return max(0, same - _NEWEST)
 
 
@@ -250,8 +252,11 @@ def _fields_of(value: Any) -> Mapping[Key, Any]:
     return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {None: value}
 
 
-def _leading(equal: Iterable[bool], most: int) -> int:
-    return next((index for index, same in enumerate(equal) if not same), most)
+def _count_same(one: list[Any], other: list[Any]) -> int:
+    """How many at the front are the same objects."""
+    if all(map(is_, one, other)):  # as most often, and several times as quick as looking where
+        return min(len(one), len(other))
+    return next(index for index, same in enumerate(map(is_, one, other)) if not same)
 
 
 def _common_start(one: bytes, other: bytes) -> int:
@@ -289,11 +294,11 @@ def _deflate(text: bytes, before: bytes) -> bytes | None:
     """The text made smaller by what it has in common with what stands before it, if that helps."""
     if not 64 <= len(text) <= _MOST_PACKED:
         return None
-    packer = zlib.compressobj(6, zlib.DEFLATED, -15, zdict=before) if before else zlib.compressobj(6, zlib.DEFLATED, -15)
+    packer = zlib.compressobj(6, zlib.DEFLATED, _WINDOW, _MEMORY, zdict=before or _NOTHING)
     packed = packer.compress(text) + packer.flush()
     return packed if len(packed) < len(text) else None
 
 
 def _inflate(packed: bytes, before: bytes) -> bytes:
-    unpacker = zlib.decompressobj(-15, zdict=before) if before else zlib.decompressobj(-15)
+    unpacker = zlib.decompressobj(_WINDOW, zdict=before or _NOTHING)
     return unpacker.decompress(packed) + unpacker.flush()
