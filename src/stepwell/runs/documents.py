@@ -152,25 +152,30 @@ class DocumentBook:
             number, texts = values
             self._chains[VALUES] = _Chain(number, {key: _Field(text) for key, text in texts.items()})
 
-    def write(self, chain: str, value: Any) -> bytes | Document:
+    def write(self, chain: str, value: Any, *, small: int = SMALL) -> bytes | Document:
         """The value as JSON: as it is where it is small, else as a change to what was written to the same chain before."""
         standing = self._chains.get(chain)
         if standing is None or standing.number is None:
             text = encode(value)
-            if len(text) < SMALL:
+            if len(text) < small:
                 return text
             standing = self._chains[chain] = _Chain()
-        return self._change(standing, value)
+        return self._change(standing, value, small)
 
     def event(self, name: str, chain: str, value: Any) -> NewEvent:
         """An event that says the value."""
         written = self.write(chain, value)
         return NewEvent(name, written) if isinstance(written, bytes) else NewEvent(name, written.text or b"", Stored(written))
 
-    def event_like(self, event: NewEvent) -> NewEvent:
-        """The same event, stored as what it does not have in common with others of its name: a word of an answer comes with much
-        that is said with each of its words."""
-        return event._replace(stored=self._like(event.event, event.data))
+    def event_like(self, event: NewEvent, message_id: str) -> NewEvent:
+        """The same event, stored as what it does not have in common with others about the message: a word of an answer comes with
+        much that is said with each of its words."""
+        return event._replace(stored=self._like(f"{event.event} {message_id}", event.data))
+
+    def event_grown(self, event: NewEvent, message_id: str) -> NewEvent:
+        """The same event, stored as what it adds to the one before it: an answer that is sent again with each word."""
+        written = self.write(f"{event.event} {message_id}", orjson.Fragment(event.data), small=0)
+        return event if isinstance(written, bytes) else event._replace(stored=Stored(written))
 
     def _like(self, template: str, text: bytes) -> Stored | None:
         if (found := self._templates.get(template)) is not None:
@@ -191,7 +196,7 @@ class DocumentBook:
             if chain.number is not None and chain.number > number:
                 chain.number = None
 
-    def _change(self, chain: _Chain, value: Any) -> bytes | Document:
+    def _change(self, chain: _Chain, value: Any, small: int) -> bytes | Document:
         given = _fields_of(value)
         splices = []
         for key, item in given.items():
@@ -202,7 +207,7 @@ class DocumentBook:
         if order is not None:
             chain.fields = {key: chain.fields[key] for key in order}
         size = sum(len(each.text) for each in chain.fields.values())
-        if size < SMALL:
+        if size < small:
             chain.number = None
             return self._join(chain)
         if chain.number is not None and not splices and order is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from stepwell.runs.documents import DocumentBook
 from stepwell.runs.lifecycle_events import LifecycleEvents
-from stepwell.runs.message_events import RootAnswer, TupleMessages, WholeMessages
+from stepwell.runs.message_events import PARTIAL, RootAnswer, TupleMessages, WholeMessages
 from stepwell.runs.progress import Progress
 from stepwell.runs.protocol_events import ProtocolEvents
 from stepwell.runs.public_config import public_metadata
@@ -138,8 +138,13 @@ class StreamReading:
         events = tuple(self._messages.events(namespace, message, metadata)) if self._messages else ()
         if self._protocol:
             events += self._protocol.message(namespace, message, metadata)
-        events = tuple(self._documents.event_like(event) for event in events)
+        events = tuple(self._keep_small(event, str(message.id)) for event in events)
         return Progress(events, partial=self._answer.partial(namespace, message, metadata))
+
+    def _keep_small(self, event: NewEvent, message_id: str) -> NewEvent:
+        if event.event == PARTIAL:
+            return self._documents.event_grown(event, message_id)
+        return self._documents.event_like(event, message_id)
 
 
 def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:

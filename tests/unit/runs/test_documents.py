@@ -126,12 +126,22 @@ def test_the_text_is_left_out_while_nobody_wants_it() -> None:
 def test_words_of_an_answer_are_stored_without_what_they_repeat() -> None:
     book, metadata, stored = DocumentBook(), {f"key_{n}": "v" * 40 for n in range(20)}, 0
     for number in range(100):
-        event = book.event_like(NewEvent("messages", encode([{"content": f"word{number} ", "id": "m"}, metadata])))
+        event = book.event_like(NewEvent("messages", encode([{"content": f"word{number} ", "id": "m"}, metadata])), "m")
         assert event.stored is not None
         assert event.stored.kept is not None
         start, end = event.stored.kept
         stored += len(event.stored.document.changes or b"") + len(event.data) - start - end
     assert stored < 2_500
+
+
+def test_an_answer_that_is_sent_again_with_each_word_is_stored_as_what_it_adds() -> None:
+    book, shelf, words = DocumentBook(), Shelf(), ""
+    for number in range(300):
+        words += f"{number:04d} "
+        event = book.event_grown(NewEvent("messages/partial", encode([AIMessage(words, id="m")])), "m")
+        assert event.stored is not None
+        assert shelf.keep(event.stored.document) == event.data
+    assert shelf.bytes < 10 * len(words)
 
 
 @pytest.mark.prove
