@@ -26,6 +26,7 @@ CLAIMS = (
     "create",
     "concurrent_runs",
     "storage",
+    "growth",
     "search",
     "context",
     "tasks",

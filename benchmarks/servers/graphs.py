@@ -3,15 +3,18 @@
 | graph | what it does |
 |---|---|
 | `two_nodes` | each node adds a letter; the state is a word |
+| `growing` | `turns` times a message of 200 characters each from two nodes, in a channel of LangGraph's `add_messages` |
 | `ticker` | one node writes a custom event every `INTERVAL_S`, with the time it was due and the time it was written |
 """
 
 import asyncio
 import time
-from typing import Any
+from typing import Annotated, Any
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 INTERVAL_S = 0.1
@@ -23,6 +26,11 @@ class Word(TypedDict):
 
 class Ticks(TypedDict):
     events: int
+
+
+class Growing(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+    turns: int
 
 
 async def first(state: Word) -> dict[str, Any]:
@@ -42,6 +50,24 @@ async def tick(state: Ticks) -> dict[str, Any]:
         await asyncio.sleep(max(0.0, due - time.time()))
         write({"number": number, "due": due, "written": time.time()})
     return {"events": state["events"]}
+
+
+async def speak(state: Growing) -> dict[str, Any]:
+    return {"messages": [AIMessage("x" * 200)], "turns": state["turns"] - 1}
+
+
+async def reply(state: Growing) -> dict[str, Any]:
+    return {"messages": [HumanMessage("y" * 200)]}
+
+
+def build_growing() -> StateGraph[Any, Any, Any, Any]:
+    graph = StateGraph(Growing)
+    graph.add_node("speak", speak)
+    graph.add_node("reply", reply)
+    graph.add_edge(START, "speak")
+    graph.add_edge("speak", "reply")
+    graph.add_conditional_edges("reply", lambda state: "speak" if state["turns"] > 0 else END)
+    return graph
 
 
 def build_two_nodes() -> StateGraph[Any, Any, Any, Any]:
@@ -65,3 +91,4 @@ def build_ticker() -> StateGraph[Any, Any, Any, Any]:
 # Servers take compiled graphs by name from this file, so here they are made when it is imported.
 two_nodes = build_two_nodes().compile()
 ticker = build_ticker().compile()
+growing = build_growing().compile()

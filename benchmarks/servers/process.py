@@ -111,7 +111,7 @@ def start(name: str, python: Path) -> Iterator[Server]:
 
 def _write_project(folder: Path) -> None:
     shutil.copy(GRAPHS, folder / "graphs.py")
-    graphs = {"two_nodes": "./graphs.py:two_nodes", "ticker": "./graphs.py:ticker"}
+    graphs = {"two_nodes": "./graphs.py:two_nodes", "ticker": "./graphs.py:ticker", "growing": "./graphs.py:growing"}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
 
 

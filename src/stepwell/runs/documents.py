@@ -37,6 +37,8 @@ SMALL = 1024
 """A text below this size is stored as it is."""
 _LOOK_BEHIND = 4096
 _MOST_PACKED = 64 * 1024
+_WINDOW, _MEMORY = -13, 5  # raw deflate, 8 kB back: with zlib's defaults most of the time goes into clearing memory
+_NOTHING = b"\0"  # zlib takes no empty dictionary
 _NEWEST = 8
 _LONGEST_CHAIN = 10_000
 _STRETCH = 4096
@@ -112,8 +114,9 @@ class _Field:
             return 0, encode(value)
         pieces = [encode(message) for message in value[known:]]
         start = self.ends[known - 1] if known else 0
-        self.messages, self.contents = list(value), [message.content for message in value]
-        self.ends = self.ends[:known]
+        self.messages[known:] = value[known:]
+        self.contents[known:] = [message.content for message in value[known:]]
+        del self.ends[known:]
         place = start
         for piece in pieces:
             place += len(piece) + 1  # the bracket or the comma before it
@@ -122,9 +125,8 @@ class _Field:
 
     def _unchanged(self, value: list[Any]) -> int:
         """How many at the front need no second look."""
-        most = min(len(self.messages), len(value))
-        same = _leading(map(is_, self.messages, value), most)
-        same = _leading(map(is_, self.contents, map(attrgetter("content"), value[:same])), same)
+        same = _count_same(self.messages, value)
+        same = _count_same(self.contents, list(map(attrgetter("content"), value[:same])))
         return max(0, same - _NEWEST)
 
 
@@ -150,25 +152,30 @@ class DocumentBook:
             number, texts = values
             self._chains[VALUES] = _Chain(number, {key: _Field(text) for key, text in texts.items()})
 
-    def write(self, chain: str, value: Any) -> bytes | Document:
+    def write(self, chain: str, value: Any, *, small: int = SMALL) -> bytes | Document:
         """The value as JSON: as it is where it is small, else as a change to what was written to the same chain before."""
         standing = self._chains.get(chain)
         if standing is None or standing.number is None:
             text = encode(value)
-            if len(text) < SMALL:
+            if len(text) < small:
                 return text
             standing = self._chains[chain] = _Chain()
-        return self._change(standing, value)
+        return self._change(standing, value, small)
 
     def event(self, name: str, chain: str, value: Any) -> NewEvent:
         """An event that says the value."""
         written = self.write(chain, value)
         return NewEvent(name, written) if isinstance(written, bytes) else NewEvent(name, written.text or b"", Stored(written))
 
-    def event_like(self, event: NewEvent) -> NewEvent:
-        """The same event, stored as what it does not have in common with others of its name: a word of an answer comes with much
-        that is said with each of its words."""
-        return event._replace(stored=self._like(event.event, event.data))
+    def event_like(self, event: NewEvent, message_id: str) -> NewEvent:
+        """The same event, stored as what it does not have in common with others about the message: a word of an answer comes with
+        much that is said with each of its words."""
+        return event._replace(stored=self._like(f"{event.event} {message_id}", event.data))
+
+    def event_grown(self, event: NewEvent, message_id: str) -> NewEvent:
+        """The same event, stored as what it adds to the one before it: an answer that is sent again with each word."""
+        written = self.write(f"{event.event} {message_id}", orjson.Fragment(event.data), small=0)
+        return event if isinstance(written, bytes) else event._replace(stored=Stored(written))
 
     def _like(self, template: str, text: bytes) -> Stored | None:
         if (found := self._templates.get(template)) is not None:
@@ -189,8 +196,8 @@ class DocumentBook:
             if chain.number is not None and chain.number > number:
                 chain.number = None
 
-    def _change(self, chain: _Chain, value: Any) -> bytes | Document:
-        given = value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {None: value}
+    def _change(self, chain: _Chain, value: Any, small: int) -> bytes | Document:
+        given = _fields_of(value)
         splices = []
         for key, item in given.items():
             splice = chain.fields.setdefault(key, _Field()).change(item)
@@ -200,7 +207,7 @@ class DocumentBook:
         if order is not None:
             chain.fields = {key: chain.fields[key] for key in order}
         size = sum(len(each.text) for each in chain.fields.values())
-        if size < SMALL:
+        if size < small:
             chain.number = None
             return self._join(chain)
         if chain.number is not None and not splices and order is None:
@@ -228,12 +235,33 @@ class DocumentBook:
         return join({key: each.text for key, each in chain.fields.items()})
 
 
+class GrowingText:
+    """Values that are shown one after the other and have much in common, such as those of a history: what stays is encoded once."""
+
+    def __init__(self) -> None:
+        self._fields: dict[Key, _Field] = {}
+
+    def show(self, value: Any) -> orjson.Fragment:
+        """The value as JSON, to be put into a larger answer."""
+        given = _fields_of(value)
+        for key, item in given.items():
+            self._fields.setdefault(key, _Field()).change(item)
+        return orjson.Fragment(join({key: self._fields[key].text for key in given}))
+
+
 VALUES = "values"
 """The chain of the root graph's values: it goes on from run to run."""
 
 
-def _leading(equal: Iterable[bool], most: int) -> int:
-    return next((index for index, same in enumerate(equal) if not same), most)
+def _fields_of(value: Any) -> Mapping[Key, Any]:
+    return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else {None: value}
+
+
+def _count_same(one: list[Any], other: list[Any]) -> int:
+    """How many at the front are the same objects."""
+    if all(map(is_, one, other)):  # as most often, and several times as quick as looking where
+        return min(len(one), len(other))
+    return next(index for index, same in enumerate(map(is_, one, other)) if not same)
 
 
 def _common_start(one: bytes, other: bytes) -> int:
@@ -271,11 +299,11 @@ def _deflate(text: bytes, before: bytes) -> bytes | None:
     """The text made smaller by what it has in common with what stands before it, if that helps."""
     if not 64 <= len(text) <= _MOST_PACKED:
         return None
-    packer = zlib.compressobj(6, zlib.DEFLATED, -15, zdict=before) if before else zlib.compressobj(6, zlib.DEFLATED, -15)
+    packer = zlib.compressobj(6, zlib.DEFLATED, _WINDOW, _MEMORY, zdict=before or _NOTHING)
     packed = packer.compress(text) + packer.flush()
     return packed if len(packed) < len(text) else None
 
 
 def _inflate(packed: bytes, before: bytes) -> bytes:
-    unpacker = zlib.decompressobj(-15, zdict=before) if before else zlib.decompressobj(-15)
+    unpacker = zlib.decompressobj(_WINDOW, zdict=before or _NOTHING)
     return unpacker.decompress(packed) + unpacker.flush()

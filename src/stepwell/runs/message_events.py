@@ -9,7 +9,8 @@ messages         messages/metadata   {id: {metadata}}      before the first of a
                  messages/complete   [message]             for a whole message
 ```
 
-The older form sends a growing message again and again: its cost is the square of the answer's length. That is its contract.
+The older form sends a growing message again and again: on the wire its cost is the square of the answer's length. That is its
+contract; what is stored of it is what each adds (`documents`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from stepwell.runs.public_config import public_metadata
 from stepwell.runs.records import NewEvent
 from stepwell.runs.stream_modes import Namespace, event_name
 from stepwell.runs.wire import encode
+
+PARTIAL = "messages/partial"
 
 
 class TupleMessages:
@@ -63,7 +66,7 @@ class WholeMessages:
         before = self._so_far[key]
         so_far = message if before is None else before + message
         self._so_far[key] = so_far
-        events.append(NewEvent("messages/partial", encode([message_chunk_to_message(so_far)])))
+        events.append(NewEvent(PARTIAL, encode([message_chunk_to_message(so_far)])))
         return events
 
 

@@ -9,7 +9,7 @@ name says that it is a secret (LangGraph copies a run's `configurable` into ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -19,6 +19,9 @@ from stepwell.runs.records import PendingInterrupt, ThreadStatus
 from stepwell.runs.run_user import PREFIX
 from stepwell.runs.secret_names import is_secret_name
 from stepwell.runs.wire import plain
+
+ShowValues = Callable[[Any], Any]
+"""How the values of a state become JSON: as Python values, as text that is encoded already, or not at all."""
 
 _CHECKPOINT_NAMES = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 _BOOKKEEPING = frozenset({"writes", "counters_since_delta_snapshot", "lease", "fence"})
@@ -40,14 +43,14 @@ def empty_state() -> dict[str, Any]:
     }
 
 
-def thread_state(snapshot: StateSnapshot) -> dict[str, Any]:
+def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> dict[str, Any]:
     """A snapshot as the SDK reads it; the states of subgraphs are nested where LangGraph has looked them up."""
     if snapshot.created_at is None and not snapshot.config.get("configurable", {}).get("checkpoint_ns"):
         return empty_state()
     checkpoint = checkpoint_of(snapshot.config)
     parent = checkpoint_of(snapshot.parent_config) if snapshot.parent_config else None
     return {
-        "values": plain(snapshot.values),
+        "values": show_values(snapshot.values),
         "next": list(snapshot.next),
         "tasks": [_task(task) for task in snapshot.tasks],
         "metadata": public_metadata(snapshot.metadata),

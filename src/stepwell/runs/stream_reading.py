@@ -16,7 +16,7 @@ from typing import Any
 from stepwell.runs.documents import DocumentBook
 from stepwell.runs.lifecycle_events import LifecycleEvents
 from stepwell.runs.message_blocks import CallIds
-from stepwell.runs.message_events import RootAnswer, TupleMessages, WholeMessages
+from stepwell.runs.message_events import PARTIAL, RootAnswer, TupleMessages, WholeMessages
 from stepwell.runs.progress import Progress
 from stepwell.runs.protocol_events import ProtocolEvents
 from stepwell.runs.public_config import public_metadata
@@ -137,14 +137,19 @@ class StreamReading:
     def _message(self, namespace: Namespace, message: Any, metadata: Mapping[str, Any]) -> Progress | None:
         if namespace and not self._streams.caller_subgraphs:
             return None
-        events: tuple[NewEvent, ...] = ()
+        events: list[NewEvent] = []
         partial = None
         for each in self._call_ids.settle(message, metadata):
-            events += tuple(self._messages.events(namespace, each, metadata)) if self._messages else ()
-            events += self._protocol.message(namespace, each, metadata) if self._protocol else ()
+            told = [*(self._messages.events(namespace, each, metadata) if self._messages else ())]
+            told += self._protocol.message(namespace, each, metadata) if self._protocol else ()
+            events += (self._keep_small(event, str(each.id)) for event in told)
             partial = self._answer.partial(namespace, each, metadata)
-        events = tuple(self._documents.event_like(event) for event in events)
-        return Progress(events, partial=partial)
+        return Progress(tuple(events), partial=partial)
+
+    def _keep_small(self, event: NewEvent, message_id: str) -> NewEvent:
+        if event.event == PARTIAL:
+            return self._documents.event_grown(event, message_id)
+        return self._documents.event_like(event, message_id)
 
 
 def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:

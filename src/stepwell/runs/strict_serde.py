@@ -30,6 +30,16 @@ def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSeri
     return JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
 
 
+def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
+    """The channels whose values a stored checkpoint holds, without bringing any of them to life; `None` where only reading it tells."""
+    form, packed = checkpoint
+    if form != "msgpack":
+        return None
+    shallow = ormsgpack.unpackb(packed, ext_hook=lambda code, data: None, option=ormsgpack.OPT_NON_STR_KEYS)
+    names: Collection[str] = shallow["channel_values"].keys()
+    return names
+
+
 class Planted:
     """What a planted call would make. Seeing one means that the call has happened."""
 

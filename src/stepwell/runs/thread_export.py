@@ -129,7 +129,9 @@ async def _state(owner: str, thread_id: str, states: ThreadStates) -> AsyncItera
 async def _checkpoints(owner: str, thread_id: str, states: ThreadStates) -> AsyncIterator[bytes]:
     before: str | None = None
     while True:
-        earlier = await states.history(owner, thread_id, limit=_AT_ONCE, before=before, metadata=None, checkpoint=None)
+        earlier = await states.history(
+            owner, thread_id, limit=_AT_ONCE, before=before, metadata=None, checkpoint=None, show_values=lambda _: None
+        )
         for state in earlier:
             shown = {name: state[name] for name in ("checkpoint", "parent_checkpoint", "metadata", "created_at", "next")}
             yield _line("checkpoint", thread_id=thread_id, **shown)

@@ -28,6 +28,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, Thread
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.state_updates import require_known_channels
+from stepwell.runs.wire import plain
 from stepwell.state.compact import acompact
 
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
@@ -51,7 +52,13 @@ class ThreadStates:
         self._registry = registry
 
     async def read(
-        self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, subgraphs: bool
+        self,
+        owner: str | None,
+        thread_id: str,
+        checkpoint: Checkpoint | None,
+        *,
+        subgraphs: bool,
+        show_values: snapshots.ShowValues = plain,
     ) -> dict[str, Any]:
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
@@ -65,7 +72,7 @@ class ThreadStates:
             snapshot = await self._snapshot(graph, config, subgraphs=subgraphs)
             if wanted is not None and snapshot.created_at is None:
                 raise _no_checkpoint(wanted)
-            return snapshots.thread_state(snapshot)
+            return snapshots.thread_state(snapshot, show_values)
 
     async def history(
         self,
@@ -76,6 +83,7 @@ class ThreadStates:
         before: Mapping[str, Any] | str | None,
         metadata: Mapping[str, Any] | None,
         checkpoint: Checkpoint | None,
+        show_values: snapshots.ShowValues = plain,
     ) -> list[dict[str, Any]]:
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
@@ -88,10 +96,10 @@ class ThreadStates:
         async with self._open(graph_id, thread, None) as graph:
             if is_known(graph, namespace):
                 found = graph.aget_state_history(config, filter=wanted, before=end, limit=limit)
-                return [snapshots.thread_state(snapshot) async for snapshot in found]
+                return [snapshots.thread_state(snapshot, show_values) async for snapshot in found]
             saver = _saver_of(graph)
             stored = [saved async for saved in saver.alist(config, filter=wanted, before=end, limit=limit)]
-            return [snapshots.thread_state(await loose_snapshot(saver, saved)) for saved in stored]
+            return [snapshots.thread_state(await loose_snapshot(saver, saved), show_values) for saved in stored]
 
     async def update(
         self, owner: str | None, thread_id: str, steps: Sequence[Sequence[StateUpdate]], checkpoint: Checkpoint | None

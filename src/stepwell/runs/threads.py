@@ -18,9 +18,11 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM, Thread
 from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.runs.snapshots import ShowValues
 from stepwell.runs.state_updates import steps_from_wire
 from stepwell.runs.thread_export import export_owner
 from stepwell.runs.thread_state import Checkpoint, ThreadStates, graph_of
+from stepwell.runs.wire import plain
 
 IfExists = Literal["raise", "do_nothing"]
 PruneStrategy = Literal["delete", "keep_latest"]
@@ -82,10 +84,16 @@ class Threads:
         return await self._persistence.records.copy_thread(owner, thread_id, self._new_id())
 
     async def state(
-        self, owner: str | None, thread_id: str, *, checkpoint: Checkpoint | None = None, subgraphs: bool = False
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        checkpoint: Checkpoint | None = None,
+        subgraphs: bool = False,
+        show_values: ShowValues = plain,
     ) -> dict[str, Any]:
         """The newest state, or the one at `checkpoint` (its namespace, its id, or both), as the SDK's `ThreadState`."""
-        return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs)
+        return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs, show_values=show_values)
 
     async def update_state(
         self,
@@ -111,10 +119,17 @@ class Threads:
         before: Mapping[str, Any] | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         checkpoint: Checkpoint | None = None,
+        show_values: ShowValues = plain,
     ) -> list[dict[str, Any]]:
         """Earlier states, newest first."""
         return await self._states.history(
-            owner, thread_id, limit=limit, before=before, metadata=metadata, checkpoint=checkpoint
+            owner,
+            thread_id,
+            limit=limit,
+            before=before,
+            metadata=metadata,
+            checkpoint=checkpoint,
+            show_values=show_values,
         )
 
     async def prune(self, owner: str | None, thread_ids: Sequence[str], strategy: PruneStrategy = "delete") -> int:

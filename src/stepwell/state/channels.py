@@ -10,7 +10,7 @@ Rule for reducers: deterministic, and the same result however writes are batched
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, Self
 
 from langgraph.channels.base import BaseChannel
@@ -18,7 +18,10 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.serde.types import _DeltaSnapshot as Snapshot
 
 SNAPSHOT_EVERY = 500
-"""Updates between two snapshots. Fewer snapshots mean smaller databases, more mean less replaying when a thread is opened."""
+"""Updates between two snapshots, at least. Fewer snapshots mean smaller databases, more mean less replaying when a thread is opened."""
+_SHARE = 0.75
+"""A value of many parts is stored whole again when this share of as many updates has come since: one that only grows, when it has
+four times the parts. So all snapshots together stay in proportion to the value, and do not grow with its square."""
 
 # What LangGraph keeps in a checkpoint's metadata: for each incremental channel, how much happened since its last snapshot.
 _COUNTERS = "counters_since_delta_snapshot"
@@ -30,12 +33,22 @@ class IncrementalChannel(DeltaChannel[Any]):
     """LangGraph's channel, copied cheaply: a running step copies its channels many times, and our reducers never change a value
     in place, so a copy may share it."""
 
-    __slots__ = ()
+    __slots__ = ("_least",)
+
+    @property
+    def snapshot_frequency(self) -> int:
+        """How many updates LangGraph lets come before it stores a snapshot."""
+        parts = len(self.value) if isinstance(self.value, Sized) else 0
+        return max(self._least, int(_SHARE * parts))
+
+    @snapshot_frequency.setter
+    def snapshot_frequency(self, least: int) -> None:
+        self._least = least
 
     def copy(self) -> Self:
         new = self.__class__.__new__(self.__class__)
         new.key, new.typ, new.value = self.key, self.typ, self.value
-        new.reducer, new.snapshot_frequency = self.reducer, self.snapshot_frequency
+        new.reducer, new.snapshot_frequency = self.reducer, self._least
         return new
 
 

@@ -54,7 +54,8 @@ class AppendingCases(EventLogCase):
     async def test_what_is_stored_as_changes_is_read_whole(self, log: EventLog, claim: Claim) -> None:
         texts = await append_documents(log, claim, range(1, 40))
         back = await log.read(claim.run.thread_id)
-        assert [event.data for event in back] == texts and all(event.complete for event in back)
+        assert [event.data for event in back] == texts
+        assert all(event.complete for event in back)
         for event in back:
             assert await log.read(claim.run.thread_id, after=event.seq - 1, limit=1) == [event]
 
@@ -75,7 +76,9 @@ class AppendingCases(EventLogCase):
             assert orjson.loads(await persistence.run_result(claim.run.run_id) or b"") == state
             claim, state = await runs.begin(thread_id), large_state(count)
         written = (await log.documents(thread_id)).write(VALUES, state)
-        assert isinstance(written, Document) and written.base is not None and len(written.changes or b"") < 500
+        assert isinstance(written, Document)
+        assert written.base is not None
+        assert len(written.changes or b"") < 500
 
     async def test_appending_nothing_writes_nothing(self, log: EventLog, claim: Claim) -> None:
         assert await log.append(claim.lease, []) == []

@@ -43,7 +43,7 @@ async def append_documents(log: EventLog, claim: Claim, sizes: Iterable[int]) ->
     texts = []
     for size in sizes:
         state, word = large_state(size), encode([f"word {size}", {"said": "with every word " * 20}])
-        events = [documents.event("values", VALUES, state), documents.event_like(NewEvent("messages", word))]
+        events = [documents.event("values", VALUES, state), documents.event_like(NewEvent("messages", word), "m")]
         await log.append(claim.lease, events)
         texts += [encode(state), word]
     return texts

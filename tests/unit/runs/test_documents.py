@@ -100,7 +100,8 @@ def test_a_book_goes_on_from_what_another_left() -> None:
 def test_what_stays_the_same_is_not_handed_over_twice() -> None:
     book, values = DocumentBook(), {"messages": conversation(20)}
     first, second = book.write(VALUES, values), book.write(VALUES, values)
-    assert isinstance(first, Document) and isinstance(second, Document)
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
     assert (second.number, second.changes, second.text) == (first.number, None, encode(values))
 
 
@@ -117,18 +118,30 @@ def test_nothing_builds_on_what_was_never_handed_over() -> None:
 def test_the_text_is_left_out_while_nobody_wants_it() -> None:
     book = DocumentBook(wants_text=lambda: False)
     event = book.event("values", VALUES, {"messages": conversation(20)})
-    assert event.data == b"" and event.stored is not None
+    assert event.data == b""
+    assert event.stored is not None
     assert book.event("values", "other", {"a": 1}) == NewEvent("values", b'{"a":1}')
 
 
 def test_words_of_an_answer_are_stored_without_what_they_repeat() -> None:
     book, metadata, stored = DocumentBook(), {f"key_{n}": "v" * 40 for n in range(20)}, 0
     for number in range(100):
-        event = book.event_like(NewEvent("messages", encode([{"content": f"word{number} ", "id": "m"}, metadata])))
-        assert event.stored is not None and event.stored.kept is not None
+        event = book.event_like(NewEvent("messages", encode([{"content": f"word{number} ", "id": "m"}, metadata])), "m")
+        assert event.stored is not None
+        assert event.stored.kept is not None
         start, end = event.stored.kept
         stored += len(event.stored.document.changes or b"") + len(event.data) - start - end
     assert stored < 2_500
+
+
+def test_an_answer_that_is_sent_again_with_each_word_is_stored_as_what_it_adds() -> None:
+    book, shelf, words = DocumentBook(), Shelf(), ""
+    for number in range(300):
+        words += f"{number:04d} "
+        event = book.event_grown(NewEvent("messages/partial", encode([AIMessage(words, id="m")])), "m")
+        assert event.stored is not None
+        assert shelf.keep(event.stored.document) == event.data
+    assert shelf.bytes < 10 * len(words)
 
 
 @pytest.mark.prove

@@ -44,6 +44,8 @@ GroupWritten = Callable[[int, float], None]
 _LARGEST_GROUP = 256
 _BUSY_TIMEOUT_S = 10.0
 _READERS = 4
+_PATIENT_READERS = 2
+"""For reads whose size a caller chooses (a history, a search with values): however many, they leave the others' readers alone."""
 
 
 class Database:
@@ -74,9 +76,11 @@ class Database:
             with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 writer = self._connect_writer()
         self._questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._patient_questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        lanes = [self._questions] * _READERS + [self._patient_questions] * _PATIENT_READERS
         self._readers = [
-            threading.Thread(target=self._answer_questions, name=f"stepwell-read-{number}", daemon=True)
-            for number in range(_READERS)
+            threading.Thread(target=self._answer_questions, args=(lane,), name=f"stepwell-read-{number}", daemon=True)
+            for number, lane in enumerate(lanes)
         ]
         self._writer = threading.Thread(target=self._write_groups, args=(writer,), name="stepwell-write", daemon=True)
         for thread in (self._writer, *self._readers):
@@ -110,13 +114,13 @@ class Database:
         """The same for code that is not async; it blocks."""
         return self.submit(work).result()
 
-    async def read(self, work: Work[T]) -> T:
-        """Work on a snapshot, in a reader's thread."""
+    async def read(self, work: Work[T], *, patient: bool = False) -> T:
+        """Work on a snapshot, in a reader's thread. `patient` work may take long, and waits for others of its kind only."""
         if self._closed:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._questions.put(Job(work, done, loop))
+        (self._patient_questions if patient else self._questions).put(Job(work, done, loop))
         return await done
 
     def read_now(self, work: Work[T]) -> T:
@@ -140,6 +144,7 @@ class Database:
         self._writer.join()
         for _ in self._readers:
             self._questions.put(None)
+            self._patient_questions.put(None)
         for reader in self._readers:
             reader.join()
         for connection in self._open_readers:
@@ -179,9 +184,9 @@ class Database:
             connection.execute("PRAGMA cache_size = -16000")
         return connection
 
-    def _answer_questions(self) -> None:
+    def _answer_questions(self, questions: SimpleQueue[Job[Any] | None]) -> None:
         # Our own few threads: an executor's futures cost several times as much as the usual query.
-        while (job := self._questions.get()) is not None:
+        while (job := questions.get()) is not None:
             if job.done.cancelled():
                 continue
             try:

@@ -34,7 +34,7 @@ from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded import saver_sql as sql
 from stepwell.runs.embedded.database import Database, Work
-from stepwell.runs.embedded.delta_history import channel_history
+from stepwell.runs.embedded.delta_history import Lineage, read_lineage
 from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.saver_history import EmbeddedHistory
 from stepwell.runs.embedded.saver_places import Pages, Place, config_of, listing_of, place_of
@@ -56,6 +56,8 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         self._database = database
         self._lease = lease
         self._clock = clock
+        self._lineage: tuple[tuple[str, str], Lineage] | None = None
+        """The past that was read last, by whoever only reads: the next checkpoint asked for is most often part of it."""
 
     # Reading
 
@@ -63,7 +65,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         return self._database.read_now(self._getting(config))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._database.read(self._getting(config))
+        return await self._database.read(self._getting(config), patient=self._lease is None)
 
     def list(
         self,
@@ -87,7 +89,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     ) -> AsyncIterator[CheckpointTuple]:
         pages = Pages(listing_of(config, filter, before), limit, self._tuple)
         while pages.size:
-            for found in await self._database.read(pages.next):
+            for found in await self._database.read(pages.next, patient=self._lease is None):
                 yield found
 
     def get_delta_channel_history(
@@ -98,7 +100,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        return await self._database.read(self._inheriting(config, channels))
+        return await self._database.read(self._inheriting(config, channels), patient=self._lease is None)
 
     # Writing
 
@@ -174,7 +176,17 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
 
     def _inheriting(self, config: RunnableConfig, channels: Sequence[str]) -> Work[Mapping[str, DeltaChannelHistory]]:
         place = place_of(config)
-        return lambda connection: channel_history(connection, self.serde, place, channels)
+
+        def work(connection: sqlite3.Connection) -> Mapping[str, DeltaChannelHistory]:
+            known = self._lineage and self._lineage[0] == place[:2] and place.checkpoint_id
+            if known and self._lineage and (history := self._lineage[1].history(known, channels)):
+                return history
+            checkpoint_id, lineage = read_lineage(connection, self.serde, place, channels)
+            if self._lease is None:  # a run's messages are its own: nodes may edit them
+                self._lineage = (place[:2], lineage)
+            return lineage.history(checkpoint_id, channels) or {}
+
+        return work
 
     def _putting(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Work[None]:
         thread_id, namespace, parent_id = place_of(config)

@@ -73,7 +73,7 @@ class ThreadRecords(RecordsPart):
             rows = connection.execute(sql, where.bound + tail.bound).fetchall()
             return [_whole(connection, row) if with_values else thread_from_row(row, None) for row in rows]
 
-        return await self._database.read(work)
+        return await self._database.read(work, patient=with_values or bool(wanted.values))
 
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
         where = _matching(owner, wanted)
@@ -83,7 +83,7 @@ class ThreadRecords(RecordsPart):
             _offer_values(connection)
             return int(connection.execute(sql, where.bound).fetchone()[0])
 
-        return await self._database.read(work)
+        return await self._database.read(work, patient=bool(wanted.values))
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
         now = to_time(self._clock.now())

@@ -142,7 +142,12 @@ class _Thread:
     async def list_checkpoints(self, params: ListCheckpoints) -> Json:
         place = {"checkpoint_ns": "|".join(params.namespace)} if params.namespace else None
         states = await self._services.threads.history(
-            self._owner, self._thread_id, limit=params.limit, before=params.before, checkpoint=place
+            self._owner,
+            self._thread_id,
+            limit=params.limit,
+            before=params.before,
+            checkpoint=place,
+            show_values=lambda values: None,
         )
         return {"checkpoints": [_summary(state) for state in states]}
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
+from stepwell.runs.documents import GrowingText
+from stepwell.runs.snapshots import ShowValues
+from stepwell.runs.wire import plain
 from stepwell.server.answers import json_answer
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.principal import Principal
@@ -47,7 +51,9 @@ STATE_UPDATE = frozenset({"values", "updates"})
 async def get_state(
     thread_id: ThreadId, principal: Reader, services: Given, subgraphs: bool = False, select: Select = None
 ) -> Response:
-    state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs)
+    state = await services.threads.state(
+        principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs, show_values=_shown(select)
+    )
     return json_answer(select_state(state, select))
 
 
@@ -86,7 +92,9 @@ async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater,
 )
 async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, services: Given) -> Response:
     checkpoint = checkpoint_of(body.checkpoint, None)
-    state = await services.threads.state(principal.owner, thread_id, checkpoint=checkpoint, subgraphs=bool(body.subgraphs))
+    state = await services.threads.state(
+        principal.owner, thread_id, checkpoint=checkpoint, subgraphs=bool(body.subgraphs), show_values=_shown(body.select)
+    )
     return json_answer(select_state(state, body.select))
 
 
@@ -105,7 +113,9 @@ async def get_state_at_id(
     select: Select = None,
 ) -> Response:
     checkpoint: JsonObject = {"checkpoint_id": checkpoint_id}
-    state = await services.threads.state(principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs)
+    state = await services.threads.state(
+        principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs, show_values=_shown(select)
+    )
     return json_answer(select_state(state, select))
 
 
@@ -123,7 +133,13 @@ async def get_history(
     before: Annotated[str | None, Query(min_length=1, max_length=256)] = None,
 ) -> Response:
     states = await services.threads.history(
-        principal.owner, thread_id, limit=limit, before=checkpoint_of(None, before), metadata=None, checkpoint=None
+        principal.owner,
+        thread_id,
+        limit=limit,
+        before=checkpoint_of(None, before),
+        metadata=None,
+        checkpoint=None,
+        show_values=_shown(None),
     )
     return json_answer(states)
 
@@ -142,6 +158,7 @@ async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Rea
         before=body.before_checkpoint(),
         metadata=body.metadata,
         checkpoint=checkpoint_of(body.checkpoint, None),
+        show_values=_shown(body.select),
     )
     return json_answer([select_state(state, body.select) for state in states])
 
@@ -163,6 +180,13 @@ async def stream_thread(
     modes = frozenset(stream_mode or ["run_modes"])
     batches = services.engine.thread_events(principal.owner, thread_id, after=parse_last_event_id(last_event_id))
     return EventStream(frames(batches, lambda event: _in_modes(event, modes)), services.streams)
+
+
+def _shown(select: Sequence[str] | None) -> ShowValues:
+    """Values as the JSON that they become in the answer, where the answer has them."""
+    if not select or "values" in select:
+        return GrowingText().show
+    return plain if any(field.startswith("values.") for field in select) else lambda values: None
 
 
 def _in_modes(event: str, modes: frozenset[str]) -> bool:

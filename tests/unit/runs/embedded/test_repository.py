@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from stepwell.errors import NotFoundError
+from stepwell.errors import NotFoundError, StorageUnavailableError
+from stepwell.runs.documents import VALUES
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.embedded.repository import EmbeddedRepository
@@ -193,3 +195,38 @@ async def test_the_thread_of_a_stateless_run_is_not_listed(persistence: Embedded
     assert await persistence.records.search_threads(OWNER, ThreadFilter(), Page()) == []
     assert await persistence.records.count_threads(OWNER, ThreadFilter()) == 0
     assert (await persistence.records.get_thread(OWNER, thread.thread_id)).thread_id == thread.thread_id
+
+
+async def test_values_are_read_only_for_whoever_asks_for_them(persistence: EmbeddedPersistence):
+    claim = await fill_thread(persistence)
+    thread_id = claim.run.thread_id
+    # A document that is not there: whoever looks at the values fails.
+    await persistence.database.write(lambda connection: connection.execute("UPDATE thread_values SET document = 999"))
+    (found,) = await persistence.records.search_threads(None, ThreadFilter(), Page(), with_values=False)
+    assert found == await persistence.records.get_thread(None, thread_id, with_values=False)
+    assert found.values is None
+    assert await persistence.records.count_threads(None, ThreadFilter(metadata={"note": SECRET})) == 1
+    with pytest.raises(StorageUnavailableError, match="999"):
+        await persistence.records.search_threads(None, ThreadFilter(), Page())
+
+
+async def test_a_search_finds_values_that_are_stored_as_changes(persistence: EmbeddedPersistence):
+    state = {"lines": ["a line"] * 500, "note": {"colour": "blue"}}
+    async with driving(persistence) as runs:
+        for values in (state, {**state, "note": {"colour": "red"}}):
+            claim = await runs.begin(new_id())
+            documents = await persistence.events.documents(claim.run.thread_id)
+            await runs.end(claim, Outcome("success", "idle", values=documents.write(VALUES, values)))
+    (found,) = await persistence.records.search_threads(None, ThreadFilter(values={"note": {"colour": "blue"}}), Page())
+    assert found.values == state
+
+
+async def test_reads_that_take_long_leave_the_others_their_readers(persistence: EmbeddedPersistence):
+    let_go = threading.Event()
+    long = [asyncio.create_task(persistence.database.read(lambda _: let_go.wait(30), patient=True)) for _ in range(20)]
+    try:
+        async with asyncio.timeout(10):
+            assert await persistence.records.count_threads(None, ThreadFilter()) == 0
+    finally:
+        let_go.set()
+    assert all(await asyncio.gather(*long))

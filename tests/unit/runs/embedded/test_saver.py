@@ -26,6 +26,7 @@ from stepwell.runs.embedded.traces import run_wrote
 from stepwell.runs.records import Lease
 from stepwell.runs.strict_serde import check_strict, strict_serializer
 from stepwell.state import DeepAgentState, acompact, compact
+from stepwell.state.channels import snapshot
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 ROOT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -91,6 +92,24 @@ class TestFewStatements:
         assert [value for _, _, value in inherited["log"]["writes"]] == list(range(119))
         assert [text for text in statements if text.split()[0] in ("SELECT", "WITH")] == statements[1:-1]
         assert len(statements[1:-1]) == 2
+
+    def test_a_history_reads_the_past_that_its_checkpoints_share_once(self, database: Database):
+        saver, config = saver_for(database), ROOT
+        configs = []
+        for n in range(60):
+            values = {"log": snapshot([n])} if n in (0, 40) else {}
+            config = saver.put(config, {**empty_checkpoint(), "channel_values": values}, {"step": n}, {})
+            saver.put_writes(config, [("log", n)], "task", "~1")
+            configs.append(config)
+        reading = EmbeddedSaver(database, clock=SystemClock())
+        statements: list[str] = []
+        database.read_now(lambda connection: connection.set_trace_callback(statements.append))
+        for n in (59, 58, 50, 41, 40, 39, 12, 1):
+            inherited = reading.get_delta_channel_history(config=configs[n], channels=["log"])["log"]
+            since = 40 if n > 40 else 0
+            assert inherited["seed"].value == [since]
+            assert [value for _, _, value in inherited["writes"]] == list(range(since, n))
+        assert sum(text.lstrip().startswith("WITH") for text in statements) == 4  # once behind each snapshot
 
     def test_a_ring_of_parents_ends(self, database: Database):
         saver = saver_for(database)
