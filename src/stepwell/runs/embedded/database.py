@@ -44,6 +44,7 @@ GroupWritten = Callable[[int, float], None]
 _LARGEST_GROUP = 256
 _BUSY_TIMEOUT_S = 10.0
 _READERS = 4
+_INCREMENTAL = 2
 
 
 class Database:
@@ -161,8 +162,10 @@ class Database:
 
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file. Said again to a file
+        # that knows it, it would be written again, for which a full disk has no room.
+        if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
+            connection.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
