@@ -34,6 +34,7 @@ CLAIMS = (
     "server_start",
     "server_runs",
     "server_streams",
+    "kept_runs",
     "research",
 )
 

@@ -272,7 +272,7 @@ async def test_a_run_that_has_waited_for_the_database_a_thousand_times_still_wai
         connection.execute(f"PRAGMA max_page_count = {pages}")  # the disk is full
 
     await database.write(spoil)
-    while "the run waits" not in caplog.text:
+    while "the run waits" not in caplog.text:  # noqa: ASYNC110 - nothing else tells
         await asyncio.sleep(0.01)
     await database.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
     await runs.engine.cancel(OWNER, thread_id, [run.run_id])
