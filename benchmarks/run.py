@@ -35,6 +35,7 @@ CLAIMS = (
     "server_start",
     "server_runs",
     "server_streams",
+    "kept_runs",
     "research",
 )
 

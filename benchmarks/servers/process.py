@@ -41,6 +41,8 @@ class Server:
     pid: int
     start_s: float
     """From the start of the process to its first good answer at /ok."""
+    database: Path
+    """Where ours keeps everything; the others have none there."""
 
     def cpu_s(self) -> float | None:
         """What the process has used so far; None where the system does not say."""
@@ -104,7 +106,7 @@ def start(name: str, python: Path) -> Iterator[Server]:
             )
         try:
             _wait_until_ok(process, port, folder / "log")
-            yield Server(name, port, process.pid, time.perf_counter() - began)
+            yield Server(name, port, process.pid, time.perf_counter() - began, folder / "data" / "stepwell.db")
         finally:
             _end(process)
 

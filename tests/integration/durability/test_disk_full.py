@@ -1,4 +1,5 @@
-"""A disk that is full: new work is refused, reading goes on, what was promised waits and ends when there is room (faults.md)."""
+"""A disk that is full: new work is refused, reading goes on, what was promised waits and ends when there is room (faults.md). One that
+the database has filled itself can be emptied with our own commands."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from tests.integration.durability import checks
 from tests.integration.durability.clients import Book, Client
 from tests.integration.durability.oracle import Oracle
 from tests.integration.durability.processes import ForkServer, Server
+from tests.integration.served.warm import run_warm
 
 SIZE_MB = 24
 
@@ -106,3 +108,71 @@ def test_a_full_disk_delays_and_loses_nothing(server: Server, small_disk: Path, 
     client.close()
     assert server.stop() == 0
     assert list(checks.database_is_right(server.database, book)) == []
+
+
+def fill_by_itself(http: httpx.Client) -> list[str]:
+    """Threads, until nothing more can be kept. Gives those that were acknowledged."""
+    kept: list[str] = []
+    size = 100_000
+    until = time.monotonic() + 60
+    while size:
+        assert time.monotonic() < until, "the disk does not get full"
+        thread_id = str(uuid.uuid4())
+        made = http.post("/threads", json={"thread_id": thread_id, "metadata": {"filler": "x" * size}})
+        if made.status_code == 200:
+            kept.append(thread_id)
+        else:
+            assert made.status_code == 503, made.text
+            size //= 4
+    return kept
+
+
+def free_bytes(folder: Path) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def test_a_disk_that_the_database_has_filled_is_emptied_by_deleting(server: Server, small_disk: Path) -> None:
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        kept = fill_by_itself(http)
+        assert free_bytes(small_disk) < 100_000
+        assert len(kept) > 20
+        assert post(http, str(uuid.uuid4()), "refused").status_code == 503
+        for thread_id in kept[: len(kept) // 2]:
+            gone = http.delete(f"/threads/{thread_id}")
+            assert gone.status_code < 300, gone.text
+            assert http.get(f"/threads/{thread_id}").status_code == 404
+        mark = uuid.uuid4().hex
+        order = {"assistant_id": "big", "input": {"marks": [mark]}, "if_not_exists": "create"}
+        ended = http.post(f"/threads/{uuid.uuid4()}/runs/wait", json=order)
+        assert ended.json()["done"] == [f"{mark} before", mark]
+        for thread_id in kept[len(kept) // 2 :]:
+            assert http.get(f"/threads/{thread_id}").status_code == 200
+    assert server.stop() == 0
+
+
+def test_a_server_killed_on_a_full_disk_starts_for_reading_and_can_be_pruned(server: Server, small_disk: Path) -> None:
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        order = {"assistant_id": "holding", "input": {"marks": ["held"]}, "if_not_exists": "create"}
+        http.post(f"/threads/{uuid.uuid4()}/runs", json=order).raise_for_status()  # there is something to recover
+        kept = fill_by_itself(http)
+        server.kill()
+        server.start()
+        assert http.get("/ok").status_code == 200
+        for thread_id in kept:
+            assert http.get(f"/threads/{thread_id}").status_code == 200
+        assert http.delete(f"/threads/{kept[0]}").status_code < 300
+    server.kill()
+    refilled = fill(small_disk)
+    pruned = run_warm(["db", "prune", "--older-than", "0d", "--compact"], small_disk, {**os.environ, **server.environment})
+    assert pruned.returncode == 0, pruned.stderr
+    refilled.unlink()
+    assert free_bytes(small_disk) > SIZE_MB * 1_000_000 / 2
+    server.start()
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        assert {http.get(f"/threads/{thread_id}").status_code for thread_id in kept} == {404}
+        mark = uuid.uuid4().hex
+        order = {"assistant_id": "big", "input": {"marks": [mark]}, "if_not_exists": "create"}
+        assert http.post(f"/threads/{uuid.uuid4()}/runs/wait", json=order).json()["done"] == [f"{mark} before", mark]
+    assert server.stop() == 0
+    assert not (small_disk / "stepwell.db.reserve").exists()

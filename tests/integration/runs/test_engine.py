@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from pathlib import Path
 
@@ -257,3 +258,22 @@ async def test_many_runs_that_waited_for_the_process_are_all_driven(open_runs: O
             values = (await runs.thread(thread)).values
             assert values is not None
             assert [word for word in values["words"] if word.isdigit()] == [str(n) for n in range(10)], "in their order"
+
+
+async def test_a_run_that_has_waited_for_the_database_a_thousand_times_still_waits(
+    runs: Runs, thread_id: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = runs.persistence.database
+    run = await runs.start("two", thread_id, input={"words": ["x" * 1_000_000]}, after_seconds=1)
+
+    def spoil(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE runs SET attempt = 5000 WHERE run_id = ?", (run.run_id,))
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")  # the disk is full
+
+    await database.write(spoil)
+    while "the run waits" not in caplog.text:  # noqa: ASYNC110 - nothing else tells
+        await asyncio.sleep(0.01)
+    await database.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
+    await runs.engine.cancel(OWNER, thread_id, [run.run_id])
+    assert await runs.persistence.queue.finished(run.run_id, timeout_s=20) == "finished"

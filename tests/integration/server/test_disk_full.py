@@ -99,3 +99,26 @@ async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_d
         again = await server.http.post(f"/threads/{thread_id}/runs/wait", json={"assistant_id": "echo", "input": {}})
         assert again.status_code == 200
         assert again.json()["log"] == ["held", "heard", "answered"]
+
+
+async def test_below_the_mark_no_run_is_begun_and_those_under_way_go_on(small_disk: Path) -> None:
+    """The mark is a twentieth of a small disk; there is still room, which runs under way and deleting need."""
+    let_go = asyncio.Event()
+    async with serve(small_disk, graphs={**GRAPHS, "held": held_until(let_go)}) as server:
+        held = await new_thread(server)
+        body = {"assistant_id": "held", "input": {"count": 1}}
+        run = (await server.http.post(f"/threads/{held}/runs", json=body)).json()
+        ballast = fill(small_disk)
+        with ballast.open("rb+") as file:
+            file.truncate(ballast.stat().st_size - SIZE // 40)
+        refused = await server.http.post(f"/threads/{held}/runs", json={"assistant_id": "echo", "input": {}})
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"].isdigit()
+        assert "nearly full" in refused.json()["detail"]
+        assert str(small_disk) not in refused.text
+        let_go.set()
+        joined = await server.http.get(f"/threads/{held}/runs/{run['run_id']}/join")
+        assert joined.json()["log"] == ["held"]
+        ballast.unlink()
+        again = await server.http.post(f"/threads/{held}/runs/wait", json={"assistant_id": "echo", "input": {}})
+        assert again.status_code == 200

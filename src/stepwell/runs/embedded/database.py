@@ -46,6 +46,7 @@ _BUSY_TIMEOUT_S = 10.0
 _READERS = 4
 _PATIENT_READERS = 2
 """For reads whose size a caller chooses (a history, a search with values): however many, they leave the others' readers alone."""
+_INCREMENTAL = 2
 
 
 class Database:
@@ -166,8 +167,10 @@ class Database:
     def _connect_writer(self) -> sqlite3.Connection:
         connection = self._connect()
         with _closed_on_error(connection):
-            # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file.
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file. Said again to a
+            # file that knows it, it would be written again, for which a full disk has no room.
+            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
+                connection.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")

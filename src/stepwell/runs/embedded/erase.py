@@ -29,7 +29,7 @@ Eraser = Callable[[sqlite3.Connection, str], None]
 """Deletes what a layer keeps for a thread. Does nothing but SQL on the connection it is given, and does not commit."""
 
 SLICE_ROWS = 200
-SLICE_BYTES = 256 * 1024
+SLICE_BYTES = 128 * 1024
 
 
 class Kept(NamedTuple):

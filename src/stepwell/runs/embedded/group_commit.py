@@ -38,6 +38,9 @@ _CONCERNS_ALL = frozenset(
 )  # fmt: skip
 _MOST_BROKEN_LANES = 10_000
 _PAGES_GIVEN_BACK = 128
+_PAGES = 1000
+"""In the log when a commit copies it into the file; SQLite's own choice."""
+_PAGES_WHILE_DELETING = 256
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,16 @@ class GroupCommit:
             self._run_one(job)
         if before_commit:
             before_commit()
-        self._connection.execute("COMMIT")
+        if not any(job.frees for job in group):
+            self._connection.execute("COMMIT")
+            return
+        # Deletions write a lot, one after the other. With little of it in the log each time, nobody waits long for a commit that
+        # happens to copy the log into the file.
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_WHILE_DELETING}")
+        try:
+            self._connection.execute("COMMIT")
+        finally:
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
 
     def _run_alone(self, job: Job[Any]) -> None:
         job.error = None

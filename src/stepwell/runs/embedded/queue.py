@@ -115,7 +115,8 @@ class EmbeddedQueue:
             known = [run_id for run_id in run_ids if _is_open(connection, owner, run_id)]
             return _cancel(connection, [(run_id, action) for run_id in known], reason, now)
 
-        runs, events = await self._database.write(work)
+        # Also on a full disk: a thread can be deleted once its runs have ended.
+        runs, events = await self._database.write(work, frees=True)
         self._tell_stopped(runs, events)
         self._changed.set()
         return runs
@@ -152,7 +153,7 @@ class EmbeddedQueue:
             last = leases.hand_back(connection, lease, now)
             return [*said, *(last or ())], last is not None
 
-        said, ended = await self._database.write(work)
+        said, ended = await self._database.write(work, frees=True)
         if ended:
             self._tell_ended(lease.thread_id, lease.run_id, said)
         else:

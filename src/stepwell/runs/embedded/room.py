@@ -23,6 +23,8 @@ _LARGEST_SHARE = 20
 """Of a small disk, no more than this part is kept free."""
 _RESERVE_BYTES = 4 * 1024 * 1024
 _RESERVE_SHARE = 12
+_SLACK_BYTES = 64 * 1024
+"""Left free when the reserve is filled, for a lock file and the like."""
 
 
 class _Disk(NamedTuple):
@@ -37,6 +39,7 @@ class Room:
         self._folder = database.parent
         self._reserve = database.with_name(database.name + ".reserve")
         self._least_free = least_free
+        self._keeps = False
 
     @property
     def free_bytes(self) -> int:
@@ -57,14 +60,12 @@ class Room:
             )
 
     def keep_reserve(self) -> None:
-        """Put the reserve on the disk, if there is room for it. Nothing happens when it is there."""
-        disk = self._disk()
-        size = min(_RESERVE_BYTES, disk.total // _RESERVE_SHARE)
-        with suppress(OSError):  # no room now: it is tried again after the next deletion
-            if self._reserved() < size <= disk.free:
-                _allocate(self._reserve, size)
+        """From now on there is a reserve, as large as the disk allows."""
+        self._keeps = True
+        self._fill_reserve()
 
     def drop_reserve(self) -> None:
+        self._keeps = False
         self._reserve.unlink(missing_ok=True)
 
     @contextmanager
@@ -76,8 +77,15 @@ class Room:
         try:
             yield
         finally:
-            if there:
-                self.keep_reserve()
+            if there or self._keeps:
+                self._fill_reserve()
+
+    def _fill_reserve(self) -> None:
+        disk, there = self._disk(), self._reserved()
+        size = min(_RESERVE_BYTES, disk.total // _RESERVE_SHARE, there + disk.free - _SLACK_BYTES)
+        if size > there:
+            with suppress(OSError):  # somebody was quicker: it is tried again after the next deletion
+                _allocate(self._reserve, size)
 
     def _reserved(self) -> int:
         try:
@@ -102,12 +110,9 @@ class Room:
 def _allocate(file: Path, size: int) -> None:
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if hasattr(os, "posix_fallocate"):
+        if sys.platform == "linux":
             os.posix_fallocate(descriptor, 0, size)
         else:
             os.write(descriptor, bytes(size))
-    except OSError:
-        os.truncate(file, 0)
-        raise
     finally:
         os.close(descriptor)

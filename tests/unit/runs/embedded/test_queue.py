@@ -68,7 +68,7 @@ async def test_a_run_that_cannot_be_read_is_set_aside_and_the_others_go_on(
         assert await persistence.queue.finished(bad.run_id, timeout_s=5) == "finished"
     shown = await persistence.records.get_run(OWNER, thread_id, bad.run_id)
     assert shown.status == "error"
-    assert shown.error is not None and shown.error["error"] == "RunUnreadableError"
+    assert (shown.error or {})["error"] == "RunUnreadableError"
     assert (await persistence.records.get_thread(OWNER, thread_id)).status == "idle"
     told = await persistence.events.read(thread_id, run_id=bad.run_id)
     assert [event.event for event in told] == ["error", "end"]

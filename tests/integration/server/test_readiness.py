@@ -1,0 +1,36 @@
+"""Readiness tells the truth: a server that answers but drives no runs is not ready, and is again once it does."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.integration.server.conftest import Server
+
+REFUSING = (
+    "CREATE TRIGGER refusing BEFORE UPDATE OF status ON runs WHEN NEW.status = 'running'"
+    " BEGIN SELECT RAISE(ABORT, 'not now'); END"
+)
+
+
+async def until_ready(server: Server, status: int) -> str:
+    async with asyncio.timeout(30):
+        while (answer := await server.http.get("/ok", params={"check_db": 1})).status_code != status:  # noqa: ASYNC110 - as probes do
+            await asyncio.sleep(0.02)
+    return answer.text
+
+
+async def test_a_server_whose_claims_fail_is_not_ready_and_goes_on_by_itself(server: Server) -> None:
+    database = server.services.persistence.database  # type: ignore[attr-defined]  # the embedded one
+    await database.write(lambda connection: connection.execute(REFUSING))
+    thread_id = (await server.http.post("/threads", json={})).json()["thread_id"]
+    run = (await server.http.post(f"/threads/{thread_id}/runs", json={"assistant_id": "echo", "input": {}})).json()
+    told = await until_ready(server, 503)
+    assert "driving runs" in told
+    assert "not now" not in told, "the reason is for the log: it may quote what users sent"
+    assert (await server.http.get("/ok")).status_code == 200
+    assert 'stepwell_duty_failing{duty="driving runs"} 1.0' in (await server.http.get("/metrics")).text
+    await database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
+    joined = await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}/join")
+    assert joined.json()["log"] == ["heard", "answered"]
+    await until_ready(server, 200)
+    assert 'stepwell_duty_failing{duty="driving runs"} 0.0' in (await server.http.get("/metrics")).text
