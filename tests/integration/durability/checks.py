@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.integration.durability.clients import Book, Client, Event, Said
+from tests.integration.durability.clients import AGENTS, Book, Client, Event, Said
 from tests.integration.durability.oracle import Oracle
 
 STEPS = {
@@ -30,12 +30,13 @@ def messages_stand_once(client: Client, book: Book) -> Iterator[str]:
     for thread_id, all_said in threads.items():
         state = client.get(f"/threads/{thread_id}/state")
         values = (state or {}).get("values") or {}
-        marks = _human(values) if all_said[0].graph == "deep" else Counter(values.get("marks", ()))
+        marks = _human(values) if all_said[0].graph in AGENTS else Counter(values.get("marks", ()))
         for said in all_said:
-            least = 1 if said.run_id else 0
+            least = 1 if said.run_id and not (said.graph == "deep" and thread_id in book.undone) else 0
             if not least <= marks[said.mark] <= 1:
                 yield f"I1: {said} stands {marks[said.mark]} times"
-        if foreign := marks.keys() - {said.mark for said in all_said}:
+        origin = threads[book.copies[thread_id]] if thread_id in book.copies else []
+        if foreign := marks.keys() - {said.mark for said in (*all_said, *origin)}:
             yield f"I1: thread {thread_id} holds messages nobody sent there: {foreign}"
         graph = all_said[0].graph
         wanted = [step.format(mark=mark) for mark in marks for step in STEPS.get(graph, ())]
@@ -49,21 +50,22 @@ def _human(values: dict[str, Any]) -> Counter[str]:
 
 def calls_have_results(client: Client, book: Book) -> Iterator[str]:
     """I7: every tool call has exactly one result; and the files that were written are there (I5)."""
-    for thread_id in book.threads("deep"):
+    for thread_id in {*book.threads("deep"), *book.threads("noting")}:
         values = (client.get(f"/threads/{thread_id}/state") or {}).get("values") or {}
         messages = values.get("messages", [])
         called = Counter(call["id"] for message in messages for call in message.get("tool_calls") or ())
         results = Counter(message["tool_call_id"] for message in messages if message["type"] == "tool")
         if called != results or any(count != 1 for count in called.values()):
             yield f"I7: thread {thread_id} has calls {called} and results {results}"
-        for mark in _human(values):
+        for mark in _human(values) if thread_id in book.threads("deep") else ():
             for name in (mark, f"{mark}-0", f"{mark}-1"):
                 if f"/notes/{name}.md" not in values.get("files", {}):
                     yield f"I5: thread {thread_id} has lost /notes/{name}.md"
 
 
 def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
-    """I4: at most one effective effect per key, and one key per piece of work; a `once` tool is called once at most."""
+    """I4: at most one effective effect per key, and one key per piece of work; a `once` tool is called once at most, also where
+    its approval was rolled back and given again, or given on several copies of a thread."""
     yield from (f"I4: {name} was carried out {n} times" for name, n in oracle.effective("keyed").items() if n > 1)
     yield from (f"I4: once-tool ran {n} times for {name}" for name, n in oracle.asked("once").items() if n > 1)
     done = oracle.effective("keyed")
@@ -76,6 +78,18 @@ def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
             )
 
 
+def effects_are_remembered(client: Client, oracle: Oracle) -> Iterator[str]:
+    """I4: whatever a `once` tool did or began is known to the operator, who can tell what became of it."""
+    listed: dict[str, Any] = {}
+    while page := client.get(f"/api/effects/all?known=true&limit=1000&offset={len(listed)}"):
+        listed |= {effect["key"]: effect for effect in page}
+    for call in oracle.calls("once"):
+        if call.key not in listed:
+            yield f"I4: {call} is forgotten"
+        elif listed[call.key]["outcome"] not in ("done", "unknown"):
+            yield f"I4: {call} happened and is listed as {listed[call.key]}"
+
+
 def database_is_right(path: Path, book: Book) -> Iterator[str]:
     """I2, I6 and I8, read from the file of a server that has stopped."""
     with closing(sqlite3.connect(path)) as connection:
@@ -84,7 +98,7 @@ def database_is_right(path: Path, book: Book) -> Iterator[str]:
         if verdict != ["ok"]:
             yield f"I8: {verdict}"
         yield from _everything_ended(connection)
-        yield from _threads_are_numbered(connection)
+        yield from _threads_are_numbered(connection, book.undone)
         for run_id, events in book.followed.items():
             yield from _heard_all(connection, run_id, events)
 
@@ -98,9 +112,10 @@ def _everything_ended(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"I2: thread {dict(row)} should be {right}"
 
 
-def _threads_are_numbered(connection: sqlite3.Connection) -> Iterator[str]:
+def _threads_are_numbered(connection: sqlite3.Connection, undone: set[str]) -> Iterator[str]:
     for row in connection.execute("SELECT thread_id, MIN(seq), MAX(seq), COUNT(*) FROM events GROUP BY thread_id"):
-        if row[1] != 1 or row[2] != row[3]:
+        # A run that was rolled back takes its events with it.
+        if row[0] not in undone and (row[1] != 1 or row[2] != row[3]):
             yield f"I6: events of thread {row[0]} are not numbered from 1 without a gap: {tuple(row)}"
     for row in connection.execute("SELECT run_id FROM events WHERE event = 'end' GROUP BY run_id HAVING COUNT(*) <> 1"):
         yield f"I6: run {row[0]} has more than one end"

@@ -14,6 +14,8 @@ from typing import Any
 
 import httpx
 
+AGENTS = ("deep", "gated", "noting")
+"""Graphs that are agents: their messages are all they are given."""
 FINISHED = ("success", "error", "timeout", "interrupted")
 PATIENCE_S = 240.0
 """Long: on a busy machine a server that lives for half a second may not get to answer for many lives."""
@@ -45,6 +47,12 @@ class Book:
     followed: dict[str, list[Event]] = field(default_factory=dict)
     answers: list[tuple[str, str]] = field(default_factory=list)
     """Thread and answer, as far as they were acknowledged."""
+    copies: dict[str, str] = field(default_factory=dict)
+    """Thread -> the one it is a copy of."""
+    undone: set[str] = field(default_factory=set)
+    """Threads on which somebody asked for a rollback."""
+    rollbacks: int = 0
+    """Those that met a run under way."""
     connections: int = 0
     """Those that brought events."""
 
@@ -66,7 +74,7 @@ class Client:
         """Send one message, once."""
         mark = uuid.uuid4().hex
         message = {"role": "user", "content": mark, "id": mark}
-        given = {"messages": [message]} if graph == "deep" else {"messages": [message], "marks": [mark]}
+        given = {"messages": [message]} if graph in AGENTS else {"messages": [message], "marks": [mark]}
         order = {"assistant_id": graph, "input": given, "if_not_exists": "create", **body}
         try:
             response = self._patiently(lambda: self._http.post(f"/threads/{thread_id}/runs", json=order), httpx.ConnectError)
@@ -89,6 +97,27 @@ class Client:
     def answer_otherwise(self, graph: str, thread_id: str, interrupt_id: str, answer: str) -> httpx.Response:
         order = {"assistant_id": graph, "command": {"resume": {interrupt_id: answer}}}
         return self._patiently(lambda: self._http.post(f"/threads/{thread_id}/runs", json=order))
+
+    def approve(self, thread_id: str, interrupt_id: str) -> str | None:
+        """Approve what is asked as often as it takes; gives the run, or None if it is not asked any more."""
+        answer = {"decisions": [{"type": "approve"}]}
+        order = {"assistant_id": "gated", "command": {"resume": {interrupt_id: answer}}}
+        response = self._patiently(lambda: self._http.post(f"/threads/{thread_id}/runs", json=order))
+        assert response.status_code in (200, 404, 409), response.text
+        return str(response.json()["run_id"]) if response.status_code == 200 else None
+
+    def copy(self, thread_id: str) -> str:
+        """Copy a thread. A copy whose id did not arrive stays alone."""
+        copied: dict[str, Any] = self._patiently(lambda: self._http.post(f"/threads/{thread_id}/copy")).json()
+        self._book.copies[copied["thread_id"]] = thread_id
+        return str(copied["thread_id"])
+
+    def roll_back(self, thread_id: str, run_id: str) -> None:
+        """Stop a run and wish that it had never been; nothing happens to one that has ended."""
+        self._book.undone.add(thread_id)
+        where = f"/threads/{thread_id}/runs/{run_id}"
+        self._patiently(lambda: self._http.post(f"{where}/cancel", params={"action": "rollback", "wait": True}))
+        self._book.rollbacks += self.get(where) is None
 
     def get(self, path: str) -> Any:
         """Read until it succeeds; None for what is not there."""

@@ -180,6 +180,15 @@ deep = create_deep_agent(
 )
 
 
+def _pay_once(asked: Asked) -> Any:
+    return _turn(pay={"mark": asked.human}) if asked.messages[-1].type == "human" else _turn(f"paid for {asked.human}")
+
+
+gated = create_deep_agent(ScriptedModel.answering(_pay_once, remember=0), [pay], interrupt_on={"pay": True})
+noting = create_deep_agent(ScriptedModel.answering(lambda asked: _turn("noted"), remember=0), [pay], interrupt_on={"pay": True})
+"""Two assistants for one thread: the first pays for every message once a person approves, the second only takes note."""
+
+
 async def tick(state: Marks) -> Marks:
     """Says 195 things, at a pace that a reader can be cut off from."""
     write = get_stream_writer()

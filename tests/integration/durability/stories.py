@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 import traceback
 import uuid
 from collections.abc import Callable
@@ -62,7 +63,48 @@ def _asked(graph: str) -> Story:
     return asked
 
 
-STORIES: tuple[Story, ...] = (talk, act, work, _asked("asking"), _asked("nested"))
+def decide(client: Client, book: Book, chance: random.Random) -> None:
+    """A payment behind a question, on a thread and its copies: approved, rolled back in the middle, approved again."""
+    said = client.say("gated", str(uuid.uuid4()))
+    if not _questions(client, said.thread_id):
+        assert said.run_id is None, f"an acknowledged question was never asked on {said.thread_id}"
+        return
+    threads = [said.thread_id, *(client.copy(said.thread_id) for _ in range(chance.randint(0, 2)))]
+    chance.shuffle(threads)
+    for thread_id in threads:
+        (question,) = _questions(client, thread_id)
+        run_id = client.approve(thread_id, question)
+        if run_id is not None and chance.random() < 0.6:
+            time.sleep(chance.uniform(0, 0.15))
+            client.roll_back(thread_id, run_id)
+    for thread_id in threads:
+        while questions := _questions(client, thread_id):
+            client.approve(thread_id, questions[0])
+        _go_on(client, thread_id)
+
+
+def change_mind(client: Client, book: Book, chance: random.Random) -> None:
+    """A deep agent at work, rolled back with its message, wherever it is."""
+    said = client.say("deep", str(uuid.uuid4()), stream_mode=["updates"])
+    if said.run_id:
+        time.sleep(chance.uniform(0, 0.4))
+        client.roll_back(said.thread_id, said.run_id)
+    client.settle(said.thread_id)
+
+
+def _questions(client: Client, thread_id: str) -> list[str]:
+    thread = client.settle(thread_id) or {"interrupts": {}}
+    return [question["id"] for several in thread["interrupts"].values() for question in several]
+
+
+def _go_on(client: Client, thread_id: str) -> None:
+    """Until a message has been taken, so that the thread comes to rest behind it."""
+    while (said := client.say("noting", thread_id)).run_id is None:
+        client.settle(thread_id)
+    client.follow(thread_id, said.run_id)
+
+
+STORIES: tuple[Story, ...] = (talk, act, decide, work, _asked("asking"), change_mind, _asked("nested"), decide)
 
 
 class Crowd:

@@ -44,6 +44,7 @@ def test_no_kill_breaks_a_promise(
         *checks.messages_stand_once(client, book),
         *checks.calls_have_results(client, book),
         *checks.effects_happen_once(oracle, book),
+        *checks.effects_are_remembered(client, oracle),
     ]
     client.close()
     assert server.stop() == 0
@@ -61,6 +62,8 @@ def _record(
     record("messages_acknowledged", sum(said.run_id is not None for said in book.said))
     record("messages_unconfirmed", sum(said.run_id is None for said in book.said))
     record("answers", len(book.answers))
+    record("rollbacks", book.rollbacks)
+    record("copies", len(book.copies))
     record("streams_followed", len(book.followed))
     record("connections", book.connections)
     record("keyed_effects", len(oracle.effective("keyed")))

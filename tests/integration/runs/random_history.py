@@ -1,4 +1,5 @@
-"""A random history of a server: messages, answers, cancellations, deletions, restarts and kills, and what must be true after it.
+"""A random history of a server: messages, answers, cancellations, rollbacks, copies, edits, steps back, deletions, restarts and kills, and
+what must be true after it. What tools that run at most once did is written to a file, as a world outside would.
 
 A kill is a copy of what is committed at that instant, opened by a new engine; the old one is heard no more. It happens between two
 operations, so whatever a caller was told is known, and must be there.
@@ -9,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, closing
@@ -23,23 +23,19 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
 from stepwell.runs.graph_sources import GraphSource
-from stepwell.runs.records import Thread
+from stepwell.runs.records import PendingInterrupt, Thread
 from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.runs.repository import EffectFilter, Page, ThreadFilter
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads import Threads
 
-from .random_graph import make_graph
+from .random_graph import make_graph, make_payer, new_id
 
 OWNER = "somebody"
 _EVERYTHING = Page(limit=1000)
 _PATIENCE_S = 60.0
 _REFUSED = (InterruptAnsweredError, NotFoundError, ResumeError, ThreadBusyError)
 """What a caller may be told who comes too late, or at the wrong moment."""
-
-
-def new_id() -> str:
-    return str(uuid.uuid4())
 
 
 @dataclass
@@ -56,6 +52,13 @@ class Book:
     """Threads on which a run was rolled back: what it did outside stays done, and is done again when somebody asks for it again."""
     effects: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Name -> keys it came with."""
+    payments: Path = field(default_factory=Path)
+    """The file of the world outside: a line for each payment, with the call that was paid for and the key it came with."""
+
+    def paid(self) -> list[tuple[str, str]]:
+        """Call and key of every payment."""
+        lines = self.payments.read_text().splitlines() if self.payments.exists() else []
+        return [(call, key) for call, _, key in (line.partition(" ") for line in lines)]
 
 
 class Server:
@@ -70,7 +73,9 @@ class Server:
     async def start(self) -> None:
         clock = SystemClock()
         self.persistence = await self._opened.enter_async_context(EmbeddedPersistence(self._file))
-        registry = GraphRegistry({"random": GraphSource.of(make_graph(self._hear))})
+        registry = GraphRegistry(
+            {"random": GraphSource.of(make_graph(self._hear)), "payer": GraphSource.of(make_payer(self._pay))}
+        )
         assistants = Assistants(self.persistence.records, registry, clock, new_id)
         await assistants.install_defaults()
         self.threads = Threads(self.persistence, registry, clock, new_id)
@@ -91,6 +96,11 @@ class Server:
         if self._alive:
             self._book.effects[name].add(key)
 
+    def _pay(self, call: str, key: str) -> None:
+        if self._alive:
+            with self._book.payments.open("a") as file:
+                file.write(f"{call} {key}\n")
+
 
 class History:
     """`await History(folder, seed).live(steps)`, then `wrong()` says what is not as it must be."""
@@ -98,29 +108,36 @@ class History:
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
         self._chance = random.Random(seed)
-        self._book = Book()
+        self._book = Book(payments=folder / "payments")
         self._threads = [new_id() for _ in range(3)]
+        self._tills = [new_id()]
+        """Threads on which is paid; copies come in addition."""
         self._lives = 0
         self._server = Server(self._next_file(), self._book)
         self.happened: Counter[str] = Counter()
+        self.payments = self.unknown = 0
 
     async def live(self, steps: int) -> None:
         await self._server.start()
         doings: list[Callable[[], Awaitable[None]]] = [
             self._say,
+            self._buy,
             self._answer,
             self._cancel,
+            self._copy,
+            self._edit,
+            self._go_back,
             self._delete,
             self._restart,
             self._kill,
         ]
         for _ in range(steps):
-            doing = self._chance.choices(doings, (10, 8, 4, 1, 0.7, 1))[0]
+            doing = self._chance.choices(doings, (8, 5, 8, 4, 1.5, 1, 1, 1, 0.7, 1))[0]
             if doing in (self._kill, self._restart):
                 await doing()
             else:
                 # Two at the same moment; who comes too late is told so.
-                both = await asyncio.gather(doing(), self._chance.choice(doings[:4])(), return_exceptions=True)
+                both = await asyncio.gather(doing(), self._chance.choice(doings[:-2])(), return_exceptions=True)
                 for error in both:
                     if error is not None and not isinstance(error, _REFUSED):
                         raise error
@@ -149,16 +166,58 @@ class History:
             self._book.weak.add(mark)
         self.happened[f"say {strategy}"] += 1
 
+    async def _buy(self) -> None:
+        thread_id, verb = self._chance.choice(self._tills), self._chance.choice(("ask", "ask", "act", "hello"))
+        strategy: Any = self._chance.choices(("enqueue", "interrupt", "rollback"), (4, 1, 1))[0]
+        given = {"messages": [{"role": "user", "content": f"{verb} {new_id()}"}]}
+        order = RunOrder(
+            "payer", thread_id=thread_id, input=given, if_not_exists="create", multitask_strategy=strategy, stream_modes=[]
+        )
+        await self._server.engine.start(OWNER, order)
+        if strategy == "rollback":
+            self._book.undone.add(thread_id)
+        self.happened[f"buy {verb} {strategy}"] += 1
+
+    async def _copy(self) -> None:
+        thread_id = self._chance.choice(self._tills)
+        copied = await self._server.persistence.records.copy_thread(OWNER, thread_id, new_id())
+        self._tills.append(copied.thread_id)
+        self._book.undone.add(copied.thread_id)
+        self.happened["copy"] += 1
+
+    async def _edit(self) -> None:
+        values = {"todos": [{"content": new_id(), "status": "pending"}]}
+        await self._server.threads.update_state(OWNER, self._chance.choice(self._tills), values=values)
+        self.happened["edit"] += 1
+
+    async def _go_back(self) -> None:
+        thread_id = self._chance.choice(self._tills)
+        past = await self._server.threads.history(OWNER, thread_id, limit=20)
+        if past:
+            checkpoint = {"checkpoint_id": self._chance.choice(past)["checkpoint"]["checkpoint_id"]}
+            await self._server.engine.start(
+                OWNER, RunOrder("payer", thread_id=thread_id, checkpoint=checkpoint, stream_modes=[])
+            )
+            self.happened["go back"] += 1
+
     async def _answer(self) -> None:
         waiting = [(thread, question) for thread in await self._all_threads() for question in thread.interrupts]
         if not waiting:
             return
         thread, question = self._chance.choice(waiting)
+        if thread.thread_id in self._tills:
+            await self._decide(thread, question, self._chance.choice(("approve", "approve", "approve", "reject")))
+            return
         answer = new_id()
         command = {"resume": {question.interrupt_id: answer}}
         started = await self._server.engine.start(OWNER, RunOrder("random", thread_id=thread.thread_id, command=command))
         self._book.answers[answer] = (thread.thread_id, started.run.run_id, question.value)
         self.happened["answer"] += 1
+
+    async def _decide(self, thread: Thread, question: PendingInterrupt, decision: str) -> None:
+        command = {"resume": {question.interrupt_id: {"decisions": [{"type": decision}]}}}
+        await self._server.engine.start(OWNER, RunOrder("payer", thread_id=thread.thread_id, command=command, stream_modes=[]))
+        self.happened[decision] += 1
 
     async def _cancel(self) -> None:
         open_runs = await self._server.persistence.records.open_runs(OWNER, None, None)
@@ -171,9 +230,10 @@ class History:
             self.happened[f"cancel {action}"] += 1
 
     async def _delete(self) -> None:
-        thread_id = self._chance.choice(self._threads)
+        chosen = self._chance.choice((self._threads, self._tills))
+        thread_id = self._chance.choice(chosen)
         await self._server.persistence.records.delete_thread(OWNER, thread_id)
-        self._threads[self._threads.index(thread_id)] = new_id()
+        chosen[chosen.index(thread_id)] = new_id()
         self.happened["delete"] += 1
 
     async def _restart(self) -> None:
@@ -193,6 +253,10 @@ class History:
         self._lives += 1
         return self._folder / f"{self._lives}.db"
 
+    @property
+    def _unsure(self) -> set[str]:
+        return self._book.undone & set(self._tills)
+
     async def _all_threads(self) -> list[Thread]:
         return await self._server.persistence.records.search_threads(OWNER, ThreadFilter(), _EVERYTHING)
 
@@ -209,6 +273,9 @@ class History:
             if not waiting:
                 return
             for thread, question in waiting:
+                if thread.thread_id in self._tills:
+                    await self._decide(thread, question, "approve")
+                    continue
                 command = {"resume": {question.interrupt_id: "at last"}}
                 await self._server.engine.start(OWNER, RunOrder("random", thread_id=thread.thread_id, command=command))
             await self.settle()
@@ -223,7 +290,31 @@ class History:
         for thread in await self._all_threads():
             found += await self._wrong_thread(thread)
         found += await self._wrong_messages()
+        found += await self._wrong_payments()
         return found
+
+    async def _wrong_payments(self) -> list[str]:
+        """A call is paid for once at most, whoever approved it where; and nothing that was paid is forgotten."""
+        paid = self._book.paid()
+        known = EffectFilter(open=False)
+        listed = {one.key: one.outcome for one in await self._server.persistence.records.effects(None, known, _EVERYTHING)}
+        wrong = [
+            f"call {call} was paid {times} times" for call, times in Counter(call for call, _ in paid).items() if times > 1
+        ]
+        wrong += [
+            f"the payment of call {call} is forgotten" for call, key in paid if listed.get(key) not in ("done", "unknown")
+        ]
+        self.payments, self.unknown = len(paid), sum(outcome == "unknown" for outcome in listed.values())
+        return wrong + [one for till in self._tills for one in await self._wrong_till(till)]
+
+    async def _wrong_till(self, thread_id: str) -> list[str]:
+        """No call has two results."""
+        try:
+            messages = (await self._server.threads.state(OWNER, thread_id))["values"].get("messages", ())
+        except NotFoundError:
+            return []
+        results = Counter(message["tool_call_id"] for message in messages if message["type"] == "tool")
+        return [f"call {call} has {times} results on thread {thread_id}" for call, times in results.items() if times > 1]
 
     def _wrong_effects(self) -> Iterator[str]:
         for name, keys in self._book.effects.items():
@@ -240,7 +331,8 @@ class History:
         wrong = [f"thread {thread.thread_id} has question {name} and does not ask it" for name in recorded - shown]
         if thread.interrupts and thread.status not in ("interrupted", "error"):
             wrong.append(f"thread {thread.thread_id} asks and is {thread.status}")
-        if thread.values != state["values"] and not await self._was_stopped(thread):
+        # A copy was never driven, and a rollback that a crash overtook leaves nobody who could tell the values.
+        if thread.values != state["values"] and thread.thread_id not in self._unsure and not await self._was_stopped(thread):
             wrong.append(f"thread {thread.thread_id} shows {thread.values}, its state is {state['values']}")
         return wrong
 

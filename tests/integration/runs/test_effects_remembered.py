@@ -296,6 +296,17 @@ async def test_a_copy_made_while_the_payment_is_under_way_does_not_pay(world: Wo
     assert world.till.paid == ["baker"]
 
 
+async def test_a_copy_made_behind_a_question_does_not_ask_it(world: World, thread_id: str) -> None:
+    """The run under way has gone past the question, which is dropped only when it ends."""
+    await world.paused(thread_id)
+    world.till.hangs = True
+    await world.ask(thread_id, "pay butcher", "acts")
+    await world.until_paying()
+    assert len((await world.thread(thread_id)).interrupts) == 1
+    assert await world.questions(await world.copy(thread_id)) == []
+    world.till.go_on.set()
+
+
 async def test_an_edit_of_the_state_does_not_make_the_call_a_new_one(world: World, thread_id: str) -> None:
     """LangGraph gives the step another id when the state is edited. The call is the same."""
     await world.paused(thread_id)

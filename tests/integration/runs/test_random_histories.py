@@ -33,10 +33,22 @@ async def test_no_history_breaks_a_promise(
         finally:
             await history.stop()
         happened += history.happened
+        happened["payments"] += history.payments
+        happened["outcomes unknown"] += history.unknown
     assert happened.total() > 20, "hardly anything was tried"
     if effort.long:
-        assert all(happened[what] for what in ("kill", "restart", "delete", "answer", "cancel rollback", "say rollback")), (
-            happened
+        wanted = (
+            "kill",
+            "restart",
+            "delete",
+            "answer",
+            "approve",
+            "copy",
+            "edit",
+            "go back",
+            "cancel rollback",
+            "say rollback",
         )
+        assert all(happened[what] for what in (*wanted, "payments", "outcomes unknown")), happened
     for what, times in happened.items():
         record_property(what, times)
