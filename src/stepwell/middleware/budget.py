@@ -8,18 +8,22 @@ around a tool call    model calls inside are counted into this run, and refused 
 ```
 A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
 gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
-goes on counting. A call that is under way is not cut off: spending can pass a ceiling by one call.
+goes on counting. A call that is under way is not cut off, so spending can pass a ceiling by one call. Calls that run side by side do not
+add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`reservations`).
 
 It should stand outermost. What other middleware outside of it asks a model is not seen.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain.agents.middleware.types import (
@@ -35,14 +39,19 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.meter import Meter, Sizes, current_meter, metering
 from stepwell.middleware.repeats import refusal, repeats_of
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.spending import Limits, Meter, Spending, Sum, add_spending, current_meter, metering, worded
+from stepwell.middleware.reservations import Account, Measure, aholding, holding
+from stepwell.middleware.spending import Limits, Spending, add_spending, used_up, worded
 from stepwell.middleware.turns import turn_of
-from stepwell.models.pricing import Price
+from stepwell.models import describe
+from stepwell.models.pricing import Price, price_of
 
 WARN_AT = 0.8
 CHANNEL = "spending"
+_TURNS_KEPT = 256
+"""Turns of all runs whose calls may still be under way."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,24 +87,35 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.limits = Limits(max_tokens, max_cost_usd, max_seconds, max_model_calls)
         self.max_repeats = max_repeats
-        for name in ("max_tokens", "max_cost_usd", "max_seconds", "max_model_calls", "max_repeats"):
-            value = locals()[name]
+        ceilings = {
+            "max_tokens": max_tokens,
+            "max_cost_usd": max_cost_usd,
+            "max_seconds": max_seconds,
+            "max_model_calls": max_model_calls,
+            "max_repeats": max_repeats,
+        }
+        for name, value in ceilings.items():
             if value is not None and value <= 0:
                 raise ConfigurationError(f"{name} is {value!r}. Give a number above 0, or None for no ceiling.")
         self._per = per
         self._prices = dict(prices or {})
         self._monotonic = monotonic
-        self._shared: dict[int, tuple[AnyMessage, Sum, int]] = {}
+        self._sizes = Sizes()
+        self._turns: OrderedDict[int, tuple[AnyMessage, Account]] = OrderedDict()
         self._lock = threading.Lock()
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
         spent = self._spent(request.state)
         if ceiling := self._ceiling(spent):
             return _last_words(ceiling, spent, request.state)
-        meter = Meter(Sum(spent), self._prices)
+        around = current_meter()
         started = self._monotonic()
-        with metering(meter):
-            response = handler(self._with_warning(request, spent))
+        with holding(around.accounts if around else (), self._expecting(request, around)) as refusal:
+            if refusal:
+                return _last_words(refusal, spent, request.state)
+            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            with metering(meter):
+                response = handler(self._with_warning(request, spent))
         return self._settled(request, response, spent, meter, self._monotonic() - started)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
@@ -106,10 +126,14 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         spent = self._spent(request.state)
         if ceiling := self._ceiling(spent):
             return _last_words(ceiling, spent, request.state)
-        meter = Meter(Sum(spent), self._prices)
+        around = current_meter()
         started = self._monotonic()
-        with metering(meter):
-            response = await handler(self._with_warning(request, spent))
+        async with aholding(around.accounts if around else (), self._expecting(request, around)) as refusal:
+            if refusal:
+                return _last_words(refusal, spent, request.state)
+            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            with metering(meter):
+                response = await handler(self._with_warning(request, spent))
         return self._settled(request, response, spent, meter, self._monotonic() - started)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
@@ -129,7 +153,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         if refused := self._refused(request):
             return refused
         started = self._monotonic()
-        with self._step(request) as meter:
+        with self._step(request, asyncio.get_running_loop()) as meter:
             result = await handler(request)
         return self._with_spending(request, result, meter, self._monotonic() - started)
 
@@ -145,7 +169,14 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _ceiling(self, spent: Spending) -> str | None:
         around = current_meter()
         reached = self.limits.reached(spent) or (around.ceiling() if around else None)
-        return f"the budget of {reached} is used up" if reached else spent.get("stopped")
+        return used_up(reached) if reached else spent.get("stopped")
+
+    def _expecting(self, request: ModelRequest[Any], around: Meter | None) -> Measure:
+        def price() -> Price | None:
+            facts = describe(request.model)
+            return price_of(":".join(part for part in (facts.provider, facts.name) if part), self._prices)
+
+        return self._sizes.expecting(around.kind if around else "", request.messages, price)
 
     def _with_warning(self, request: ModelRequest[Any], spent: Spending) -> ModelRequest[Any]:
         name, share = self._nearest(spent)
@@ -186,34 +217,48 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return Command(update={"messages": [message], CHANNEL: spent})
 
     @contextmanager
-    def _step(self, request: ToolCallRequest) -> Iterator[Meter]:
+    def _step(self, request: ToolCallRequest, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[Meter]:
         """Count a tool call together with the others of its turn."""
-        asked_by = _asking_message(request)
-        key = id(asked_by)
-        with self._lock:
-            # The message is kept beside its id, so that the id cannot come to mean another one.
-            _, together, calls = self._shared.get(key) or (asked_by, Sum(self._spent(request.state)), 0)
-            self._shared[key] = (asked_by, together, calls + 1)
+        meter = Meter(
+            self._account_of_turn(request),
+            self._prices,
+            kind=_kind_of(request),
+            sizes=self._sizes,
+            stop_at=self.limits,
+            around=current_meter(),
+            on_loop=loop,
+            monotonic=self._monotonic,
+        )
         try:
-            meter = Meter(together, self._prices, stop_at=self.limits, monotonic=self._monotonic)
             with metering(meter):
                 yield meter
         finally:
-            with self._lock:
-                _, _, calls = self._shared.pop(key)
-                if calls > 1:
-                    self._shared[key] = (asked_by, together, calls - 1)
+            meter.close()
 
-    def _with_spending(self, request: ToolCallRequest, result: ToolResult, meter: Meter, seconds: float) -> ToolResult:
+    def _account_of_turn(self, request: ToolCallRequest) -> Account:
+        """One for all calls of a turn, also for those that begin when others have ended: the state knows of those after the turn only."""
+        asked_by = _asking_message(request)
+        with self._lock:
+            # The message is kept beside its id, so that the id cannot come to mean another one.
+            _, account = self._turns.setdefault(id(asked_by), (asked_by, Account(self._spent(request.state), self.limits)))
+            self._turns.move_to_end(id(asked_by))
+            while len(self._turns) > _TURNS_KEPT:
+                self._turns.popitem(last=False)
+        return account
+
+    def _with_spending(
+        self, request: ToolCallRequest, result: ToolResult | list[Any], meter: Meter, seconds: float
+    ) -> ToolResult:
         if not meter.own.spent.get("calls") and self.limits.seconds is None:
-            return result
+            return cast("ToolResult", result)
         more = meter.of_step(self._turn(request.state), _step_id(request), seconds)
         if isinstance(result, ToolMessage):
             return Command(update={"messages": [result], CHANNEL: more})
-        if not isinstance(result.update, Mapping):
-            return result
-        update = {**result.update, CHANNEL: more}
-        return Command(graph=result.graph, update=update, resume=result.resume, goto=result.goto)
+        if isinstance(result, Command) and result.graph is None and isinstance(result.update, Mapping):
+            return replace(result, update={**result.update, CHANNEL: more})
+        # A list of results, a command for another graph, or one whose update is no mapping: ours goes beside it.
+        several = result if isinstance(result, list) else [result]
+        return cast("ToolResult", [*several, Command(update={CHANNEL: more})])
 
 
 def _asking_message(request: ToolCallRequest) -> AnyMessage:
@@ -224,6 +269,12 @@ def _asking_message(request: ToolCallRequest) -> AnyMessage:
 
 def _step_id(request: ToolCallRequest) -> str:
     return f"tools-{getattr(_asking_message(request), 'id', '')}"
+
+
+def _kind_of(request: ToolCallRequest) -> str:
+    """What calls of models in here are alike with: those of the same tool, or of the same subagent."""
+    call = request.tool_call
+    return f"{call['name']}:{call['args'].get('subagent_type', '')}"
 
 
 def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:

@@ -1,8 +1,5 @@
-"""What a run has spent: kept in the agent's state, so that it outlives the process; counted by a callback, so that nothing is missed.
-
-The callback hears every model call that happens inside a step, whoever makes it: the agent, a summary, a subagent of any kind, a tool
-that asks a model by itself. A step's spending is stored with its result and added up by the channel's reducer, since several tools of
-one turn finish side by side.
+"""What a run has spent: kept in the agent's state, so that it outlives the process, and added up by the channel's reducer, since several
+tools of one turn finish side by side.
 
 Seconds are those of the agent's steps. Tools of one turn run at the same time, so the longest of them counts; waiting for a person
 counts nothing.
@@ -10,24 +7,8 @@ counts nothing.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypedDict
-from uuid import UUID
-
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.outputs import ChatGeneration, LLMResult
-from langchain_core.tracers.context import register_configure_hook
-
-from stepwell.errors import ToolUseError
-from stepwell.models.pricing import Price, TokenUse, price_of
+from typing import TypedDict
 
 
 class Spending(TypedDict, total=False):
@@ -112,6 +93,11 @@ class Limits:
                 return f"{limit:,} {name}"
 
 
+def used_up(ceiling: str) -> str:
+    """Why a run stops at a ceiling."""
+    return f"the budget of {ceiling} is used up"
+
+
 def total_seconds(spent: Spending) -> float:
     return spent.get("seconds", 0.0) + spent.get("step_seconds", 0.0)
 
@@ -125,136 +111,3 @@ def worded(spent: Spending) -> str:
         parts.append(f"and what {', '.join(spent['unpriced'])} cost, whose price is not known")
     parts.append(f"{total_seconds(spent):.0f} s")
     return ", ".join(parts)
-
-
-class Sum:
-    """Spending that several steps at once add to. Safe from any thread."""
-
-    def __init__(self, spent: Spending) -> None:
-        self._spent = spent
-        self._lock = threading.Lock()
-
-    def add(self, more: Spending) -> None:
-        with self._lock:
-            self._spent = add_spending(self._spent, {**more, "turn": self._spent.get("turn", "")})
-
-    @property
-    def spent(self) -> Spending:
-        return self._spent
-
-
-class Meter(BaseCallbackHandler):
-    """Counts the model calls within one step of an agent.
-
-    With `stop_at` it also refuses further calls once the run's ceiling is reached; that ends a subagent which has no budget itself.
-    """
-
-    run_inline = True
-    raise_error = True
-
-    def __init__(
-        self,
-        together: Sum,
-        prices: Mapping[str, Price],
-        *,
-        stop_at: Limits | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.own = Sum(Spending())
-        """This step's part."""
-        self.together = together
-        """The run's, with the steps that run beside this one."""
-        self._prices = prices
-        self._stop_at = stop_at
-        self._monotonic = monotonic
-        self._started = monotonic()
-        self._asked: dict[UUID, tuple[str, Sequence[BaseMessage]]] = {}
-
-    def ceiling(self) -> str | None:
-        """The ceiling that the run around this step has reached."""
-        if self._stop_at is None:
-            return None
-        so_far: Spending = {**self.together.spent}
-        so_far["seconds"] = so_far.get("seconds", 0.0) + self._monotonic() - self._started
-        return self._stop_at.reached(so_far)
-
-    def of_step(self, turn: str, step: str, seconds: float) -> Spending:
-        """What this step adds to the run."""
-        more: Spending = {**self.own.spent}
-        more["turn"], more["step"], more["step_seconds"] = turn, step, seconds
-        return more
-
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        if ceiling := self.ceiling():
-            raise ToolUseError(f"Error: stopped, because the run's budget of {ceiling} is used up.")
-        facts = metadata or {}
-        label = ":".join(part for part in (facts.get("ls_provider"), facts.get("ls_model_name")) if part)
-        self._asked[run_id] = (label, messages[0] if messages else ())
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        label, asked = self._asked.pop(run_id, ("", ()))
-        generation = response.generations[0][0] if response.generations and response.generations[0] else None
-        message = generation.message if isinstance(generation, ChatGeneration) else None
-        use = tokens_of(message, asked)
-        price = price_of(label, self._prices)
-        self._count(
-            Spending(
-                tokens=use.input + use.output,
-                calls=1,
-                usd=price.of(use) if price else 0.0,
-                unpriced=[] if price else [label or "an unnamed model"],
-            )
-        )
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        if self._asked.pop(run_id, None):
-            self._count(Spending(calls=1))
-
-    def _count(self, more: Spending) -> None:
-        self.own.add(more)
-        self.together.add(more)
-
-
-def tokens_of(message: BaseMessage | None, asked: Sequence[BaseMessage]) -> TokenUse:
-    """What the provider reports; an estimate from the lengths if it reports nothing."""
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    if not usage:
-        answer = [] if message is None else [message]
-        return TokenUse(count_tokens_approximately(asked), count_tokens_approximately(answer))
-    details = usage.get("input_token_details") or {}
-    return TokenUse(
-        usage["input_tokens"], usage["output_tokens"], details.get("cache_read") or 0, details.get("cache_creation") or 0
-    )
-
-
-_METER: ContextVar[Meter | None] = ContextVar("stepwell_meter", default=None)
-
-
-@cache
-def _hear_every_model() -> None:
-    """Let LangChain give the meter of the context to every model and tool. Once in a process, and only if a budget is made."""
-    register_configure_hook(_METER, inheritable=True)
-
-
-def current_meter() -> Meter | None:
-    """The meter of the step that this agent runs in: that of the tool call which started it, if it is a subagent."""
-    return _METER.get()
-
-
-@contextmanager
-def metering(meter: Meter) -> Iterator[None]:
-    """Count the model calls of the body."""
-    _hear_every_model()
-    token = _METER.set(meter)
-    try:
-        yield
-    finally:
-        _METER.reset(token)

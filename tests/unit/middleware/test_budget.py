@@ -1,11 +1,13 @@
 """Ceilings of a run: the agent stops with what it has, and says so."""
 
-from __future__ import annotations
-
 import asyncio
+import threading
+import time
+from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -13,7 +15,7 @@ from stepwell import create_deep_agent
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.budget import BudgetMiddleware
 from stepwell.models.pricing import Price
-from stepwell.testing import ScriptedModel, call, calls, repeat, say
+from stepwell.testing import ScriptedModel, call, calls, fail, repeat, say, slow
 
 USER = {"messages": [("user", "go")]}
 COLOURS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -231,3 +233,187 @@ async def test_a_model_that_reports_no_usage_is_estimated():
 def test_a_ceiling_of_nothing_is_refused(limit):
     with pytest.raises(ConfigurationError, match=limit):
         BudgetMiddleware(**{limit: 0})
+
+
+BRANCHES = 10
+
+
+class InFlight:
+    """How many calls of a model are under way at once. It lets others begin before it answers."""
+
+    def __init__(self, model):
+        self._model = model
+        self._lock = threading.Lock()
+        self.now = self.most = 0
+
+    def _change(self, by):
+        with self._lock:
+            self.now += by
+            self.most = max(self.most, self.now)
+
+    def ask(self, question):
+        self._change(1)
+        time.sleep(0.02)
+        answer = self._model.invoke(question)
+        self._change(-1)
+        return answer.text
+
+    async def aask(self, question):
+        self._change(1)
+        await asyncio.sleep(0.02)
+        answer = await self._model.ainvoke(question)
+        self._change(-1)
+        return answer.text
+
+
+def spent_by(agent, thread):
+    return agent.get_state(thread).values["spending"]["tokens"]
+
+
+THREAD = {"configurable": {"thread_id": "t"}}
+
+
+@COLOURS
+@pytest.mark.parametrize(("usage", "ceiling"), [((90, 10), 650), ((900, 100), 1_500)], ids=["small calls", "large calls"])
+async def test_subagents_side_by_side_pass_the_ceiling_by_one_call_only(is_async, usage, ceiling):
+    # Answers that take a moment: all branches ask before the first has an answer.
+    slowly = repeat(*(slow(each, seconds_per_chunk=0.01) for each in ticks(10)), times=BRANCHES)
+    script = {"main": [calls(*[delegating("clerk")] * BRANCHES), say("never")], "clerk": slowly}
+    model = ScriptedModel.by_agent(script, usage=usage)
+    budget = BudgetMiddleware(max_tokens=ceiling)
+    agent = create_deep_agent(model, [tick], subagents=[CUSTOM], middleware=[budget], checkpointer=InMemorySaver())
+    result = await run(agent, USER, THREAD, is_async=is_async)
+    assert spent_by(agent, THREAD) <= ceiling + sum(usage)
+    assert spent_by(agent, THREAD) >= ceiling, "what fits is not refused"
+    assert f"{ceiling:,} tokens is used up" in result["messages"][-1].text
+
+
+@pytest.mark.parametrize(
+    ("is_async", "tool"), [(False, "sync tool"), (True, "sync tool"), (True, "async tool")], ids=["sync", "mixed", "async"]
+)
+async def test_tools_that_ask_models_side_by_side_pass_the_ceiling_by_one_call_only(is_async, tool):
+    inner = ScriptedModel([say("yes")] * BRANCHES, usage=(900, 100))
+
+    def oracle(question: str) -> str:
+        """Ask."""
+        return inner.invoke(question).text
+
+    async def aoracle(question: str) -> str:
+        """Ask."""
+        return (await inner.ainvoke(question)).text
+
+    chosen = aoracle if tool == "async tool" else oracle
+    asks = [call(chosen.__name__, question=str(n)) for n in range(BRANCHES)]
+    model = ScriptedModel([calls(*asks), say("never")], usage=(90, 10))
+    agent = create_deep_agent(model, [chosen], middleware=[BudgetMiddleware(max_tokens=2_500)], checkpointer=InMemorySaver())
+    await run(agent, USER, THREAD, is_async=is_async)
+    assert 2_500 <= spent_by(agent, THREAD) <= 3_500
+    assert len(inner.asked) == 3
+
+
+@COLOURS
+async def test_calls_that_fit_together_run_together(is_async):
+    inner = InFlight(ScriptedModel([say("yes")] * 4, usage=(90, 10)))
+
+    def oracle(question: str) -> str:
+        """Ask."""
+        return inner.ask(question)
+
+    async def aoracle(question: str) -> str:
+        """Ask."""
+        return await inner.aask(question)
+
+    chosen = aoracle if is_async else oracle
+    asks = [call(chosen.__name__, question=str(n)) for n in range(4)]
+    model = ScriptedModel([calls(*asks), say("done")], usage=(900, 100))
+    agent = create_deep_agent(model, [chosen], middleware=[BudgetMiddleware(max_tokens=100_000)])
+    result = await run(agent, is_async=is_async)
+    assert result["messages"][-1].text == "done"
+    assert inner.most > 1
+
+
+@COLOURS
+async def test_a_failed_call_gives_back_what_it_held(is_async):
+    inner = ScriptedModel([fail(ConnectionError("down"))] * 5 + [say("yes")] * 5, usage=(900, 100))
+
+    def oracle(question: str) -> str:
+        """Ask."""
+        return inner.invoke(question).text
+
+    model = ScriptedModel([calls(*(call("oracle", question=str(n)) for n in range(BRANCHES))), say("done")], usage=(9, 1))
+    agent = create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=5_000)], checkpointer=InMemorySaver())
+    messages = (await run(agent, USER, THREAD, is_async=is_async))["messages"]
+    assert sum("yes" in message.text for message in messages if message.type == "tool") == 5
+    assert len(inner.asked) == BRANCHES
+
+
+async def test_calls_that_begin_when_others_have_ended_share_the_ceiling_too():
+    inner = ScriptedModel([say("yes")] * BRANCHES, usage=(900, 100))
+
+    def oracle(question: str) -> str:
+        """Ask."""
+        return inner.invoke(question).text
+
+    model = ScriptedModel([calls(*(call("oracle", question=str(n)) for n in range(BRANCHES))), say("never")], usage=(9, 1))
+    agent = create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=2_500)])
+    await run(agent, USER, {"max_concurrency": 1}, is_async=False)
+    assert len(inner.asked) == 3
+
+
+@COLOURS
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [({"max_model_calls": 4}, 4), ({"max_cost_usd": 0.35, "prices": {"scriptedmodel": Price(1_000, 1_000)}}, 4)],
+    ids=["calls", "money"],
+)
+async def test_the_other_ceilings_hold_side_by_side_too(is_async, limit, most):
+    # Answers that take a moment: all branches ask before the first has an answer.
+    slowly = repeat(*(slow(each, seconds_per_chunk=0.01) for each in ticks(10)), times=BRANCHES)
+    script = {"main": [calls(*[delegating("clerk")] * BRANCHES), say("never")], "clerk": slowly}
+    model = ScriptedModel.by_agent(script, usage=(90, 10))
+    agent = create_deep_agent(model, [tick], subagents=[CUSTOM], middleware=[BudgetMiddleware(**limit)])
+    await run(agent, is_async=is_async)
+    assert len(model.asked) == most
+
+
+async def test_a_cancelled_run_does_not_keep_others_waiting():
+    """Two runs of one agent: the second is not held up by what the first held when it was cancelled."""
+    inner = ScriptedModel([slow(say("never"), seconds_per_chunk=30)] + [say("yes")] * 3, usage=(900, 100))
+
+    asking = asyncio.Event()
+
+    async def oracle(question: str) -> str:
+        """Ask."""
+        asking.set()
+        return (await inner.ainvoke(question)).text
+
+    model = ScriptedModel([calls(call("oracle", question="a"), call("oracle", question="b")), say("done")] * 2, usage=(9, 1))
+    agent = create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=100_000)])
+    first = asyncio.create_task(run(agent))
+    async with asyncio.timeout(20):
+        await asking.wait()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert (await run(agent))["messages"][-1].text == "done"
+
+
+@COLOURS
+@pytest.mark.parametrize("shape", ["list", "command", "command without an update"])
+async def test_a_tool_may_return_anything_that_a_tool_may_return(is_async, shape):
+    inner = ScriptedModel([say("yes")], usage=(900, 100))
+
+    def oracle(question: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Ask."""
+        said = ToolMessage(inner.invoke(question).text, tool_call_id=tool_call_id, name="oracle")
+        if shape == "list":
+            return [said, Command(update={"todos": []})]
+        if shape == "command":
+            return Command(update={"messages": [said]})
+        return [said, Command()]
+
+    model = ScriptedModel([call("oracle", question="?"), say("done")], usage=(90, 10))
+    agent = create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=9_000)], checkpointer=InMemorySaver())
+    messages = (await run(agent, USER, THREAD, is_async=is_async))["messages"]
+    assert [message.text for message in messages[-2:]] == ["yes", "done"]
+    assert spent_by(agent, THREAD) == 1_200, "what the tool's own call cost is counted"
