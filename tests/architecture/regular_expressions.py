@@ -12,8 +12,9 @@ import itertools
 import pkgutil
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
@@ -28,7 +29,6 @@ _SAMPLES = {
     _constants.CATEGORY_WORD: "a",
     _constants.CATEGORY_NOT_WORD: "-",
 }
-_ENDS = ("\x00", "\n!", "")
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,34 @@ class Found:
 
     where: str
     pattern: re.Pattern[Any]
+    ways: frozenset[str]
+    """How it is asked for: `search` everywhere in a text, `match` and `fullmatch` at one place."""
 
 
-def patterns_of_modules() -> list[Found]:
+def patterns_of_modules(sources: dict[str, str]) -> list[Found]:
     """The compiled patterns that modules and classes hold, also in tuples, lists and dictionaries."""
     found: dict[int, Found] = {}
+    everything = "\n".join(sources.values())
     for info in pkgutil.walk_packages(stepwell.__path__, "stepwell."):
         if info.name.endswith("__main__"):
             continue
         module = importlib.import_module(info.name)
         for name, value in vars(module).items():
             for pattern in _patterns_in(value):
-                found.setdefault(id(pattern), Found(f"{info.name.removeprefix('stepwell.')}.{name}", pattern))
+                source = sources[_path(info.name)] if name.startswith("_") else everything
+                asked = re.findall(rf"\b{name}\.(\w+)\(", source) if isinstance(value, re.Pattern) else []
+                found.setdefault(id(pattern), Found(f"{info.name.removeprefix('stepwell.')}.{name}", pattern, _ways(asked)))
     return list(found.values())
+
+
+def _path(module: str) -> str:
+    place = importlib.import_module(module).__file__ or ""
+    return Path(place).relative_to(Path(stepwell.__file__).parent).as_posix()
+
+
+def _ways(asked: Iterable[str]) -> frozenset[str]:
+    """Of methods that are called; of a pattern that is handed on, nobody knows."""
+    return frozenset(each if each in ("match", "fullmatch") else "search" for each in asked) or frozenset({"search"})
 
 
 def _patterns_in(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
@@ -71,10 +86,12 @@ def patterns_in_calls(name: str, tree: ast.Module) -> tuple[list[Found], list[st
             continue
         if node.func.value.id != "re" or node.func.attr not in FUNCTIONS or not node.args:
             continue
+        if node.func.attr == "compile":
+            continue  # held by its module, or made anew in a function
         if isinstance(node.args[0], ast.Constant):
             flags = next((_flags(each) for each in (*node.args[1:], *(k.value for k in node.keywords)) if _flags(each)), 0)
-            found.append(Found(f"{name}:{node.lineno}", re.compile(node.args[0].value, flags)))
-        elif node.func.attr != "compile":
+            found.append(Found(f"{name}:{node.lineno}", re.compile(node.args[0].value, flags), _ways([node.func.attr])))
+        else:
             made.append(f"{name}:{node.lineno}")
     return found, made
 
@@ -88,16 +105,16 @@ def _flags(node: ast.expr) -> int:
 
 
 def hard_texts(pattern: re.Pattern[Any], most: int) -> Iterator[tuple[str, str, str]]:
-    """(again, before, end): texts of one piece of the pattern again and again, perhaps behind the words it begins with."""
+    """(before, again, end): texts of one piece of the pattern again and again, perhaps behind the words it begins with."""
     pieces = list(dict.fromkeys(_pieces(_parser.parse(pattern.pattern, pattern.flags))))
-    letters = [piece for piece in pieces if len(piece) == 1][:12]
-    words = [piece for piece in pieces if len(piece) > 1][:12]
-    pumps = [*letters, *words]
-    pumps += ["".join(pair) for pair in itertools.permutations(letters, 2)]
-    pumps += [word + letter for word in words[:6] for letter in letters[:6]]
-    before = ["", *words[:3], *letters[:3]]
-    ways = itertools.product(dict.fromkeys(pumps), before, _ENDS)
-    return itertools.islice(ways, most) if most else ways  # type: ignore[return-value]
+    letters = [piece for piece in pieces if len(piece) == 1][:10]
+    words = [piece for piece in pieces if len(piece) > 1][:10]
+    again = [*letters, *words, *("".join(pair) for pair in itertools.permutations(letters, 2))]
+    again += [word + letter for word in words[:6] for letter in letters[:6]]
+    plain = [("", each, "\x00") for each in dict.fromkeys(again)]
+    begun = [(before, each, end) for before in [*words[:4], *letters[:4]] for each in letters for end in ("\x00", "\n!", "")]
+    mixed = itertools.chain.from_iterable(itertools.zip_longest(plain, begun))
+    return itertools.islice((each for each in mixed if each), most)
 
 
 def _pieces(tree: Any) -> Iterator[str]:
@@ -147,11 +164,15 @@ def _class_samples(members: Any) -> Iterator[str]:
             yield _SAMPLES.get(argument, "a")
 
 
-def cpu_s(pattern: re.Pattern[Any], text: str) -> float:
-    """The CPU seconds of looking for a pattern in all of a text, from each end of what can be asked."""
-    asked: Any = text if isinstance(pattern.pattern, str) else text.encode("utf-8", "replace")
+def cpu_s(found: Found, text: str) -> float:
+    """The CPU seconds of asking for a pattern in all of a text, in the ways in which the package asks for it."""
+    asked: Any = text if isinstance(found.pattern.pattern, str) else text.encode("utf-8", "replace")
     begun = time.process_time()
-    for _ in pattern.finditer(asked):
-        pass
-    pattern.fullmatch(asked)
+    if "search" in found.ways:
+        for _ in found.pattern.finditer(asked):
+            pass
+    if "match" in found.ways:
+        found.pattern.match(asked)
+    if "fullmatch" in found.ways:
+        found.pattern.fullmatch(asked)
     return time.process_time() - begun
