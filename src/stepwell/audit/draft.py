@@ -106,5 +106,5 @@ def _sentences(text: str) -> tuple[DraftSentence, ...]:
 
 def _sentence(text: str) -> DraftSentence:
     ids = [each for match in _CITATION.finditer(text) for each in re.findall(r"e\d{1,6}", match[1])]
-    words = re.sub(r"\s+([.,;:!?…])", r"\1", re.sub(r"\s+", " ", _CITATION.sub(" ", text)))
+    words = re.sub(r" ([.,;:!?…])", r"\1", re.sub(r"\s+", " ", _CITATION.sub(" ", text)))
     return DraftSentence(" ".join(strip_links(words).text.split()), tuple(dict.fromkeys(ids)))

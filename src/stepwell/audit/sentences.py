@@ -13,8 +13,9 @@ MAX_PASSAGE = 800
 _WRAPPED_LINE = 60
 """A line of at least this length without a closing mark is taken for a wrapped one (PDF); a shorter one for a heading or an item."""
 
-_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]")
-_LINES = re.compile(r"[ \t]*\n\s*")
+# Each begins where a run of its characters begins, and not at every one of them: a page may hold a million dots.
+_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]")
+_LINES = re.compile(r"(?<![ \t])[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"([\w.'’-]+)$")
 _ABBREVIATION_WORDS = (
     "dr mr mrs ms prof sr jr st mt no nos nr vol vols fig figs eq ch sec art pp ed eds al etc vs cf ca approx est dept gen col lt sgt "

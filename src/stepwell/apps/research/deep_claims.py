@@ -152,7 +152,7 @@ def _row(body: str, start: int, end: int) -> Iterator[Sentence]:
 def _sentence(text: str, end: int) -> Iterator[Sentence]:
     cited = dict.fromkeys([*_LINKED.findall(text), *_UNKNOWN.findall(text)])
     bare = _LINKED.sub(" ", _UNKNOWN.sub(" ", text)).replace("**", "")
-    said = re.sub(r"\s+([.,;:!?…])", r"\1", " ".join(bare.split()))
+    said = re.sub(r" ([.,;:!?…])", r"\1", " ".join(bare.split()))
     if any(character.isalnum() for character in said):
         yield Sentence(said, tuple(cited), end)
 

@@ -46,7 +46,7 @@ _FILLER = frozenset(_ASKING.split())
 _PUNCTUATION = " \t.,;:!?¿¡…()[]{}<>\"'“”„‘’«»"
 
 _PRIVATE = re.compile(
-    r"[\w.%+-]+@[\w-]+\.[\w.-]+"  # e-mail
+    r"(?<![\w.%+-])[\w.%+-]+@[\w-]+\.[\w.-]+"  # e-mail
     r"|\b(?:sk|pk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}\b"  # keys
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"  # IBAN
     r"|\b\d{3}-\d{2}-\d{4}\b"  # social security number
@@ -55,14 +55,15 @@ _NUMBER_IN_GROUPS = re.compile(r"(?<![\w.,])\+?\(?\d[\d ()/-]{5,28}\d(?![\w])")
 _CALLED_FROM, _CALLED_ABROAD_FROM = 9, 7
 """So many digits make a telephone or card number; fewer where a `+` leads. Years and dates have at most eight."""
 _VERSUS = re.compile(
-    r"\s+(?:vs\.?|versus|compare[sd]? (?:to|with|against)|better than|worse than|gegenüber|verglichen mit)\s+", re.IGNORECASE
+    r"(?<!\s)\s+(?:vs\.?|versus|compare[sd]? (?:to|with|against)|better than|worse than|gegenüber|verglichen mit)\s+",
+    re.IGNORECASE,
 )
 _BETWEEN = re.compile(
     r"\b(?:differences? between|compare|comparison (?:of|between)|choose between|unterschied zwischen|vergleiche?)\s+"
-    r"(.+?)\s+(?:and|with|to|or|und|mit)\s+(.+)",
+    r"(.{1,300}?)\s+(?:and|with|to|or|und|mit)\s+(.+)",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"\s*[;?]\s*|,?\s+(?:and|as well as|und|sowie|et|y)\s+", re.IGNORECASE)
+_JOINT = re.compile(r"(?:(?<!\s)\s+)?[;?]\s*|(?:,|(?<!\s))\s+(?:and|as well as|und|sowie|et|y)\s+", re.IGNORECASE)
 
 
 def plan_by_rules(
@@ -120,7 +121,7 @@ def _asked(question: str) -> str:
     """The sentence that asks, of a long text; the whole of a short one."""
     if len(question.split()) <= 2 * _MOST_WORDS:
         return question
-    asking = re.findall(r"[^.!?]+\?", question)
+    asking = re.findall(r"(?<![^.!?])[^.!?]+\?", question)
     return str(asking[-1]) if asking else question
 
 

@@ -96,7 +96,7 @@ async def select_quotes(
 
 def natural(source_id: str) -> tuple[str, int]:
     """The order of ids: `s2` before `s10`."""
-    number = re.search(r"\d+$", source_id)
+    number = re.search(r"(?<!\d)\d+$", source_id)
     return (source_id[: number.start()], int(number.group())) if number else (source_id, 0)
 
 

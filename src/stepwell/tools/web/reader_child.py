@@ -33,7 +33,7 @@ _MOST_BODY = 64 << 20
 _MOST_DOCUMENTS = 500
 _SHARE_TO_GO_ON = 0.7
 """Of the memory: who has had more gives way to a new process, so that the next document finds room."""
-_NICENESS = 5
+_NICENESS = 2
 _GRACE_S = 5
 """The parent kills at the deadline; this is for when there is no parent any more."""
 
@@ -73,8 +73,7 @@ def main() -> None:
     requests, answers = _take_pipes()
     with suppress(ConfigurationError):  # said again to whoever asks for a page that needs it
         warm_up()
-    memory_bytes = int(sys.argv[1])
-    _limit_process(memory_bytes)
+    _limit_process(int(sys.argv[1]))
     send(answers, {"ready": True})
     with suppress(EOFError, BrokenPipeError):
         for count in range(1, _MOST_DOCUMENTS + 1):
@@ -82,7 +81,7 @@ def main() -> None:
             _limit_document(float(head["timeout_s"]))
             answer, text = _do(head, body)
             _lift_document_limit()
-            is_last = count == _MOST_DOCUMENTS or _most_memory() > _SHARE_TO_GO_ON * memory_bytes
+            is_last = count == _MOST_DOCUMENTS or _is_full()
             send(answers, {**answer, "last": is_last}, text)
             if is_last:
                 return
@@ -103,12 +102,26 @@ def _limit_process(memory_bytes: int) -> None:
         return
     import resource
 
-    # On Linux the data segment counts what is written to; elsewhere the address space is what a system may know of.
-    memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-    for limit, most in ((memory, memory_bytes), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
+    for limit, most in ((_memory_limit(), memory_bytes), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
         with suppress(ValueError, OSError):  # macOS refuses some of them; the time still ends what runs away
             resource.setrlimit(limit, (most, most))
     os.nice(_NICENESS)
+
+
+def _memory_limit() -> int:
+    """On Linux the data segment counts what is written to; elsewhere the address space is what a system may know of."""
+    import resource
+
+    return resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+
+
+def _is_full() -> bool:
+    """Whether this process has come close to the memory it may have."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return _most_memory() > _SHARE_TO_GO_ON * resource.getrlimit(_memory_limit())[0] > 0
 
 
 def _limit_document(timeout_s: float) -> None:
@@ -134,7 +147,11 @@ def _most_memory() -> int:
         return 0
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # On Linux `ru_maxrss` begins with what the process had that started this one: a large server would make every reader look full.
+    with open("/proc/self/status", "rb") as status:
+        return next((int(line.split()[1]) * 1024 for line in status if line.startswith(b"VmHWM:")), 0)
 
 
 def _do(head: dict[str, Any], body: bytes) -> Message:
@@ -153,6 +170,8 @@ def _do(head: dict[str, Any], body: bytes) -> Message:
     except RecursionError:
         return {"error": "nested"}, b""
     except Exception as error:  # a parser may raise anything for what strangers write
+        if _is_full():  # lxml has many names for it
+            return {"error": "memory"}, b""
         return {"error": "unreadable", "type": type(error).__name__}, b""
 
 

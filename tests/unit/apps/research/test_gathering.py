@@ -117,6 +117,16 @@ async def test_a_page_that_cannot_be_read_is_said_and_the_others_stay(bench: Mak
     assert got.skipped == ("A page of 'b.example' could not be read: The name has no address.",)
 
 
+@pytest.mark.parametrize("broken", ["page", "robots.txt"])
+async def test_a_broken_redirect_costs_one_page_and_not_the_step(bench: MakeBench, broken: str) -> None:
+    nowhere = {f"https://b.example/{broken.removeprefix('page')}": answer(status=302, location="http://[")}
+    made = bench(PAGES | nowhere, found("https://a.example/", "https://b.example/", "https://c.example/"))
+    got = await gather(await made.desk(), SEARCH, frozenset())
+    assert [page.url for page in got.pages] == ["https://a.example/", "https://c.example/"]
+    assert len(got.skipped) == 1
+    assert "b.example" in got.skipped[0]
+
+
 @pytest.mark.parametrize("ceiling", range(8))
 async def test_requests_are_counted_and_never_above_the_ceiling(bench: MakeBench, ceiling: int) -> None:
     """Known defect: request limits only in a prompt. Steps side by side count together."""

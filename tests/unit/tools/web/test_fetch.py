@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
+from itertools import groupby
 
 import pytest
 from hypothesis import given, settings
@@ -73,6 +75,27 @@ async def test_a_redirect_to_where_we_do_not_go_is_refused_unasked(clock, locati
     assert isinstance(error, FetchRefusedError)
     assert error.reason == reason
     assert web.urls == [PAGE]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://[",
+        "https://[::1",
+        "//[x",
+        "https://a.example:x/",
+        "https://a.example:99999999/",
+        "https://\u2100.example/",
+        "/a\x00b",
+        "?" * 9000,
+    ],
+)
+async def test_a_redirect_that_is_no_address_is_a_refusal_of_that_page(clock, location: str):
+    page = ScriptedWeb({PAGE: answer(status=302, location=location)})
+    assert isinstance(await refusal(page, clock), FetchRefusedError)
+    robots = ScriptedWeb({"https://a.example/robots.txt": answer(status=302, location=location), PAGE: answer(SENTENCE)})
+    assert (await refusal(robots, clock)).reason == "robots_unreachable"
+    assert robots.urls == []
 
 
 async def test_more_than_five_redirects_fail(clock):
@@ -203,6 +226,35 @@ async def test_a_damaged_pdf_fails_with_a_sentence(clock, cut: int):
     body = pdf([SENTENCE], "Cut")[:cut]
     error = await refusal(ScriptedWeb({PAGE: answer(body, content_type="application/pdf")}), clock)
     assert error.reason in ("unreadable", "empty")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * 200_000 + "x",
+        " \t" * 100_000 + "x",
+        "a" + "\u0301\u0327" * 100_000,
+        "a" + "\u0f73" * 200_000,
+        " \n" * 100_000,
+        "\u200b\u00a0" * 100_000,
+        "".join(map(chr, range(0x10000, 0x40000))),
+    ],
+)
+def test_settling_takes_time_with_the_length_of_a_text_whatever_is_in_it(text: str):
+    began = time.process_time()
+    settled(text)
+    assert time.process_time() - began < 1
+
+
+@given(st.text(st.sampled_from("ae\u0301\u0327\u0344\u0f73\u0958 \t\n"), max_size=400))
+def test_letters_keep_the_accents_a_language_could_give_them(text: str):
+    towers = [
+        len(list(run)) for is_mark, run in groupby(settled(text), lambda each: unicodedata.combining(each) > 0) if is_mark
+    ]
+    assert max(towers, default=0) <= 30
+    if len(text) <= 20:
+        plain = unicodedata.normalize("NFC", text)
+        assert settled(text).split() == plain.split()
 
 
 @given(st.text())

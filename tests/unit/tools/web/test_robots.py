@@ -49,6 +49,29 @@ def test_no_pattern_is_slow():
     assert time.process_time() - began < 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user-agent: *\n" * 30_000 + "disallow: /a\n" * 6_000,
+        "user-agent: *\nuser-agent: stepwell\n" * 7_000 + "disallow: /ab\n" * 17_000,
+        "user-agent: *\ndisallow: /x\n" * 17_000,
+    ],
+)
+def test_a_group_that_is_repeated_does_not_multiply_its_rules(text: str):
+    began = time.process_time()
+    rules = parse(text)
+    assert len(rules.lines) == 1
+    assert time.process_time() - began < 5
+
+
+async def test_many_rules_say_what_few_would(clock):
+    many = "".join(f"disallow: /nothing/{n}\n" for n in range(3_000))
+    book = RobotsBook(ScriptedWeb({ROBOTS: answer(f"user-agent: *\n{many}disallow: /page\nallow: /page/open")}), clock)
+    assert await verdict(book) == "disallowed"
+    assert await verdict(book, "https://a.example/page/open") == "allowed"
+    assert await verdict(book, "https://a.example/other") == "allowed"
+
+
 async def verdict(book: RobotsBook, url: str = "https://a.example/page") -> str:
     return (await book.look_up(read_url(url))).verdict
 

@@ -16,10 +16,10 @@ from stepwell.apps.research.export.dossier import clean
 BlockKind = Literal["heading", "paragraph", "item", "numbered", "note"]
 Style = Literal["plain", "emphasis", "strong", "code", "link", "reference"]
 
-_HEADING = re.compile(r"(#{1,6}) +(.*)")
-_ITEM = re.compile(r"[-*] +(.*)")
-_NUMBERED = re.compile(r"(\d{1,4})\. +(.*)")
-_NOTE = re.compile(r"> +(.*)")
+_HEADING = re.compile(r"(#{1,6}) ++(.*)")
+_ITEM = re.compile(r"[-*] ++(.*)")
+_NUMBERED = re.compile(r"(\d{1,4})\. ++(.*)")
+_NOTE = re.compile(r"> ++(.*)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _INLINE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"

@@ -95,7 +95,7 @@ def _web_address(url: Any) -> str | None:
 
 
 def _line(text: Any, most: int) -> str:
-    return one_line(words_of(text[:20_000]), most) if isinstance(text, str) else ""
+    return one_line(words_of(text[: 8 * most]), most) if isinstance(text, str) else ""
 
 
 def _hint(status: int) -> str:

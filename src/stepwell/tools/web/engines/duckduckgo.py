@@ -116,8 +116,11 @@ class _ResultPage(HTMLParser):
 
 def _unwrapped(link: str) -> str:
     """The address behind DuckDuckGo's own; nothing for an advertisement (`y.js`) or another page of its own."""
-    parts = urlsplit("https:" + link if link.startswith("//") else link)
-    host = parts.hostname or ""
+    try:
+        parts = urlsplit("https:" + link if link.startswith("//") else link)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
     if host == "duckduckgo.com" or host.endswith(".duckduckgo.com"):
         return parse_qs(parts.query).get("uddg", [""])[0] if parts.path == "/l/" else ""
     return link
