@@ -9,6 +9,7 @@ Where the output is a file or a pipe, only the report goes there; the rest is sa
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -170,7 +171,24 @@ def _form(asked: Asked) -> Format:
         raise ConfigurationError("A server has its own policy, so --policy cannot apply there. Leave it out.")
     if asked.form and not asked.out:
         raise ConfigurationError("--format says how to write a file; name it with --out.")
+    if asked.out:
+        _check_out(asked.out, form)
     return form
+
+
+def _check_out(file: Path, form: Format) -> None:
+    """Whether the file can be written, as far as that can be known beforehand: a research takes minutes."""
+    from stepwell.apps.research.export import require_form
+
+    require_form(form)
+    if file.is_dir():
+        raise ConfigurationError(f"'{file}' is a folder. Name a file with --out.")
+    if not file.parent.is_dir():
+        raise ConfigurationError(
+            f"There is no folder '{file.parent}' to write '{file.name}' into. Make it, or name another file with --out."
+        )
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise ConfigurationError(f"You may not write '{file}'. Name another file with --out.")
 
 
 def _input(asked: Asked) -> dict[str, Any]:

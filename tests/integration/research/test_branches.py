@@ -76,6 +76,19 @@ async def test_a_question_that_is_sent_instead_of_another_has_a_story_of_its_own
     assert replayed.equal, replayed.differences
 
 
+async def test_without_a_model_the_report_is_about_the_question_of_its_trail_too(
+    world: OfflineWorld, start: StartResearch, tmp_path: Path
+) -> None:
+    one, two = (f"What is known about the {world.pages[number].subject}?" for number in (0, 80))
+    research = start()
+    await research.ask(one)
+    await research.graph.ainvoke({"user_query": two}, await go_back(research, begins))
+    assert (await research.answer(True))["status"] == "complete"
+    dossier = read_dossier(await bundle_of(research, tmp_path))
+    assert dossier.question == two
+    assert all(world.pages[80].subject.split()[0] in step["input"] for step in dossier.steps)
+
+
 async def test_two_answers_at_one_gate_are_two_branches(world: OfflineWorld, start: StartResearch, tmp_path: Path) -> None:
     """Rejected first, with a plan that followed and was carried out; then, from the same gate, rejected for another reason."""
     first, second, third = (world.pages[number].subject for number in (0, 80, 1))

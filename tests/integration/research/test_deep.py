@@ -200,6 +200,16 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
     assert list(read_evidence(entries).sources) == ["s1"]
 
 
+async def test_a_message_that_was_edited_is_another_question(world: OfflineWorld, tmp_path: Path):
+    vault, model = MemoryVault(), ScriptedModel([say("One."), say("Two.")])
+    graph = build(deep_kit(world, model, tmp_path), checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t", VAULT: vault}}
+    for words in ("Who?", "Who else?"):
+        await graph.ainvoke({"messages": [HumanMessage(words, id="m1")]}, config)
+    asked = [entry.data["question"] for entry in await vault.entries() if entry.kind == "question"]
+    assert asked == ["Who?", "Who else?"]
+
+
 async def test_the_policy_holds_for_tools_too(world: OfflineWorld, tmp_path: Path):
     """R6 in deep research: nothing private leaves, nothing inside the network is asked."""
     script = [

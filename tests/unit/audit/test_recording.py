@@ -11,6 +11,7 @@ from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import Answer, Outgoing, Recorder, recording_lines, requests_made
 from stepwell.audit.redaction import without_secrets
 from stepwell.audit.replay import Replay
+from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, EvidenceError, NotRecordedError, RequestCeilingError
 
 PAGE = Outgoing("t:1:0", "web", "get", "https://a.test/page", step="1", why="fetch_page")
@@ -77,6 +78,45 @@ async def test_the_ceiling_holds_when_many_ask_at_once():
     results = await asyncio.gather(*(recorder.once(each, wire) for each in asked), return_exceptions=True)
     assert sum(isinstance(result, RequestCeilingError) for result in results) == 15
     assert wire.sent == 5 == requests_made(await vault.entries())
+
+
+@pytest.mark.parametrize("requests", [200, 800])
+async def test_the_trail_is_read_once_however_many_requests_there_are(requests: int):
+    """Reading all of it for each request made a long research slower with the square of its length."""
+
+    class Counting(MemoryVault):
+        read = 0
+
+        async def entries(self, after: int = 0) -> list[Entry]:
+            found = await super().entries(after)
+            self.read += len(found)
+            return found
+
+    vault = Counting()
+    recorder = Recorder(vault, max_requests=requests)
+    for number in range(requests):
+        await recorder.once(Outgoing(f"k{number}", "web", "GET", f"https://a.test/{number}"), Wire())
+    assert vault.read <= len(await MemoryVault.entries(vault)) == 2 * requests
+    with pytest.raises(RequestCeilingError):
+        await recorder.once(Outgoing("one more", "web", "GET", "https://a.test/"), Wire())
+
+
+async def test_two_recorders_of_a_trail_count_together():
+    vault = MemoryVault()
+    one, two = Recorder(vault, max_requests=2), Recorder(vault, max_requests=2)
+    await one.once(PAGE, Wire())
+    await two.once(Outgoing("k2", "web", "GET", "https://a.test/2"), Wire())
+    with pytest.raises(RequestCeilingError):
+        await one.once(Outgoing("k3", "web", "GET", "https://a.test/3"), Wire())
+
+
+async def test_a_ceiling_counts_its_own_scope():
+    vault = MemoryVault()
+    await Recorder(vault, max_requests=1, scope="q1:").once(Outgoing("q1:a", "web", "GET", "https://a.test/1"), Wire())
+    other = Recorder(vault, max_requests=1, scope="q2:")
+    await other.once(Outgoing("q2:a", "web", "GET", "https://a.test/2"), Wire())
+    with pytest.raises(RequestCeilingError):
+        await other.once(Outgoing("q2:b", "web", "GET", "https://a.test/3"), Wire())
 
 
 async def test_a_model_in_the_process_leaves_no_request_and_counts_for_no_ceiling():

@@ -16,6 +16,7 @@ from stepwell.apps.research.deep_report import Finished, finish_report
 from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.recorded_models import RecordedModels, Spending
+from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.audit.canonical import sha256
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.judge import Judge, LexicalJudge
@@ -45,7 +46,7 @@ async def check_report(kit: Kit, vault: EvidenceVault, written: str, tokens_spen
         async with room:
             return await verdict(Claim(f"c{number + 1}", sentence.words, (*own, *unknown)), own, judge)
 
-    claims = await asyncio.gather(*(one(number, sentence) for number, sentence in enumerate(stated)))
+    claims = await side_by_side(one(number, sentence) for number, sentence in enumerate(stated))
     text = marked(finished.text, list(zip(stated, claims, strict=True)))
     await _keep(vault, entries, claims, [quote for quotes in quoted for quote in quotes])
     return replace(finished, text=text)

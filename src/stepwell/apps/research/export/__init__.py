@@ -13,12 +13,13 @@ same bytes in each format but DOCX, whose container notes when it was packed.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
 from stepwell.apps.research.export.dossier import read_dossier
 from stepwell.audit.verify import verify_bundle
-from stepwell.errors import BundleError, ConfigurationError
+from stepwell.errors import BundleError, ConfigurationError, MissingExtraError
 
 Format = Literal["md", "html", "pdf", "docx", "zip"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -50,6 +51,13 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
             from stepwell.apps.research.export.word import to_docx
 
             return to_docx(dossier)
+
+
+def require_form(form: Format) -> None:
+    """`MissingExtraError` if what a format needs is not installed: known before a research begins."""
+    needed = {"pdf": ("reportlab", "Export to PDF"), "docx": ("docx", "Export to DOCX")}.get(form)
+    if needed and find_spec(needed[0]) is None:
+        raise MissingExtraError(needed[1], "research")
 
 
 def form_of(out: Path | None, named: str | None) -> Format:

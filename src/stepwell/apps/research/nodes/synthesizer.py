@@ -24,6 +24,7 @@ from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.selecting import select_quotes
+from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.draft import Draft, read_draft
@@ -143,7 +144,7 @@ async def _judge(desk: Desk, draft: Draft, quotes: Mapping[str, Quote]) -> list[
         async with room:
             return await verdict(claim, quotes, judge)
 
-    return list(await asyncio.gather(*(one(claim) for claim in draft.claims())))
+    return await side_by_side(one(claim) for claim in draft.claims())
 
 
 async def _keep(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from stepwell.apps.research.gathering import Gathered, gather
 from stepwell.apps.research.kit import STEPS_AT_ONCE, Kit
 from stepwell.apps.research.routing import ready_steps
 from stepwell.apps.research.schemas import plan_sha256
+from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.apps.research.sources import SourceBook, read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.errors import AccessError
@@ -27,7 +27,7 @@ async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) 
     before = read_sources(state, evidence)
     known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
     steps = ready_steps(state)[:STEPS_AT_ONCE]
-    gathered = await asyncio.gather(*(gather(desk, step, known) for step in steps))
+    gathered = await side_by_side(gather(desk, step, known) for step in steps)
     new = await _keep(desk, gathered, known)
     outputs = {one.step.id: one.output for one in gathered}
     skipped = [sentence for one in gathered for sentence in one.skipped]
