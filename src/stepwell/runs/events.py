@@ -25,6 +25,7 @@ from langgraph.pregel import Pregel
 from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_context import context_for
+from stepwell.runs.step_events import hide_in_errors
 from stepwell.runs.stream_modes import Namespace, StreamPlan, plan
 from stepwell.runs.stream_reading import StreamReading
 
@@ -42,13 +43,15 @@ async def stream_graph(
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next question or its error, telling what happens."""
     streams = plan(request.stream_modes, request.stream_subgraphs)
-    reading = StreamReading(streams)
+    reading, secrets = StreamReading(streams), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))
     async with aclosing(chunks):
         async for chunk in chunks:
             namespace, mode, payload = chunk if len(chunk) == 3 else (_ROOT, *chunk)
+            if secrets:
+                payload = hide_in_errors(mode, payload, secrets)
             if (progress := reading.read(namespace, mode, payload)) is not None:
                 yield progress
         if (rest := reading.rest()) is not None:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.stream_modes import Namespace
+from stepwell.secrets.text import hide_secrets
 
 
 class LifecycleEvents:

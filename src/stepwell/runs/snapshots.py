@@ -17,8 +17,8 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 from stepwell.runs.records import PendingInterrupt, ThreadStatus
 from stepwell.runs.run_user import PREFIX
-from stepwell.runs.secret_names import is_secret_name
 from stepwell.runs.wire import plain
+from stepwell.secrets.names import is_secret_name
 
 _CHECKPOINT_NAMES = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 _BOOKKEEPING = frozenset({"writes", "counters_since_delta_snapshot", "lease", "fence"})
