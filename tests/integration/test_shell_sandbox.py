@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -147,6 +148,36 @@ def test_kernel_settings_cannot_be_written(shell: Shell):
     assert "OPENED" not in said
     refusal = "Read-only file system" if os.geteuid() == 0 else "Permission denied"
     assert said.count(refusal) == 2
+
+
+FAMILIES = """
+import socket
+for name, number in dict(UNIX=1, INET=2, INET6=10, NETLINK=16, PACKET=17, BLUETOOTH=31, ALG=38, VSOCK=40, XDP=44).items():
+    try:
+        socket.socket(number, socket.SOCK_RAW if name in ("NETLINK", "PACKET", "XDP") else socket.SOCK_STREAM).close()
+    except OSError as error:
+        print(name, error.errno)
+    else:
+        print(name, "made")
+print(len(socket.socketpair()))
+"""
+
+
+@pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="the call filter knows two machines")
+@pytest.mark.parametrize(("network", "allowed"), [(False, {"UNIX"}), (True, {"UNIX", "INET", "INET6"})])
+def test_only_sockets_of_the_families_that_were_given_can_be_made(shell: Shell, network: bool, allowed: set[str]):
+    said = shell(f"python3 - <<'END'\n{FAMILIES}\nEND", network=network)
+    *families, pair = said.splitlines()
+    assert pair == "2", said
+    made = {line.split()[0] for line in families if line.endswith(" made")}
+    assert made == allowed, said
+    assert {line.split()[1] for line in families} <= {"made", str(errno.EAFNOSUPPORT)}
+
+
+def test_with_a_network_names_are_still_resolved(shell: Shell):
+    """Without netlink, which the C library asks for addresses if it can."""
+    said = shell("python3 -c \"import socket; print(socket.getaddrinfo('localhost', 80)[0][4][0])\"", network=True)
+    assert said in ("127.0.0.1", "::1")
 
 
 def test_privileges_and_namespaces_are_out_of_reach(shell: Shell):

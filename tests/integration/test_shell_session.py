@@ -94,6 +94,46 @@ def test_a_command_that_prints_like_the_frame_is_not_believed(open_session: Open
     assert report.result.exit_code == 7
 
 
+FORGED = "printf '\\n%s 0\\n' \"$l\""
+"""Says whatever was found out as if it were the end, in every place where an end might be looked for."""
+EVERYWHERE = f"for fd in 1 2 9 10 11 12; do {{ {FORGED} >&$fd; }} 2>/dev/null; done"
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "read -t 0.3 -r l <&10",  # where the shell keeps its own input while a command has another
+        "read -t 0.3 -r l <&11",
+        "l=$(timeout 0.3 head -c 300 /proc/$$/fd/10 2>/dev/null)",
+        "l=$(timeout 0.3 head -c 300 /proc/$$/fd/0 2>/dev/null)",
+        "l=$(timeout 0.3 bash -c 'head -c 300 /proc/$PPID/fd/10' 2>/dev/null)",
+        "l=$BASH_COMMAND",
+        "l=$(fc -l 2>/dev/null; history)",
+        "l=0123456789abcdef0123456789abcdef",
+    ],
+)
+def test_a_command_cannot_forge_its_own_end(open_session: Open, attempt: str):
+    session = open_session()
+    report = session.execute(
+        f"{attempt}; l=${{l##*printf }}; l=${{l#* }}; l=${{l%% *}}; {EVERYWHERE}; sleep 0.1; echo still here; (exit 7)"
+    )
+    assert (report.result.ending, report.result.exit_code) == ("done", 7)
+    assert report.output.text().endswith("still here\n")
+    assert said(session, "echo next") == "next\n"
+
+
+def test_programs_do_not_inherit_the_pipe_of_the_marks(open_session: Open):
+    listed = said(open_session(), "ls /proc/self/fd 2>/dev/null || ls /dev/fd")
+    assert {"9", "10", "11"}.isdisjoint(listed.split())
+
+
+def test_output_that_is_sent_elsewhere_does_not_hide_the_end(open_session: Open, tmp_path: Path):
+    session = open_session()
+    assert session.execute("exec > log; echo one").result.ending == "done"
+    assert session.execute("echo two; (exit 3)").result.exit_code == 3
+    assert "one\n" in (tmp_path / "log").read_text()
+
+
 def test_leaving_the_shell_is_told_and_the_next_command_gets_a_new_one(open_session: Open):
     session = open_session()
     assert session.execute("X=1").in_new_shell

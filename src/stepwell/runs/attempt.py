@@ -37,10 +37,10 @@ from stepwell.runs.journal import Journal
 from stepwell.runs.partial_text import PartialText
 from stepwell.runs.pauses import breakpoints_of, pending_questions
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.public_config import SECRETS
 from stepwell.runs.queue import Claim
 from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, Outcome, PendingInterrupt
 from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.secret_text import SECRETS
 from stepwell.runs.stopping import ended_by, stop_streaming
 from stepwell.runs.usage import UsageMeter
 from stepwell.tools.effect_journal import JOURNAL

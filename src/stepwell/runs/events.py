@@ -26,6 +26,7 @@ from stepwell.runs.documents import DocumentBook
 from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_context import context_for
+from stepwell.runs.step_events import hide_in_errors
 from stepwell.runs.stream_modes import Namespace, StreamPlan, plan
 from stepwell.runs.stream_reading import StreamReading
 
@@ -48,13 +49,15 @@ async def stream_graph(
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next question or its error, telling what happens."""
     streams = plan(request.stream_modes, request.stream_subgraphs)
-    reading = StreamReading(streams, documents)
+    reading, secrets = StreamReading(streams, documents), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))
     async with aclosing(chunks):
         async for chunk in chunks:
             namespace, mode, payload = chunk if len(chunk) == 3 else (_ROOT, *chunk)
+            if secrets:
+                payload = hide_in_errors(mode, payload, secrets)
             if (progress := reading.read(namespace, mode, payload)) is not None:
                 yield progress
         if (rest := reading.rest()) is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stepwell.runs import wire
 from stepwell.runs.records import NewEvent, Outcome
-from stepwell.runs.secret_text import hide_secrets
+from stepwell.secrets.text import hide_secrets
 
 _WORDLESS = "The error cannot be put into words: its own text fails."
 
@@ -27,6 +27,13 @@ def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: A
         events=(NewEvent("error", wire.encode(described)),),
         **left,
     )
+
+
+def hide_in_error(error: Any, secrets: Collection[str]) -> Any:
+    """A node's error as streams tell it: of the same name and without secrets, in its text too. Text stays text."""
+    if isinstance(error, BaseException):
+        return type(type(error).__name__, (Exception,), {})(hide_secrets(_words(error), secrets))
+    return hide_secrets(error, secrets) if isinstance(error, str) else error
 
 
 def _words(error: BaseException) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 
 from langchain_core.messages import ToolMessage
 
-from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.stream_modes import Namespace
+from stepwell.secrets.text import hide_secrets
 
 
 class LifecycleEvents:

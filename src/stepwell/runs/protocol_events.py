@@ -18,9 +18,9 @@ from typing import Any
 
 from stepwell.runs.message_blocks import MessageBlocks
 from stepwell.runs.records import NewEvent, PendingInterrupt
-from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.stream_modes import Namespace, event_name
 from stepwell.runs.wire import encode
+from stepwell.secrets.text import hide_secrets
 
 MESSAGES = "protocol/messages"
 INPUT = "protocol/input"

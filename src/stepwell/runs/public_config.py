@@ -7,19 +7,26 @@ and what its name calls a secret.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from stepwell.runs.run_user import PREFIX
-from stepwell.runs.secret_names import is_secret_name
+from stepwell.secrets.names import is_secret_name
+from stepwell.secrets.text import hide_secrets
+from stepwell.secrets.values import without_secrets
+
+SECRETS = "__stepwell_secrets"
+"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
 
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 _INTERNAL_PREFIXES = ("__", PREFIX, "langgraph_request_")
 _INTERNAL = frozenset({"langgraph_path", "lc_versions"})
+_SHORT = 200
 
 
 def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """The metadata of a message, a task or a checkpoint, without what is nobody's business."""
-    return {name: value for name, value in (metadata or {}).items() if not _hidden(name)}
+    return {name: _shown(value) for name, value in (metadata or {}).items() if not _hidden(name)}
 
 
 def public_config(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -33,6 +40,16 @@ def checkpoint_place(config: Mapping[str, Any]) -> dict[str, Any]:
     """Where a checkpoint is, in the form in which clients send it back."""
     configurable = config.get("configurable") or {}
     return {key: configurable[key] for key in _CHECKPOINT_KEYS if key in configurable}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return _hide_in_short(value) if len(value) <= _SHORT else hide_secrets(value)
+    return without_secrets(value) if isinstance(value, Mapping) else value
+
+
+_hide_in_short = lru_cache(maxsize=2048)(hide_secrets)
+"""Every chunk of a message carries the same metadata: what was looked through once is known."""
 
 
 def _hidden(name: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from stepwell.runs.secret_names import secret_values, without_secrets
+from stepwell.secrets.values import secret_values, without_secrets
 
 Json = Mapping[str, Any]
 

@@ -17,8 +17,8 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 from stepwell.runs.records import PendingInterrupt, ThreadStatus
 from stepwell.runs.run_user import PREFIX
-from stepwell.runs.secret_names import is_secret_name
 from stepwell.runs.wire import plain
+from stepwell.secrets.names import is_secret_name
 
 ShowValues = Callable[[Any], Any]
 """How the values of a state become JSON: as Python values, as text that is encoded already, or not at all."""

@@ -12,12 +12,31 @@ In `debug` a checkpoint also has `checkpoint` and `parent_checkpoint`, and a tas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.types import StateSnapshot
 
+from stepwell.runs.failures import hide_in_error
 from stepwell.runs.public_config import checkpoint_place, public_config, public_metadata
+
+
+def hide_in_errors(mode: str, payload: Any, secrets: Collection[str]) -> Any:
+    """A chunk of any mode; where it tells the error of a node or of a tool, no secret of the run's caller stands in it."""
+    match mode:
+        case "tasks" if payload.get("error"):
+            return {**payload, "error": hide_in_error(payload["error"], secrets)}
+        case "checkpoints":
+            return {**payload, "tasks": [hide_in_errors("tasks", task, secrets) for task in payload.get("tasks") or ()]}
+        case "debug":
+            inner = "checkpoints" if payload["type"] == "checkpoint" else "tasks"
+            return {**payload, "payload": hide_in_errors(inner, payload["payload"], secrets)}
+        case "tools" if payload.get("event") == "tool-error":
+            return {**payload, "message": hide_in_error(payload.get("message"), secrets)}
+        case "events" if "error" in payload.get("data", ()):
+            return {**payload, "data": {**payload["data"], "error": hide_in_error(payload["data"]["error"], secrets)}}
+        case _:
+            return payload
 
 
 def task_payload(payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,20 +10,24 @@ It sends nothing; `webhooks` does.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-from stepwell.errors import ConfigurationError, InvalidRequestError
+from stepwell.errors import ConfigurationError, FetchRefusedError, InvalidRequestError
 from stepwell.settings import Secret
-from stepwell.tools.web.addresses import is_public, literal_address
+from stepwell.tools.web.addresses import is_public, literal_address, read_url
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _LONGEST_URL = 2048
+_NOWHERE = frozenset({"invalid", "onion"})
+"""Ends of names that no resolver knows (RFC 6761, RFC 7686)."""
+_NO_SUCH_HOST = "The webhook names a host that cannot exist. Check its spelling: 'https://host/path'."
 _RESOLVE_TIMEOUT_S = 5.0
 
 
@@ -65,6 +69,8 @@ def check_url(url: str, rules: WebhookRules) -> SplitResult:
     host = (parts.hostname or "").lower()
     literal = literal_address(host)
     listed = host in rules.allowed_hosts or (literal is not None and _in(literal, rules.allowed_networks))
+    if not listed and host.rpartition(".")[2] in _NOWHERE:
+        raise InvalidRequestError(_NO_SUCH_HOST)
     local_name = host == "localhost" or host.endswith(".localhost")
     if not listed and not local_name and literal is not None and not is_public(literal):
         raise InvalidRequestError(
@@ -97,22 +103,47 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
 
 
 def _split(url: str) -> SplitResult:
+    """The address as it will be asked: its name in ASCII, the rest percent-encoded. What can never be reached is refused here, and not
+    by the resolver or the client on every one of many tries."""
     if url.startswith("/"):
         raise InvalidRequestError("The webhook is a path without a host. Give the whole address: 'https://host/path'.")
     if len(url) > _LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):
         raise InvalidRequestError(f"The webhook must be an address of at most {_LONGEST_URL} characters without spaces.")
     try:
-        parts = urlsplit(url)
-        port = parts.port
+        given = urlsplit(url)
+        parts = urlsplit(str(read_url(url)))
+    except FetchRefusedError as error:
+        if error.reason == "credentials":
+            raise InvalidRequestError(
+                "The webhook carries a user name or password. Leave it out; check the signature header instead."
+            ) from error
+        raise InvalidRequestError("The webhook must be an address like 'https://host/path'.") from error
     except ValueError as error:
         raise InvalidRequestError("The webhook is not an address that can be read: 'https://host/path' is one.") from error
-    if parts.scheme not in ("https", "http") or not parts.hostname or port == 0 or "\\" in url:
-        raise InvalidRequestError("The webhook must be an address like 'https://host/path'.")
-    if parts.username is not None or parts.password is not None:
-        raise InvalidRequestError(
-            "The webhook carries a user name or password. Leave it out; check the signature header instead."
-        )
+    if not _is_host(given.netloc, parts.hostname or ""):
+        raise InvalidRequestError(_NO_SUCH_HOST)
     return parts
+
+
+def _is_host(netloc: str, host: str) -> bool:
+    if "[" in netloc:  # only IPv6 stands in brackets, and a zone means something on one machine only
+        return ":" in host and re.fullmatch(r"\[[^%\]]*\](:[0-9]*)?", netloc) is not None
+    if literal_address(host) is not None:
+        return True
+    labels = host.split(".")
+    if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):  # a number that is no address is no name either
+        return False
+    return all(_is_label(label) for label in labels)
+
+
+def _is_label(label: str) -> bool:
+    if label.startswith("-") or label.endswith("-") or (label[2:4] == "--" and not label.startswith("xn--")):
+        return False
+    try:
+        label.encode("ascii").decode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _in(address: Address, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

@@ -167,7 +167,7 @@ class WebhookSender:
     async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
         """Connect to exactly this address, under the name that was asked for. The answer's body is not read."""
         host = parts.hostname or ""
-        target = httpx.URL(webhook.url).copy_with(host=address)
+        target = httpx.URL(parts.geturl()).copy_with(host=address)
         headers = {
             "Host": parts.netloc,
             "Content-Type": "application/json",

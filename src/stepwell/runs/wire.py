@@ -44,8 +44,8 @@ from langchain_core.messages import (
 from langgraph.types import Send
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from stepwell.runs.secret_text import hide_secrets
 from stepwell.runs.wire_repair import repaired
+from stepwell.secrets.text import hide_secrets
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 

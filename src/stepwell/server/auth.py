@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
-from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, StorageUnavailableError
+from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
 from stepwell.runs.access import AccessRecords
 from stepwell.server.keys import KeyVerifier, hash_of
 from stepwell.server.origins import from_own_page
@@ -66,12 +66,13 @@ class Authenticator:
         raise NotSignedInError("Say who you are: an API key in 'x-api-key' or 'Authorization: Bearer', or sign in at /login.")
 
     async def still_counts(self, request: HTTPConnection) -> bool:
-        """Whether a request that is being answered would be let in again: its key not revoked, its session not over."""
+        """Whether a request that is being answered would be let in again: its key not revoked, its session not over, its token not
+        out of date. Where that cannot be told now (a provider that does not answer), it counts on."""
         try:
             await self.principal_of(request)
         except NotSignedInError:
             return False
-        except (LimitReachedError, StorageUnavailableError) as error:
+        except (LimitReachedError, SignInUnavailableError, StorageUnavailableError) as error:
             _log.debug("it cannot be told now whether a stream's reader is still welcome: %s", error)
         return True
 

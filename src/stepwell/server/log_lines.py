@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import orjson
 
-from stepwell.runs.secret_text import hide_secrets
-from stepwell.server.redaction import clean, extras_of, hide_in
+from stepwell.secrets.text import hide_secrets
+from stepwell.server.redaction import clean_field, extras_of, hide_in
 
 LogFormat = Literal["auto", "json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -62,7 +62,7 @@ def _harmless(text: str, keep: str = "") -> str:
 
 def _extras(record: logging.LogRecord) -> dict[str, Any]:
     """What a record carries beside the standard fields, without secrets."""
-    return {name: value if name in _OURS else clean(value) for name, value in extras_of(record).items()}
+    return {name: value if name in _OURS else clean_field(name, value) for name, value in extras_of(record).items()}
 
 
 def _shown(record: logging.LogRecord) -> Mapping[str, Any]:

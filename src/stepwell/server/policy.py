@@ -94,7 +94,7 @@ class StreamPolicy:
         principal = await Policy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = open_streams.take(principal.owner)
-        if principal.can_be_revoked:
+        if principal.may_lapse:
             setattr(request.state, STILL_WELCOME, partial(request.app.state.authenticator.still_counts, request))
         try:
             yield principal

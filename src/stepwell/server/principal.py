@@ -27,9 +27,9 @@ class Principal:
     """Which key or session it was, for the log; never the secret."""
 
     @property
-    def can_be_revoked(self) -> bool:
-        """A token cannot: it counts until it is out of date, and a stream that was begun in time may end."""
-        return self.via in ("api_key", "session")
+    def may_lapse(self) -> bool:
+        """Keys are revoked, sessions end and tokens go out of date; only the local user stays."""
+        return self.via != "local"
 
 
 LOCAL = Principal(user_id="local", owner="local", is_operator=True, via="local")

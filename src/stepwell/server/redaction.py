@@ -1,4 +1,4 @@
-"""Takes secrets out of the log. What counts as one is `runs/secret_text`'s affair.
+"""Takes secrets out of the log. What counts as one is `stepwell.secrets`' affair.
 
 The last line of defence, not the first: nothing of ours puts a secret into a log. Libraries and tracebacks might.
 """
@@ -9,7 +9,8 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from stepwell.runs.secret_text import hide_secrets
+from stepwell.secrets.names import is_secret_name
+from stepwell.secrets.text import HIDDEN, hide_secrets
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "color_message"}
 
@@ -36,10 +37,15 @@ def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
         record.__dict__.update({name: clean(value, known) for name, value in extras_of(record).items()})
 
 
+def clean_field(name: str, value: Any, known: Collection[str] = ()) -> Any:
+    """A value of this name: hidden if the name calls it a secret, otherwise without secrets in its texts."""
+    return HIDDEN if value and is_secret_name(name) else clean(value, known)
+
+
 def clean(value: Any, known: Collection[str] = ()) -> Any:
     """A value without secrets in its texts."""
     if isinstance(value, str):
         return hide_secrets(value, known)
     if isinstance(value, Mapping):
-        return {name: clean(inner, known) for name, inner in value.items()}
+        return {name: clean_field(str(name), inner, known) for name, inner in value.items()}
     return [clean(inner, known) for inner in value] if isinstance(value, list | tuple) else value

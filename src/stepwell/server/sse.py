@@ -5,11 +5,10 @@ EventStream   headers and a comment at once -> frames as they come -> a comment 
 PatientJson   short waits: a plain answer; long ones: a newline every HEARTBEAT_S, then the JSON
 ```
 Whoever goes away is noticed at once, and `on_gone` says what that means for the run. Whoever is no longer welcome (a key that was
-revoked, a session that is over) is cut off: `policy.StreamPolicy` leaves the question in the request's state, and a stream asks
-it every RECHECK_S. A stream that fails in the middle, or whose
-server stops, breaks off without an end: clients then come back with the last id they saw, and nothing is lost. Nothing here
-knows what a run is beyond its events. Written on plain ASGI: one task reads, one watches the connection, one keeps it alive,
-and nothing is made for a single event.
+revoked, a session that is over, a token that is out of date) is cut off: `policy.StreamPolicy` leaves the question in the request's
+state, and a stream asks it every RECHECK_S. A stream that fails in the middle, or whose server stops, breaks off without an end:
+clients then come back with the last id they saw, and nothing is lost. Nothing here knows what a run is beyond its events. Written on
+plain ASGI: one task reads, one watches the connection, one keeps it alive, and nothing is made for a single event.
 """
 
 from __future__ import annotations

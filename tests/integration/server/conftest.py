@@ -19,7 +19,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.graphs import GRAPHS
 
-from stepwell.clock import SystemClock
+from stepwell.clock import Clock, SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.graph_sources import GraphSource
@@ -41,10 +41,10 @@ class Server:
 
 @asynccontextmanager
 async def serve(
-    folder: Path, settings: ServerSettings | None = None, graphs: Mapping[str, Any] = GRAPHS
+    folder: Path, settings: ServerSettings | None = None, graphs: Mapping[str, Any] = GRAPHS, clock: Clock | None = None
 ) -> AsyncIterator[Server]:
     settings = settings or ServerSettings()
-    clock = SystemClock()
+    clock = clock or SystemClock()
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = EmbeddedPersistence(folder / "server.db", clock=clock)

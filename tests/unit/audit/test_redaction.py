@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.audit.redaction import without_secret_headers
+from stepwell.audit.redaction import without_secret_headers, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,17 @@ from stepwell.audit.redaction import without_secret_headers
 )
 def test_a_cookie_that_was_set_is_not_kept(headers: object, kept: object):
     assert without_secret_headers({"status": 200, "headers": headers}) == {"status": 200, "headers": kept}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["refresh_token", "id_token", "code", "access_token", "apiKey", "OPENAI_KEY", "sig", "X-Amz-Signature", "client_secret"],
+)
+def test_a_key_in_an_address_is_not_kept_whatever_it_is_called(name: str):
+    assert (
+        without_secrets(f"https://ada:word@a.example/x?q=well&{name}=k3y#part") == f"https://a.example/x?q=well&{name}=REDACTED"
+    )
+
+
+def test_an_address_without_keys_stays_as_it_is():
+    assert without_secrets("https://a.example/x?q=a+b&page=2&author=ada") == "https://a.example/x?q=a+b&page=2&author=ada"

@@ -159,9 +159,9 @@ def test_network_is_shared_only_where_it_was_asked_for():
     assert verdict(shared) != []
 
 
-def outcome_of_call(machine: str, architecture: int, number: int, first_argument: int = 0) -> int:
+def outcome_of_call(machine: str, architecture: int, number: int, first_argument: int = 0, *, network: bool = False) -> int:
     """What the kernel would do with a call: the filter is run as the kernel runs it."""
-    program = list(struct.iter_unpack("=HBBI", filter_for(machine) or b""))
+    program = list(struct.iter_unpack("=HBBI", filter_for(machine, network=network) or b""))
     words = {0: number, 4: architecture, 16: first_argument}
     place, loaded = 0, 0
     while True:
@@ -200,7 +200,19 @@ def test_call_filter_lets_processes_be_made_but_no_user_namespace(machine: tuple
 
 def test_call_filter_refuses_programs_of_another_architecture():
     assert outcome_of_call("x86_64", 0x40000003, 0) == REFUSE
-    assert filter_for("riscv64") is None
+    assert filter_for("riscv64", network=False) is None
+
+
+NO_SUCH_FAMILY = 0x00050000 | errno.EAFNOSUPPORT
+
+
+@pytest.mark.parametrize("network", [False, True])
+@pytest.mark.parametrize(("machine", "number"), [(X86, 41), (X86, 53), (ARM, 198), (ARM, 199)])
+def test_call_filter_lets_only_the_families_through_that_a_policy_gives(machine: tuple[str, int], number: int, network: bool):
+    allowed = {1, 2, 10} if network else {1}
+    outcomes = {family: outcome_of_call(*machine, number, family, network=network) for family in range(64)}
+    assert outcomes == {family: ALLOW if family in allowed else NO_SUCH_FAMILY for family in range(64)}
+    assert outcome_of_call(*machine, number + 2, 16, network=network) == ALLOW, "other calls have other arguments"
 
 
 def test_missing_bubblewrap_is_refused_when_built_and_never_replaced_by_the_host():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from stepwell.errors import ConfigurationError, InvalidRequestError
@@ -65,6 +66,55 @@ def answering(*addresses: str, rules: WebhookRules = STRICT) -> WebhookRules:
 def test_an_address_that_can_be_seen_to_be_wrong_is_refused_at_once(url):
     with pytest.raises(InvalidRequestError):
         check_url(url, STRICT)
+
+
+ODD = """
+https://.hooks.example/ https://hooks..example/ https://hooks.example../ https://-hooks.example/ https://hooks-.example/
+https://a.-b.example/ https://a.b-.example/ https://*/ https://*.example/ https://hooks!.example/ https://hooks$.example/
+https://hooks&.example/ https://(hooks).example/ https://hooks,other.example/ https://hooks;x.example/ https://hooks'.example/
+https://"hooks".example/ https://hooks|x.example/ https://<hooks>.example/ https://hooks^.example/ https://`hooks`.example/
+https://{hooks}.example/ https://hooks~.example/ https://hooks=.example/ https://hooks+x.example/ https://ho%6fks.example/
+https://hooks%00.example/ https://hooks%20.example/ https://hooks%2eexample/ https://%/ https://./ https://../ https://-/
+https://256.256.256.256/ https://1.2.3.4.5/ https://1.2.3.999/ https://hooks.123/ https://hooks.0x7f/ https://08.1.2.3/
+https://[1.2.3.4]/ https://[v1.hooks]/ https://[hooks.example]/ https://[2606:4700::1%25eth0]/ https://[2606:4700::1%eth0]/
+https://[2606:4700::1]x/ https://[]/ https://[:]/ https://hooks.example:+443/ https://hooks.example:-1/ https://hooks.example:4_4/
+https://hooks.example:４４３/ https://hooks.example:443:443/ https://hooks.example:port/ https://xn--/ https://xn--a-ecp.example/
+https://ab--cd.example/ https://hooks.invalid/ https://hooks.onion/ https://@hooks.example/ https://:@hooks.example/ https:hooks.example
+https:/hooks.example https:///hooks.example https://?x https://#x https://:443/ https://\u200bhooks.example/x\ud800
+https://hooks.example/\ud800 https://\u202ehooks.example/
+"""
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *ODD.split(),
+        "https://ho\u3000oks.example/",
+        "https://\u2028.example/",
+        f"https://{'a' * 64}.example/",
+        f"https://{'a.' * 130}example/",
+    ],
+)
+def test_an_address_that_can_never_be_reached_is_refused_at_once(url):
+    with pytest.raises(InvalidRequestError, match="The webhook"):
+        check_url(url, STRICT)
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        ("https://hooks.example./x", "https://hooks.example/x"),
+        ("HTTPS://Hooks.Example/X", "https://hooks.example/X"),
+        ("https://münchen.example/grüße?q=ä", "https://xn--mnchen-3ya.example/gr%C3%BC%C3%9Fe?q=%C3%A4"),
+        ("https://hooks.example:443", "https://hooks.example/"),
+        ("https://my_hooks.example/%zz/{x}|y?a=b|c", "https://my_hooks.example/%zz/%7Bx%7D%7Cy?a=b|c"),
+        ("https://[2606:4700:0::1]:8443/", "https://[2606:4700::1]:8443/"),
+        ("https://xn--mnchen-3ya.example/", "https://xn--mnchen-3ya.example/"),
+    ],
+)
+def test_what_is_unusual_and_right_is_asked_in_its_plain_form(url, asked):
+    assert check_url(url, STRICT).geturl() == asked
+    assert httpx.URL(asked).copy_with(host="93.184.216.34").host == "93.184.216.34", "the client can ask it"
 
 
 def test_a_path_is_refused_with_a_sentence_that_helps():

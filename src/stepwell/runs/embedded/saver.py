@@ -38,10 +38,11 @@ from stepwell.runs.embedded.delta_history import Lineage, read_lineage
 from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.saver_history import EmbeddedHistory
 from stepwell.runs.embedded.saver_places import Pages, Place, config_of, listing_of, place_of
+from stepwell.runs.public_config import SECRETS
 from stepwell.runs.records import Lease
-from stepwell.runs.secret_names import without_secrets
-from stepwell.runs.secret_text import SECRETS, hide_secrets
 from stepwell.runs.strict_serde import strict_serializer
+from stepwell.secrets.text import hide_secrets
+from stepwell.secrets.values import without_secrets
 from stepwell.state.compact import acompact, compact
 from stepwell.state.history import ThreadHistory
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from stepwell.runs.secret_text import hide_secrets
+from stepwell.secrets.text import hide_secrets
 
 MAX_CHARS = 16_000
 _ROLES = {"human": "user", "ai": "assistant"}

@@ -4,11 +4,16 @@ LangChain's own session was measured first and falls short: output without a fin
 and an open quote each look like a time-out; every command costs 50 ms; output has no bound in bytes while it is collected. So this
 one is ours, on top of LangChain's execution policies.
 
-How a command is framed:
+How a command is framed, in one list (on one line) that the shell has read to its end before the command begins:
 ```
-eval '<command>' </dev/null          an open quote or a syntax error ends with the eval; nothing can swallow the next line
-printf '\\n<token> %s\\n' "$?"         the token is random and new each time, so output cannot be taken for it
+eval '<command>' </dev/null 9>&-;        an open quote or a syntax error ends with the eval; nothing can swallow the next line
+printf '%s %s\\n' <mark> "$?" >&9;        tells the end, on a pipe that no program inherits
+printf '\\n%s\\n' <fence>               tells where the output ends, on the stream of the output
 ```
+Only the mark ends a command. It is random and new each time, the list is out of the pipe when the command runs (`read -r l <&10`
+finds nothing there), and what a program prints is not looked through for it: output cannot end its own command, nor choose an exit
+code. Code that runs in the shell itself stays the shell's equal: it can redefine `printf`, or lie in wait for the next list.
+
 Errors and output share one stream, in the order in which they were written.
 """
 
@@ -33,7 +38,9 @@ from stepwell.tools.shell.output import BoundedOutput
 
 _CHUNK = 65536
 _GLANCE_S = 0.2
-"""How often to look whether the caller still waits, and whether the shell has ended while something else holds its output open."""
+"""How often to look whether the caller still waits, and whether the shell has ended while something else holds its output open. Also
+how long the fence is waited for after the mark: a command may have sent the shell's output elsewhere."""
+_LONGEST_MARK = 4096
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,11 @@ class ShellProcess:
         self._process = _spawn_in_keeper(spawn)
         self._end = weakref.finalize(self, end_process, self._process)
         self._input, self._output = _descriptor(self._process.stdin), _descriptor(self._process.stdout)
-        self._unread = b""
+        self._marks = _descriptor(self._process.stderr)
+        self._unread, self._late_fence = b"", b""
         os.set_blocking(self._input, False)
-        self._preamble = b"exec 2>&1\n"
+        # What was its stream for errors carries the marks from now on.
+        self._preamble = b"exec 9>&2 2>&1\n"
 
     @property
     def pid(self) -> int:
@@ -86,13 +95,14 @@ class ShellProcess:
         self, command: str, output: BoundedOutput, *, timeout_s: float, stop: threading.Event | None = None
     ) -> CommandResult:
         """Run one command and collect what it prints. If it does not end by itself, the shell ends with it."""
-        token = secrets.token_hex(16).encode()
-        framed = b"eval %b </dev/null\nprintf '\\n%b %%s\\n' \"$?\"\n" % (shlex.quote(command).encode(), token)
+        mark, fence = secrets.token_hex(16).encode(), secrets.token_hex(16).encode()
+        telling = b"printf '%%s %%s\\n' %b \"$?\" >&9; printf '\\n%%s\\n' %b" % (mark, fence)
+        framed = b"eval %b </dev/null 9>&-; %b\n" % (shlex.quote(command).encode(), telling)
         sending, self._preamble = self._preamble + framed, b""
         waiting = _Waiting(time.monotonic() + timeout_s, stop or threading.Event())
-        reader = _Reader(b"\n" + token + b" ", output, self._unread)
+        reader = _Reader(b"\n" + fence + b"\n", output, self._unread, self._late_fence)
         try:
-            exit_code = self._converse(sending, reader, waiting)
+            exit_code = self._converse(sending, reader, _Marks(mark), waiting)
         except TimeoutError:
             reader.flush()
             self.close()
@@ -104,15 +114,20 @@ class ShellProcess:
             code = self._process.poll()
             self.close()
             return CommandResult("shell_ended", code)
+        self._unread, self._late_fence = reader.rest, reader.missing_fence
         return CommandResult("done", exit_code)
 
-    def _converse(self, sending: bytes, reader: _Reader, waiting: _Waiting) -> int:
-        """Write the command and read its output at once, since a full pipe on either side would stop the other."""
+    def _converse(self, sending: bytes, reader: _Reader, marks: _Marks, waiting: _Waiting) -> int:
+        """Write the command and read what comes at once, since a full pipe on either side would stop the other."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
+            ready.register(self._marks, selectors.EVENT_READ)
             ready.register(self._input, selectors.EVENT_WRITE)
             while True:
                 events = ready.select(waiting.glance())
+                if not events and marks.exit_code is not None:  # the output has gone elsewhere, so no fence will come
+                    reader.flush()
+                    return marks.exit_code
                 if not events and self._process.poll() is not None:
                     raise EOFError
                 for key, _ in events:
@@ -120,9 +135,13 @@ class ShellProcess:
                         sending = self._send(sending)
                         if not sending:
                             ready.unregister(self._input)
-                    elif (exit_code := reader.take(os.read(self._output, _CHUNK))) is not None:
-                        self._unread = reader.rest
-                        return exit_code
+                    elif key.fd == self._marks:
+                        if not marks.take(os.read(self._marks, _CHUNK)):
+                            ready.unregister(self._marks)
+                    elif reader.take(os.read(self._output, _CHUNK)):
+                        ready.unregister(self._output)  # what follows is not this command's
+                if reader.complete and marks.exit_code is not None:
+                    return marks.exit_code
 
     def _send(self, data: bytes) -> bytes:
         try:
@@ -133,33 +152,61 @@ class ShellProcess:
             return b""
 
 
-class _Reader:
-    """Passes output on and finds the line that ends it, wherever the chunks are cut."""
+class _Marks:
+    """Reads the pipe of marks for the one that ends this command. Whatever else is written there says nothing."""
 
-    def __init__(self, marker: bytes, output: BoundedOutput, unread: bytes) -> None:
-        self._marker = marker
+    def __init__(self, mark: bytes) -> None:
+        self._mark = mark
+        self._held = b""
+        self.exit_code: int | None = None
+
+    def take(self, chunk: bytes) -> bool:
+        """Look at what was read; gives whether more can come."""
+        *lines, self._held = (self._held + chunk).split(b"\n")
+        self._held = self._held[-_LONGEST_MARK:]
+        for line in lines:
+            mark, _, code = line.partition(b" ")
+            if mark == self._mark and code.isdigit():
+                self.exit_code = int(code)
+        return bool(chunk)
+
+
+class _Reader:
+    """Passes output on and finds the fence at its end, wherever the chunks are cut."""
+
+    def __init__(self, fence: bytes, output: BoundedOutput, unread: bytes, late_fence: bytes) -> None:
+        self._fence = fence
+        self._late_fence = late_fence
+        """Of the command before, if it was not there when that had ended."""
         self._output = output
         self._held = unread
         self.rest = b""
+        self.complete = False
 
-    def take(self, chunk: bytes) -> int | None:
-        """The command's exit code, once it is known."""
+    @property
+    def missing_fence(self) -> bytes:
+        """What is still to come of this command, and belongs to nobody's output."""
+        return b"" if self.complete else self._fence
+
+    def take(self, chunk: bytes) -> bool:
+        """Whether the command's output has ended with this."""
         if not chunk:
             raise EOFError
         self._held += chunk
-        found = self._held.find(self._marker)
-        end = self._held.find(b"\n", found + len(self._marker)) if found >= 0 else -1
-        if end >= 0:
+        if self._late_fence and self._late_fence in self._held:
+            self._held, self._late_fence = self._held.replace(self._late_fence, b"", 1), b""
+        found = self._held.find(self._fence)
+        if found >= 0:
             self._output.feed(self._held[:found])
-            self.rest = self._held[end + 1 :]
-            return int(self._held[found + len(self._marker) : end])
-        keep = len(self._held) - found if found >= 0 else len(self._marker)
-        self._output.feed(self._held[:-keep])
-        self._held = self._held[-keep:]
-        return None
+            self.rest, self._held = self._held[found + len(self._fence) :], b""
+            self.complete = True
+            return True
+        self._output.feed(self._held[: -len(self._fence)])
+        self._held = self._held[-len(self._fence) :]
+        return False
 
     def flush(self) -> None:
-        """Pass on what was held back in case it was the beginning of the last line."""
+        """Pass on what was held back in case it was the beginning of the fence."""
         self._output.feed(self._held)
         self._held = b""
 

@@ -106,7 +106,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
         for path, content in ETC_FILES.items():
             passed.append(_in_memory(content, opened))
             options += ["--ro-bind-data", str(passed[-1]), path]
-        if (calls := filter_for(os.uname().machine)) is not None:
+        if (calls := filter_for(os.uname().machine, network=self.network)) is not None:
             passed.append(_in_memory(calls, opened))
             options += ["--seccomp", str(passed[-1])]
         options += ["--bind", str(workspace.resolve()), WORKSPACE, "--chdir", WORKSPACE]

@@ -88,7 +88,7 @@ def _outcome(process: subprocess.Popen[str], network: bool) -> Iterator[str]:
         yield f"bubblewrap could not set up a sandbox ({reason[:200]}); user namespaces may be switched off here"
         return
     host = {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
-    yield from judge(facts, host, network=network, filtered=filter_for(platform.machine()) is not None)
+    yield from judge(facts, host, network=network, filtered=filter_for(platform.machine(), network=network) is not None)
 
 
 def read_facts(said: str) -> dict[str, list[str]]:

@@ -1,7 +1,9 @@
 """A system-call filter for the sandboxed shell, as the bytes that bubblewrap hands to the kernel.
 
 It refuses calls that ordinary programs do not make and that attacks on the kernel begin with: mounts, namespaces, kernel modules,
-key rings, `bpf`, `io_uring`. It is a second wall; bubblewrap's namespaces are the first.
+key rings, `bpf`, `io_uring`. Sockets are made only of the families that a policy gives: with a shared network namespace, or with a
+family that knows none (AF_VSOCK reaches the hypervisor), the first wall would not hold them. It is a second wall; bubblewrap's
+namespaces are the first.
 
 It is written by hand, because classic BPF needs only a few lines for it (compare the number, allow or refuse) and the usual
 libraries bring a system library along. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
@@ -10,7 +12,9 @@ libraries bring a system library along. Numbers come from the kernel's tables fo
 from __future__ import annotations
 
 import errno
+import socket
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # name: (x86_64, aarch64)
@@ -27,6 +31,8 @@ _REFUSED = {
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "lookup_dcookie": (212, 18),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
 }  # fmt: skip
+_SOCKET = (41, 198)
+_SOCKET_PAIR = (53, 199)
 _CLONE = (56, 220)
 _CLONE3 = 435
 _NEW_USER_NAMESPACE = 0x10000000
@@ -47,13 +53,14 @@ class _Machine:
 _MACHINES = {"x86_64": _Machine(0, 0xC000003E), "aarch64": _Machine(1, 0xC00000B7)}
 
 
-def filter_for(machine: str) -> bytes | None:
+def filter_for(machine: str, *, network: bool) -> bytes | None:
     """The filter for a machine as `os.uname().machine` names it, or None where there is none."""
     known = _MACHINES.get(machine)
-    return None if known is None else _assemble(known)
+    families = [socket.AF_UNIX, *([socket.AF_INET, socket.AF_INET6] if network else [])]
+    return None if known is None else _assemble(known, families)
 
 
-def _assemble(machine: _Machine) -> bytes:
+def _assemble(machine: _Machine, families: Sequence[int]) -> bytes:
     refused = sorted({numbers[machine.column] for numbers in _REFUSED.values()})
     refuse = _step(_RETURN, _FAIL | errno.EPERM)
     program = [
@@ -72,9 +79,23 @@ def _assemble(machine: _Machine) -> bytes:
         _step(_JUMP_ANY_BIT, _NEW_USER_NAMESPACE, no=1),
         refuse,
         _step(_RETURN, _ALLOW),
+        *_only_sockets_of(families, machine),
     ]
     program += [_step(_JUMP_EQUAL, number, yes=len(refused) - place) for place, number in enumerate(refused)]
     return b"".join([*program, _step(_RETURN, _ALLOW), refuse])
+
+
+def _only_sockets_of(families: Sequence[int], machine: _Machine) -> list[bytes]:
+    """For `socket` and `socketpair` the first argument decides. The error is the one that programs know from kernels without a family."""
+    count = len(families)
+    return [
+        _step(_JUMP_EQUAL, _SOCKET[machine.column], yes=1),
+        _step(_JUMP_EQUAL, _SOCKET_PAIR[machine.column], no=count + 3),
+        _step(_LOAD, _FIRST_ARGUMENT),
+        *(_step(_JUMP_EQUAL, family, yes=count - place) for place, family in enumerate(families)),
+        _step(_RETURN, _FAIL | errno.EAFNOSUPPORT),
+        _step(_RETURN, _ALLOW),
+    ]
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 
+import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from tests.integration.server.conftest import serve
+
+from stepwell.server import sse
+from stepwell.server.settings import ServerSettings
+from stepwell.settings import Settings
 
 
 async def ask(browser, token: str):
@@ -151,3 +159,36 @@ async def test_a_key_taken_out_of_the_list_stops_counting(browser, provider, clo
     provider.add_key("second")
     clock.move(601)
     assert refused(await ask(browser, token))
+
+
+async def test_a_stream_ends_with_the_token_it_was_opened_with(
+    provider, clock, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sse, "RECHECK_S", 0.05)
+    settings = ServerSettings.load(Settings.load(variables).server)
+    now = int(clock.now().timestamp())
+    ending = {"authorization": f"Bearer {provider.token()}"}
+    lasting = {"authorization": f"Bearer {provider.token(exp=now + 3600)}"}
+    async with serve(tmp_path, settings, clock=clock) as server:
+        thread_id = (await server.http.post("/threads", json={}, headers=lasting)).json()["thread_id"]
+        url = f"/threads/{thread_id}/stream"
+        async with (
+            asyncio.timeout(30),
+            server.http.stream("GET", url, headers=lasting) as kept,
+            server.http.stream("GET", url, headers=ending) as ended,
+        ):
+            assert (kept.status_code, ended.status_code) == (200, 200)
+            clock.move(400)
+            with pytest.raises(httpx.RemoteProtocolError):  # broken off; coming back is refused
+                await ended.aread()
+            body = {"assistant_id": "echo", "input": {"messages": [{"role": "user", "content": "hello"}]}}
+            await server.http.post(f"/threads/{thread_id}/runs/wait", json=body, headers=lasting)
+            assert any([b"hello" in piece async for piece in _until(kept, b"hello")])
+        assert refused(await server.http.get(url, headers=ending))
+
+
+async def _until(stream: httpx.Response, text: bytes) -> AsyncIterator[bytes]:
+    async for piece in stream.aiter_bytes():
+        yield piece
+        if text in piece:
+            return

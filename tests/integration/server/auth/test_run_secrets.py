@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,13 @@ KEYS = {
     "providers": [{"api_key": "hush-five-005"}],
     "api_keys": {"someone": "hush-six-0006"},
     "dbPassword": "hush-seven-07",
+    "GITHUB_PAT": "hush-eight-08",
+    "openaiKey": "hush-nine-009",
+    "api_token_v2": "hush-ten-0010",
+    "dsn": "https://hush-eleven-11@errors.example/1",
+    "webhook_url": "https://hooks.example/in?token=hush-twelve-2",
 }
-TEXTS = [f"hush-{word}" for word in ("one-0001", "two-0002", "three-03", "four-004", "five-005", "six-0006", "seven-07")]
+TEXTS = [re.search(r"hush-[a-z]+-\d+", json.dumps(value)).group() for value in KEYS.values()]
 
 
 class State(TypedDict, total=False):
@@ -118,7 +124,7 @@ async def test_an_error_of_a_graph_tells_no_key(asking: Asking, given: dict[str,
     lines: list[bytes] = []
     with open_logs("json", "info", write=lines.append):
         thread_id = (await asking.anna.threads.create())["thread_id"]
-        wanted = ["tasks", "debug", "lifecycle", "values"]
+        wanted = ["tasks", "debug", "checkpoints", "lifecycle", "events", "tools", "updates", "values"]
         made = await asking.anna.runs.create(thread_id, "falls", input={"seen": 0}, stream_mode=wanted, **given)
         events = [part.data async for part in asking.anna.runs.join_stream(thread_id, made["run_id"])]
     error = (await asking.anna.threads.get(thread_id))["error"]
@@ -130,6 +136,8 @@ async def test_an_error_of_a_graph_tells_no_key(asking: Asking, given: dict[str,
     assert "hush" not in told
     assert "of-the-operator" not in told.replace('api_key=of-the-operator")', "")  # the traceback quotes the source
     assert "of-the-operator" not in json.dumps(events)
+    assert "hush" not in json.dumps(events)
+    assert "wrong key [hidden]" in json.dumps(events)
 
 
 async def test_a_caller_cannot_pass_for_somebody_else(asking: Asking):

@@ -1,0 +1,130 @@
+"""Names that say of their value that it is a secret: of settings and fields, of parameters in an address, of headers.
+
+A name is read as words: `openai_api_key`, `OPENAI-API-KEY`, `openaiApiKey` and `openai_apikey_v2` are the same three. The last word
+decides, some of them only with the word before it (`max_tokens` and `sort_key` are innocent, `access_tokens` and `openai_key` are
+not). What a secret looks like in running text is `text`'s affair.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_NAME = 100
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SECRET = _words(
+    "secret secrets password passwords passwd pwd passphrase passcode passcodes passwort kennwort authorization auth bearer jwt "
+    "credential credentials cred creds cookie cookies apikey apikeys dsn otp totp mnemonic nsec xprv macaroon"
+)
+"""Secret wherever they stand last."""
+
+_VENDORS = _words(
+    "openai anthropic claude google gemini azure mistral cohere groq xai deepseek openrouter together fireworks perplexity huggingface hf "
+    "replicate voyage jina nvidia ollama tavily serper serpapi brave exa bing langsmith langchain langfuse stripe paypal twilio sendgrid "
+    "mailgun github gh hub gitlab gl lab bitbucket jira atlassian devops ado slack discord telegram notion linear airtable aws gcp "
+    "cloudflare supabase firebase pinecone weaviate qdrant elastic datadog sentry npm pypi docker heroku vercel netlify shopify"
+)
+_GUARDED = _words(
+    "api access private secret auth authentication authorization signing signature encryption decryption session service master account "
+    "storage subscription license ssh rsa pgp gpg hmac root admin client consumer shared app bot developer personal refresh id bearer "
+    "csrf xsrf oauth webhook user device registration deploy"
+)
+
+_AFTER: Mapping[str, frozenset[str]] = {
+    "tokens": _words("api access auth bearer id refresh session bot oauth") | _VENDORS,
+    "keys": _words("api access private secret auth signing encryption session") | _VENDORS,
+    "header": _words("auth authorization"),
+    "headers": _words("auth authorization"),
+    "pat": _VENDORS | _GUARDED,
+    "pats": _VENDORS | _GUARDED,
+    "pass": _words("db database smtp imap mail email user admin root login mysql postgres redis mongo ftp ssh vpn wifi proxy"),
+    "code": _words("access auth authorization otp mfa security verification recovery backup login pass"),
+    "codes": _words("otp mfa recovery backup"),
+    "phrase": _words("seed recovery pass secret backup mnemonic"),
+    "seed": _words("wallet totp master hd bip"),
+    "string": _words("connection conn"),
+    "str": _words("connection conn"),
+}
+"""Words that say little alone -> the words after which they are secret."""
+
+_NOT_AFTER: Mapping[str, frozenset[str]] = {
+    "key": _words(
+        "sort primary foreign public partition cache idempotency lookup group order map dict row hash index object item join composite "
+        "unique natural surrogate translation message memory store thread routing route state output input result config metadata field "
+        "column prop property feature experiment conversation document doc file path json xml event data context event namespace "
+        "first last next previous left right up down arrow enter escape hot modifier any each per answer cluster range shard bucket"
+    ),
+    "token": _words(
+        "pad padding eos bos unk mask sep cls special stop end start begin page paging continuation cursor per max min first last each "
+        "new any single word image"
+    ),
+}
+"""Words that are secret -> the words after which they are not. `key` alone is innocent, too."""
+
+_JOINED = ("password", "passwd", "secret", "token", "apikey", "key", "pat", "credentials")
+"""Endings of names that are written without a seam: `githubtoken`, `clientsecret`."""
+
+_TRAILING = _words(
+    "v ver version value val text raw plain prod production dev development staging stage test live old new current primary secondary "
+    "backup default env b hex pem der json confirmation confirm again repeat"
+)
+"""What may stand behind without changing what it is: `api_token_v2`, `password_confirmation`. Digits are no words."""
+
+_IN_ADDRESSES = _words(
+    "key code sig signature x-amz-signature x-amz-credential x-goog-signature x-goog-credential session sessionid session_id sid "
+    "phpsessionid jsessionid ticket assertion samlresponse hmac otp"
+)
+"""Parameters that are secret in an address, and may be anything elsewhere."""
+
+_INNOCENT_HEADERS = "access-control-"
+"""How browsers are told what they may do: `Access-Control-Allow-Credentials` holds none."""
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a value of this name is a secret, whatever it looks like."""
+    words = _words_of(name)
+    if not words:
+        return False
+    *_, before, last = ("", *words)
+    if last in _SECRET:
+        return True
+    if last in _NOT_AFTER:
+        return before not in _NOT_AFTER[last] and not (last == "key" and not before)
+    return before in _AFTER.get(last, ())
+
+
+@lru_cache(maxsize=4096)
+def is_secret_parameter(name: str) -> bool:
+    """Whether the value of this parameter in an address is a secret."""
+    return name.casefold() in _IN_ADDRESSES or is_secret_name(name)
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether a header of HTTP holds a key or a cookie."""
+    return not name.casefold().startswith(_INNOCENT_HEADERS) and is_secret_name(name)
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name that say what it is: `API_TOKENv2` -> api, token."""
+    words = [word.lower() for word in _WORD.findall(unicodedata.normalize("NFKC", name[-_LONGEST_NAME:]))]
+    while len(words) > 1 and words[-1] in _TRAILING:
+        words.pop()
+    return [*words[:-1], *_seams(words[-1])] if words else []
+
+
+def _seams(word: str) -> tuple[str, ...]:
+    """A word that is two without a seam, if the first is one that goes before secrets: `openaikey` -> openai, key."""
+    for ending in _JOINED:
+        first = word.removesuffix(ending)
+        if first and first != word and (ending in _SECRET or first in _VENDORS or first in _GUARDED):
+            return first, ending
+    return (word,)

@@ -1,0 +1,116 @@
+"""Takes secrets out of running text: those of a known form (API keys, tokens, private keys, `Authorization`, cookies, keys in
+addresses), those that stand behind their name (`OPENAI_KEY=...`, `"password": "..."`), and those that are known to be secret because a
+run was given them (`values.secret_values`).
+
+For what leaves the program as text: errors of graphs, and every line of the log. The last line of defence, not the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from stepwell.secrets.names import is_secret_name, is_secret_parameter
+
+HIDDEN = "[hidden]"
+
+_Instead = str | Callable[[re.Match[str]], str]
+
+_SHORTEST = 9
+"""No secret with its name is shorter: ids and words are not looked through."""
+_LONGEST_WORD = 12
+_MAY_HOLD_ONE = re.compile(
+    r"[=@]|[:,]\s?b?[\"']|(?i:bearer|authorization|x-api-key|hooks\.slack|/api/webhooks)|-----BEGIN|cashu[AB]|nsec1|[xyz]prv|eyJ|[spr]k[-_]|"
+    r"sw_|AIza|AKIA|ASIA|ya29|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat|glpat-|xox|xapp-|lsv2_|npm_|pypi-|SG\.|dop_|shp|ntn_|lin_api|figd_|"
+    r"hvs\.|dapi|pplx-|r8_|whsec_"
+)
+"""Where nothing of this stands, none of the forms fits: most texts are done after one look."""
+
+
+def hide_secrets(text: str, known: Collection[str] = ()) -> str:
+    """The text without secrets of a known form, and without those that are `known`."""
+    for secret in sorted(known, key=len, reverse=True):  # one may be part of another
+        text = text.replace(secret, HIDDEN)
+    if len(text) < _SHORTEST or not _MAY_HOLD_ONE.search(text):
+        return text
+    for form, instead in _FORMS:
+        text = form.sub(instead, text)
+    return text
+
+
+def secrets_of_address(text: str) -> Iterator[str]:
+    """If the text is an address: its password, and the values of its parameters that are keys."""
+    if "://" not in text:
+        return
+    try:
+        parts = urlsplit(text.strip())
+        password = parts.password
+    except ValueError:
+        return
+    if password:
+        yield password
+        yield unquote(password)
+    yield from (value for name, value in parse_qsl(parts.query) if is_secret_parameter(name))
+
+
+def _parameter(found: re.Match[str]) -> str:
+    # `state` belongs to a sign-in and may be anything elsewhere, but running text does not say where it comes from.
+    mark, name, _ = found.groups()
+    return f"{mark}{name}={HIDDEN}" if name.casefold() == "state" or is_secret_parameter(name) else found[0]
+
+
+def _named(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    return f"{name}={HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
+
+
+def _quoted(found: re.Match[str]) -> str:
+    name, between, quote, value = found.groups()
+    return f"{name}{between}{quote}{HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
+
+
+def _is_plain_word(value: str) -> bool:
+    """`STEPWELL_AUTH=required` is a setting and no key."""
+    return value.isascii() and value.isalpha() and value.islower() and len(value) < _LONGEST_WORD
+
+
+_FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
+    (re.compile(r"\bsw_([0-9a-f]{12})_[A-Za-z0-9_-]{20,}"), rf"sw_\1_{HIDDEN}"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"), HIDDEN),
+    (
+        re.compile(r"(?i)\b((?:proxy-)?authorization[\"']?\s*[:=,]\s*b?[\"']?\s*(?:bearer|basic)\s+)[^\s\"',;)]+"),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"(?i)\b(x-api-key[\"']?\s*[:=,]\s*b?[\"']?\s*)[^\s\"',;)]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)\b(stepwell_(?:session|sign_in)=)[^\s\"';,]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _parameter),
+    # A password before the host of an address; it may hold an '@' itself.
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,100}:)[^\s/\"'?#]{1,500}(?=@)"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*|(?:sk|pk|rk)_(?:live|test)_)[A-Za-z0-9_-]{20,}"), rf"\1{HIDDEN}"),
+    # By the beginnings that providers give their keys, so that they can be found where they should not be.
+    (
+        re.compile(
+            r"\b(AIza|AKIA|ASIA|ya29\.|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|lsv2_|npm_|pypi-AgE|SG\.|"
+            r"dop_v1_|shpat_|shpss_|ntn_|lin_api_|figd_|hvs\.|dapi|pplx-|r8_|whsec_)[A-Za-z0-9_.-]{12,}"
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    # Money and identities: a Cashu token is spent by whoever reads it; private keys of Nostr and of wallets.
+    (re.compile(r"\b(cashu[AB])[A-Za-z0-9_+/-]{20,}={0,2}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(nsec1|[xyz]prv)[0-9A-Za-z]{50,}"), rf"\1{HIDDEN}"),
+    (
+        re.compile(
+            r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
+            r"(?:[^-]{0,10000}-----END [A-Z ]{0,30}PRIVATE KEY-----|[A-Za-z0-9+/=\s\\]{0,10000})"
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    # Addresses that are keys themselves.
+    (re.compile(r"(?i)\b(hooks\.slack\.com/services/)[A-Za-z0-9_/-]{10,}"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)\b(discord(?:app)?\.com/api/webhooks/\d+/)[A-Za-z0-9_-]{10,}"), rf"\1{HIDDEN}"),
+    # A name and its value, as environments, dictionaries and calls are printed.
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _named),
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _quoted),
+)

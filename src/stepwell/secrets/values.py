@@ -1,0 +1,47 @@
+"""What a caller gives a run, and what of it is secret. A request's `configurable` and `context` may hold secrets, at any depth: a run
+needs them while it is driven, but they are neither shown, nor kept in checkpoints, nor kept with the run once it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepwell.secrets.names import is_secret_name
+from stepwell.secrets.text import hide_secrets, secrets_of_address
+
+_SHORTEST_VALUE = 6
+"""A shorter secret is none, and hiding it in a text would tear holes into words."""
+
+
+def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values whose names do not call them secret, inside of objects and lists too; secrets of a known form are hidden in them."""
+    return {name: _clean(value) for name, value in values.items() if not is_secret_name(str(name))}
+
+
+def secret_values(*given: Any) -> frozenset[str]:
+    """The texts that stand under a secret name somewhere in what is given. For taking them out of errors and logs."""
+    return frozenset(text for value in given for text in _secrets_in(value, secret=False) if len(text) >= _SHORTEST_VALUE)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return without_secrets(value)
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return hide_secrets(value) if isinstance(value, str) else value
+
+
+def _secrets_in(value: Any, *, secret: bool) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _secrets_in(inner, secret=secret or is_secret_name(str(name)))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _secrets_in(inner, secret=secret)
+    elif isinstance(value, str):
+        yield from secrets_of_address(value)
+        if secret:
+            yield value.strip()
+            # 'Bearer abc': the second word alone is the secret too.
+            yield value.strip().rpartition(" ")[2]
