@@ -51,7 +51,11 @@ class FilesystemState(AgentState[Any]):
 
 
 class FilesystemMiddleware(RequestMiddleware):
-    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (agent state, if none is given)."""
+    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (agent state, if none is given).
+
+    A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
+    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`.
+    """
 
     state_schema = FilesystemState
 
@@ -62,12 +66,15 @@ class FilesystemMiddleware(RequestMiddleware):
         system_prompt: str | None = None,
         tool_descriptions: Mapping[str, str] | None = None,
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
+        custom_tool_descriptions: Mapping[str, str] | None = None,
+        tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
     ) -> None:
         super().__init__()
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
-        self.tools = build_file_tools(self.backend, tool_descriptions)
-        self._max_chars = None if result_token_limit is None else result_token_limit * CHARS_PER_TOKEN
+        self.tools = build_file_tools(self.backend, {**(custom_tool_descriptions or {}), **(tool_descriptions or {})})
+        limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
+        self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
 
     def prepare(self, call: ModelCall) -> None:
         for message in self._crowding(call):
