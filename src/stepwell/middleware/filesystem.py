@@ -42,7 +42,6 @@ DEFAULT_RESULT_TOKENS = 20_000
 
 CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
 
-
 Request = ToolCallRequest | ModelRequest[Any]
 
 
@@ -144,7 +143,7 @@ class FilesystemMiddleware(RequestMiddleware):
         large, written = choices[0], WriteResult(error="remote")
         if backend := self._place_for_results(request, large):
             for large in choices:
-                written = backend.write(large.path, large.text, overwrite=large is choices[-1])
+                written = backend.write(large.path, large.text, **_replacing(large is choices[-1]))
                 if not written.error:
                     break
         return large, written
@@ -153,7 +152,7 @@ class FilesystemMiddleware(RequestMiddleware):
         large, written = choices[0], WriteResult(error="remote")
         if backend := self._place_for_results(request, large):
             for large in choices:
-                written = await acall(backend, "write", large.path, large.text, overwrite=large is choices[-1])
+                written = await acall(backend, "write", large.path, large.text, **_replacing(large is choices[-1]))
                 if not written.error:
                     break
         return large, written
@@ -174,6 +173,11 @@ class FilesystemMiddleware(RequestMiddleware):
             return None
         backend = backend_for(self.backend, request.runtime if isinstance(request, ToolCallRequest) else _runtime_of(request))
         return None if is_remote(backend, LARGE_RESULTS) else backend
+
+
+def _replacing(last_choice: bool) -> dict[str, Any]:
+    """The last place is named by its content, so what is there may be replaced. Somebody else's backend may not know the word."""
+    return {"overwrite": True} if last_choice else {}
 
 
 def _places(message: ToolMessage) -> list[LargeResult]:

@@ -129,6 +129,17 @@ def test_a_backend_that_was_written_for_deepagents_serves() -> None:
     assert "3: one" in found[1].content
 
 
+def test_a_large_result_goes_to_a_backend_that_was_written_for_deepagents() -> None:
+    @tool
+    def dump() -> str:
+        """Much."""
+        return "x" * 100_000
+
+    agent = create_deep_agent(ScriptedModel([call("dump"), say("ok")]), [dump], backend=Foreign())  # type: ignore[arg-type]
+    (result,) = results(agent.invoke(ASK))
+    assert "The whole is in /large_tool_results/call_1" in result.content
+
+
 def test_older_keywords_of_the_file_middleware_are_taken() -> None:
     @tool
     def dump() -> str:
