@@ -18,6 +18,7 @@ from stepwell.backends.protocol import (
 from stepwell.backends.state import StateBackend
 from stepwell.backends.steps import SteppedBackend
 from stepwell.backends.store import StoreBackend
+from stepwell.backends.transfers import FileDownloadResponse, FileUploadResponse
 
 __all__ = [
     "AsyncBackend",
@@ -27,7 +28,9 @@ __all__ = [
     "EditResult",
     "ErrorText",
     "FileData",
+    "FileDownloadResponse",
     "FileInfo",
+    "FileUploadResponse",
     "FilesystemBackend",
     "GrepMatch",
     "Listing",

@@ -22,12 +22,13 @@ from concurrent.futures import Future
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from stepwell.backends.protocol import DEFAULT_READ_LIMIT, EditResult, FileInfo, GrepMatch, WriteResult
+from stepwell.backends.transfers import Transfers
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SyncBackend(ABC):
+class SyncBackend(Transfers, ABC):
     """Base of backends that write the sync verbs."""
 
     blocking: ClassVar[bool] = True
@@ -96,7 +97,7 @@ class SyncBackend(ABC):
         return verb(*args, **kwargs)
 
 
-class AsyncBackend(ABC):
+class AsyncBackend(Transfers, ABC):
     """Base of backends that write the async verbs."""
 
     remote: bool = False

@@ -50,7 +50,8 @@ _REFUSALS = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EROFS)
 class FilesystemBackend(SyncBackend):
     """Keeps files below `root_dir` (the current folder if None).
 
-    With `virtual_mode` paths start at that root; without it they are the host's own, and only those below `root_dir` are open.
+    With `virtual_mode`, the default, paths start at that root, so that a model sees nothing of the host; without it they are the
+    host's own, and only those below `root_dir` are open. `max_file_size_mb` is deepagents' way to say `max_file_bytes`.
     `fsync` makes each write survive a power cut. `containment` picks the means by hand; "auto" takes the strongest there is.
     """
 
@@ -63,6 +64,7 @@ class FilesystemBackend(SyncBackend):
         *,
         allowed_prefixes: Sequence[str] = (),
         max_file_bytes: int = 10_000_000,
+        max_file_size_mb: float | None = None,
         clock: Clock | None = None,
         fsync: bool = False,
         containment: Containment = "auto",
@@ -71,7 +73,7 @@ class FilesystemBackend(SyncBackend):
         self._spots = Spots(root_dir, virtual_mode, allowed_prefixes)
         self._tree = tree_at(self._spots.root, containment)
         self._locks = disk_write.FolderLocks(monotonic)
-        self._max_bytes = max_file_bytes
+        self._max_bytes = max_file_bytes if max_file_size_mb is None else int(max_file_size_mb * 1024 * 1024)
         self._clock = clock or SystemClock()
         self._fsync = fsync
         self._monotonic = monotonic
@@ -90,16 +92,25 @@ class FilesystemBackend(SyncBackend):
         spot = self._spots.resolve_file(file_path)
         if isinstance(spot, ErrorText):
             return spot
-        try:
-            with self._tree.enter(spot.folder) as folder:
-                data = read_bytes(folder, spot.name, self._max_bytes)
-        except (OSError, UnicodeError) as error:
-            return explain(error, spot, messages.no_file(spot.shown), self._max_bytes)
+        data = self._bytes_at(spot)
+        if isinstance(data, ErrorText):
+            return data
         try:
             content = data.decode()
         except UnicodeDecodeError:
             return messages.not_text(spot.shown)
         return text.number_lines(spot.shown, text.split_lines(content), offset, limit)
+
+    def read_whole(self, file_path: str) -> bytes | ErrorText:
+        spot = self._spots.resolve_file(file_path)
+        return spot if isinstance(spot, ErrorText) else self._bytes_at(spot)
+
+    def _bytes_at(self, spot: Spot) -> bytes | ErrorText:
+        try:
+            with self._tree.enter(spot.folder) as folder:
+                return read_bytes(folder, spot.name, self._max_bytes)
+        except (OSError, UnicodeError) as error:
+            return explain(error, spot, messages.no_file(spot.shown), self._max_bytes)
 
     def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
         spot = self._spots.resolve("/" if path is None else path)

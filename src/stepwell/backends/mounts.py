@@ -52,6 +52,8 @@ class Mount:
     def open(self, runtime: Any) -> BackendProtocol:
         """The backend itself: made, if it is a factory, and told where it is mounted, if it wants to know."""
         backend = self.child if _is_backend(self.child) else cast("BackendFactory", self.child)(_runtime(runtime))
+        bind = getattr(backend, "bind", None) if runtime is not None else None
+        backend = bind(runtime) if bind else backend
         told = getattr(backend, "mounted_at", None)
         return cast("BackendProtocol", told(self.place + "/") if told and self.place else backend)
 

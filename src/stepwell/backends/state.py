@@ -75,6 +75,12 @@ class StateBackend(SyncBackend):
         self._clock = clock or SystemClock()
         self._prefix = prefix
 
+    def bind(self, runtime: Any) -> StateBackend:
+        """For a tool that is called outside of a graph: the files of the runtime it was given. A running graph's own go first."""
+        if self._runtime is not None or not isinstance(getattr(runtime, "state", None), Mapping) or _is_in_a_run():
+            return self
+        return StateBackend(runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=self._prefix)
+
     def mounted_at(self, prefix: str) -> StateBackend:
         """The same backend behind a mount: its files carry the mount's prefix in state, so two mounts never collide."""
         return StateBackend(self._runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=prefix.rstrip("/"))
@@ -86,6 +92,13 @@ class StateBackend(SyncBackend):
     def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
         path = self._resolve_file(file_path)
         return path if isinstance(path, ErrorText) else tree.read_file(self._files(), path, offset, limit)
+
+    def read_whole(self, file_path: str) -> bytes | ErrorText:
+        path = self._resolve_file(file_path)
+        if isinstance(path, ErrorText):
+            return path
+        files = self._files()
+        return changes.text_of(files[path]).encode() if path in files else tree.missing_file(files, path)
 
     def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
         folder = self._resolve("/" if path is None else path)
@@ -111,8 +124,10 @@ class StateBackend(SyncBackend):
             return WriteResult(error=messages.exists(path))
         if expected_version is not None and (current is None or text.version_of(current) != expected_version):
             return WriteResult(error=messages.conflict(path))
-        change = changes.put(content, base=self._stored_version(path, current, changed), at=timestamp(self._clock))
-        return WriteResult(path=path, files_update={self._prefix + path: change}, version=text.version_of(content))
+        at = timestamp(self._clock)
+        change = changes.put(content, base=self._stored_version(path, current, changed), at=at)
+        update = {self._prefix + path: _with_whole(change, content, at)}
+        return WriteResult(path=path, files_update=update, version=text.version_of(content))
 
     def edit(
         self,
@@ -144,9 +159,8 @@ class StateBackend(SyncBackend):
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
         else:
             change = changes.edit(old_string, new_string, replace_all, base=base, at=at)
-        return EditResult(
-            path=path, files_update={self._prefix + path: change}, occurrences=count, version=text.version_of(edited)
-        )
+        update = {self._prefix + path: _with_whole(change, edited, at)}
+        return EditResult(path=path, files_update=update, occurrences=count, version=text.version_of(edited))
 
     def _stored_version(self, path: str, current: str | None, changed: bool) -> str | None:
         """The version that the channel will hold when this call's change arrives; None if the file is not in it."""
@@ -185,8 +199,7 @@ class StateBackend(SyncBackend):
 
     def _own_files(self) -> Mapping[str, StoredFile] | None:
         if self._runtime is not None:
-            files: Mapping[str, StoredFile] | None = self._runtime.state.get(CHANNEL)
-            return files
+            return _merged_by_hand(self._runtime.state.get(CHANNEL))
         try:
             read = get_config()["configurable"][_READ_KEY]
         except (RuntimeError, KeyError):
@@ -207,6 +220,33 @@ class StateBackend(SyncBackend):
         if isinstance(path, ErrorText):
             return path
         return paths.check_prefixes(path, self._allowed) or path
+
+
+class Change(dict[str, Any]):
+    """A change for the channel, which also knows the file that comes of it: for code that puts `files_update` into a state's files
+    by hand, without the channel's reducer. Only the change itself is stored."""
+
+    whole: StoredFile
+
+
+def _with_whole(change: Mapping[str, Any], content: str, at: str) -> Change:
+    made = Change(change)
+    made.whole = {"content": text.split_lines(content), "created_at": at, "modified_at": at}
+    return made
+
+
+def _merged_by_hand(files: Mapping[str, Any] | None) -> Mapping[str, StoredFile] | None:
+    """Files in which changes may stand as they were returned."""
+    if not files or not any(isinstance(file, Change) for file in files.values()):
+        return files
+    return {path: file.whole if isinstance(file, Change) else file for path, file in files.items()}
+
+
+def _is_in_a_run() -> bool:
+    try:
+        return _READ_KEY in get_config()["configurable"]
+    except (RuntimeError, KeyError):
+        return False
 
 
 def _applied(change: PlannedChange, path: str, current: str | None) -> str | None:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
 from stepwell.backends.protocol import DEFAULT_READ_LIMIT, EditResult, FileInfo, GrepMatch, WriteResult
+from stepwell.backends.transfers import Transfers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,7 +55,7 @@ async def arun_steps(steps: Steps[R, T], perform: Callable[[R], Awaitable[Any]])
         return result
 
 
-class SteppedBackend(ABC):
+class SteppedBackend(Transfers, ABC):
     """Base of backends that write their verbs as steps."""
 
     remote: bool = False

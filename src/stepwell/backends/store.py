@@ -25,7 +25,7 @@ from langgraph.store.base import BaseStore
 from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.locks import LockTable, SharedLock
 from stepwell.backends.protocol import EditResult, ErrorText, FileData, FileInfo, GrepMatch, Listing, WriteResult
-from stepwell.backends.steps import SteppedBackend, Steps
+from stepwell.backends.steps import SteppedBackend, Steps, run_steps
 from stepwell.backends.store_items import (
     Namespace,
     Operations,
@@ -113,6 +113,16 @@ class StoreBackend(SteppedBackend):
             return await request.aacquire()
         except TimeoutError as error:
             raise StoreUnreachable(_BUSY) from error
+
+    def read_whole(self, file_path: str) -> bytes | ErrorText:
+        path = self._checked(paths.resolve_file(file_path))
+        if isinstance(path, ErrorText):
+            return path
+        try:
+            data = run_steps(self._load(path), self.perform)
+        except StoreUnreachable as failure:
+            return messages.unavailable(path, str(failure))
+        return data if isinstance(data, ErrorText) else text.join_lines(data["content"]).encode()
 
     def ls_steps(self, path: str) -> Steps[Request, list[FileInfo]]:
         folder = self._checked(paths.resolve(path))

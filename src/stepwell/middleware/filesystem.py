@@ -42,7 +42,6 @@ DEFAULT_RESULT_TOKENS = 20_000
 
 CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
 
-
 Request = ToolCallRequest | ModelRequest[Any]
 
 
@@ -51,7 +50,11 @@ class FilesystemState(AgentState[Any]):
 
 
 class FilesystemMiddleware(RequestMiddleware):
-    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (agent state, if none is given)."""
+    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (agent state, if none is given).
+
+    A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
+    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`.
+    """
 
     state_schema = FilesystemState
 
@@ -62,12 +65,15 @@ class FilesystemMiddleware(RequestMiddleware):
         system_prompt: str | None = None,
         tool_descriptions: Mapping[str, str] | None = None,
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
+        custom_tool_descriptions: Mapping[str, str] | None = None,
+        tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
     ) -> None:
         super().__init__()
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
-        self.tools = build_file_tools(self.backend, tool_descriptions)
-        self._max_chars = None if result_token_limit is None else result_token_limit * CHARS_PER_TOKEN
+        self.tools = build_file_tools(self.backend, {**(custom_tool_descriptions or {}), **(tool_descriptions or {})})
+        limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
+        self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
 
     def prepare(self, call: ModelCall) -> None:
         for message in self._crowding(call):
@@ -137,7 +143,7 @@ class FilesystemMiddleware(RequestMiddleware):
         large, written = choices[0], WriteResult(error="remote")
         if backend := self._place_for_results(request, large):
             for large in choices:
-                written = backend.write(large.path, large.text, overwrite=large is choices[-1])
+                written = backend.write(large.path, large.text, **_replacing(large is choices[-1]))
                 if not written.error:
                     break
         return large, written
@@ -146,7 +152,7 @@ class FilesystemMiddleware(RequestMiddleware):
         large, written = choices[0], WriteResult(error="remote")
         if backend := self._place_for_results(request, large):
             for large in choices:
-                written = await acall(backend, "write", large.path, large.text, overwrite=large is choices[-1])
+                written = await acall(backend, "write", large.path, large.text, **_replacing(large is choices[-1]))
                 if not written.error:
                     break
         return large, written
@@ -167,6 +173,11 @@ class FilesystemMiddleware(RequestMiddleware):
             return None
         backend = backend_for(self.backend, request.runtime if isinstance(request, ToolCallRequest) else _runtime_of(request))
         return None if is_remote(backend, LARGE_RESULTS) else backend
+
+
+def _replacing(last_choice: bool) -> dict[str, Any]:
+    """The last place is named by its content, so what is there may be replaced. Somebody else's backend may not know the word."""
+    return {"overwrite": True} if last_choice else {}
 
 
 def _places(message: ToolMessage) -> list[LargeResult]:

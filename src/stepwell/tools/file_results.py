@@ -22,7 +22,8 @@ def listing(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
     """Rows of `ls`, one a line."""
     if error := getattr(rows, "error", None):
         return Rendered(error, is_error=True)
-    lines = [row["path"] if row["is_dir"] else f"{row['path']} ({row['size']:,} bytes)" for row in rows]
+    # Rows of somebody else's backend may have the path alone.
+    lines = [row["path"] if row.get("is_dir") else f"{row['path']} ({row.get('size', 0):,} bytes)" for row in rows]
     return _bounded(lines or ["(empty)"], "Narrow it with glob.", getattr(rows, "note", None))
 
 
@@ -55,7 +56,7 @@ def _lines_by_file(rows: Sequence[GrepMatch]) -> Iterator[str]:
         if row["path"] != path:
             path = row["path"]
             yield path
-        yield f"{row['line_number']:6}: {_around_match(row)}"
+        yield f"{row.get('line_number', row.get('line')):6}: {_around_match(row)}"
 
 
 def text(result: str, args: Mapping[str, Any]) -> Rendered:
@@ -82,12 +83,22 @@ def edited(result: EditResult, args: Mapping[str, Any]) -> Rendered:
     return Rendered(f"Edited {result.path}: {times}.")
 
 
+def executed(answer: Any) -> Rendered:
+    """A command's output, with its exit code where that is not 0."""
+    if isinstance(answer, str):
+        return Rendered(answer)
+    code = getattr(answer, "exit_code", None)
+    notes = [f"(exit code {code})"] if code else []
+    notes += ["(the output was cut)"] if getattr(answer, "truncated", False) else []
+    return Rendered("\n".join([str(getattr(answer, "output", "")) or "(no output)", *notes]), is_error=bool(code))
+
+
 def _around_match(row: GrepMatch) -> str:
     """The line, or in a long one the part around the match."""
-    line = row["line_content"]
+    line = str(row.get("line_content", row.get("text", "")))  # deepagents' backends say `line` and `text`
     if len(line) <= MAX_MATCH_CHARS:
         return line
-    start = max(0, row["match_start"] - MAX_MATCH_CHARS // 3)
+    start = max(0, row.get("match_start", 0) - MAX_MATCH_CHARS // 3)
     part = line[start : start + MAX_MATCH_CHARS]
     return f"{'…' if start else ''}{part}{'…' if start + MAX_MATCH_CHARS < len(line) else ''}"
 

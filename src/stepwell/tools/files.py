@@ -1,4 +1,5 @@
-"""The six file tools. The verb says what, the path says where; the backend behind them is the caller's choice.
+"""The six file tools, and `execute` for backends that run commands. The verb says what, the path says where; the backend behind
+them is the caller's choice.
 
 Each tool is written once: how its arguments become a backend verb, and how the verb's result becomes text for the model. Sync
 and async differ only in how the verb is called. Nothing here knows which backend it talks to.
@@ -61,6 +62,10 @@ class GrepArgs(BaseModel):
     path: str | None = Field(None, description="folder or file; all if left out")
     glob: str | None = Field(None, description="only files like this, e.g. *.py")
     output_mode: OutputMode = Field("content", description="matching lines, only paths, or counts")
+
+
+class ExecuteArgs(BaseModel):
+    command: str
 
 
 class FileTool(NamedTuple):
@@ -132,9 +137,15 @@ FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
 def build_file_tools(
     backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
 ) -> list[BaseTool]:
-    """The six tools over a backend, or over one made for each call by a factory."""
+    """The six tools over a backend, or over one made for each call by a factory; and `execute`, if the backend runs commands."""
     chosen = descriptions or {}
     gate = ChangeGate()
+    if not isinstance(backend, type) and hasattr(backend, "ls_info") and callable(getattr(backend, "execute", None)):
+        return [*_file_tools(backend, chosen, gate), _execute_tool(backend, chosen.get("execute"))]
+    return _file_tools(backend, chosen, gate)
+
+
+def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str], gate: ChangeGate) -> list[BaseTool]:
     return [
         (_changing_tool if spec.verb in ("write", "edit") else _reading_tool)(
             spec, backend, chosen.get(spec.name, spec.description), gate
@@ -191,6 +202,31 @@ def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Calla
     # The real class, not its name: LangChain would otherwise look the name up again for every agent that is built.
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
     return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
+
+
+def _execute_tool(backend: Any, description: str | None) -> BaseTool:
+    """The commands of a backend that is a sandbox of its own (`execute(command)`, with `output` and `exit_code` in its answer)."""
+
+    def run(runtime: ToolRuntime, command: str) -> ToolMessage:
+        return _executed(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # asked for above
+
+    async def arun(runtime: ToolRuntime, command: str) -> ToolMessage:
+        return _executed(runtime, await acall(backend_for(backend, runtime), "execute", command))
+
+    run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str}
+    return StructuredTool(
+        name="execute",
+        description=description or "Run a shell command where the files are.",
+        func=run,
+        coroutine=arun,
+        args_schema=ExecuteArgs,
+    )
+
+
+def _executed(runtime: ToolRuntime, answer: Any) -> ToolMessage:
+    rendered = file_results.executed(answer)
+    status: Literal["error", "success"] = "error" if rendered.is_error else "success"
+    return ToolMessage(rendered.text, name="execute", tool_call_id=runtime.tool_call_id or "", status=status)
 
 
 async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,102 @@
+"""Whole files in and out of a backend, for programs around an agent: `upload_files` and `download_files`.
+
+A model never calls these; it has the six verbs. An answer holds one row for each file, in order, so that one bad path does not spoil
+the rest: `error` is one of four codes, `message` says it in words. Backends hold text: what is uploaded must be UTF-8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.backends import messages, paths
+from stepwell.backends.protocol import ErrorText, WriteResult
+from stepwell.errors import BackendError
+
+FileOperationError = Literal["file_not_found", "permission_denied", "is_directory", "invalid_path"]
+
+
+@dataclass(frozen=True)
+class FileUploadResponse:
+    """What became of one uploaded file."""
+
+    path: str
+    error: FileOperationError | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class FileDownloadResponse:
+    """One file, whole, or why there is none."""
+
+    path: str
+    content: bytes | None = None
+    error: FileOperationError | None = None
+    message: str | None = None
+
+
+class Transfers:
+    """Gives a backend with `write` and `read_whole` both directions, in both colours."""
+
+    def read_whole(self, file_path: str) -> bytes | ErrorText:
+        """A file as it is stored."""
+        raise BackendError(
+            f"{type(self).__name__} does not hand out whole files. Give it a method read_whole(file_path) -> bytes | ErrorText."
+        )
+
+    def write(self, file_path: str, content: str, *, overwrite: bool = False) -> WriteResult:
+        raise NotImplementedError  # every backend has its own
+
+    def upload_files(self, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Store files, replacing what is there."""
+        return [self._upload(path, content) for path, content in files]
+
+    def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        """Files as they are stored."""
+        return [self._download(path) for path in paths]
+
+    async def aupload_files(self, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        return await asyncio.to_thread(self.upload_files, files)
+
+    async def adownload_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return await asyncio.to_thread(self.download_files, paths)
+
+    def _upload(self, path: str, content: bytes) -> FileUploadResponse:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return FileUploadResponse(path, "permission_denied", messages.not_text(path))
+        result = self.write(path, text, overwrite=True)
+        if result.files_update:
+            raise BackendError(
+                "Files in agent state cannot be uploaded from outside. Pass them in the agent's input: "
+                "agent.invoke({'messages': [...], 'files': {'/notes.md': 'text'}})."
+            )
+        return (
+            FileUploadResponse(path)
+            if result.error is None
+            else FileUploadResponse(path, code_of(result.error, path), result.error)
+        )
+
+    def _download(self, path: str) -> FileDownloadResponse:
+        found = self.read_whole(path)
+        return (
+            FileDownloadResponse(path, None, code_of(found, path), found)
+            if isinstance(found, ErrorText)
+            else FileDownloadResponse(path, found)
+        )
+
+
+def code_of(error: str, path: str) -> FileOperationError:
+    """A backend's sentence about a path as one of the four codes."""
+    resolved = paths.resolve_file(path)
+    if isinstance(resolved, ErrorText):
+        return "invalid_path"
+    known: dict[str, FileOperationError] = {
+        messages.no_file(resolved): "file_not_found",
+        messages.is_folder(resolved): "is_directory",
+        messages.forbidden(resolved): "permission_denied",
+    }
+    return known.get(error, "invalid_path" if "cannot be created" in error else "permission_denied")
