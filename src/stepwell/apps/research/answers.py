@@ -3,6 +3,7 @@
 | question | answer |
 |---|---|
 | `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
+| `search_retry` | as for a plan: `approve` tries the same steps again, `reject` ends the research |
 | `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
 """
 
@@ -18,6 +19,8 @@ from stepwell.apps.research.schemas import Approval
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
+SEARCH_RETRY: Final = "search_retry"
+RETRY_FAULT: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
 REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
 
 
@@ -47,6 +50,14 @@ def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
     return [name for name in dict.fromkeys(deny) if name not in (admit or ())]
 
 
+def read_retry(answer: Any) -> Approval:
+    """Whether to try again. `ValueError` for what is no answer: there is no plan to edit here."""
+    approval = read_approval(answer)
+    if approval.decision == "edit":
+        raise ValueError("there is no plan to edit")
+    return approval
+
+
 def approval_fault(error: ValueError) -> str:
     """What `read_approval` has against an answer, in words."""
     if isinstance(error, ValidationError):
@@ -66,9 +77,21 @@ def _plan_fault(question: Mapping[str, Any], answer: Any) -> str | None:
     return None
 
 
+def _retry_fault(question: Mapping[str, Any], answer: Any) -> str | None:
+    try:
+        read_retry(answer)
+    except ValueError as error:
+        return f"The answer could not be understood: {approval_fault(error)}. {RETRY_FAULT}"
+    return None
+
+
 def _review_fault(question: Mapping[str, Any], answer: Any) -> str | None:
     known = [source["id"] for source in question["sources"]]
     return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
 
 
-ANSWERS: Final[Mapping[str, Fault]] = {PLAN_APPROVAL: _plan_fault, SOURCE_REVIEW: _review_fault}
+ANSWERS: Final[Mapping[str, Fault]] = {
+    PLAN_APPROVAL: _plan_fault,
+    SOURCE_REVIEW: _review_fault,
+    SEARCH_RETRY: _retry_fault,
+}

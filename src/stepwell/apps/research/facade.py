@@ -24,7 +24,7 @@ import orjson
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
-from stepwell.apps.research.answers import PLAN_APPROVAL, SOURCE_REVIEW
+from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.runs.records import PendingInterrupt, RunEvent
@@ -43,7 +43,7 @@ SHOWN: Final = (
 
 STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
 _INTERRUPT: Final = "__interrupt__"
-_NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", "search_retry": "search_retry"}
+_NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEARCH_RETRY: "search_retry"}
 
 
 def make_input(asked: Mapping[str, Any]) -> Json:

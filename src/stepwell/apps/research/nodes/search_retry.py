@@ -10,16 +10,14 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
-from pydantic import ValidationError
 
-from stepwell.apps.research.answers import read_approval
+from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.gathering import Cause
 from stepwell.apps.research.kit import Kit
 from stepwell.apps.research.schemas import Approval, ResearchPlan
 from stepwell.apps.research.state import ResearchState, Unreached
 
-TYPE = "search_retry"
 _SAID: dict[Cause, str] = {
     "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
     "blocked": "{what} serves us at the moment ({tried}). Nothing was found because nobody answered.",
@@ -59,10 +57,10 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
 
 
 def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
-    question: dict[str, Any] = {"type": TYPE, "message": message, "cause": cause, "steps": steps}
+    question: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
     while True:
         answer = interrupt(question)
         try:
-            return read_approval(answer)
-        except (ValidationError, ValueError):
-            question = {**question, "problem": 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'}
+            return read_retry(answer)
+        except ValueError:
+            question = {**question, "problem": RETRY_FAULT}
