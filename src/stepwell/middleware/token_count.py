@@ -45,7 +45,7 @@ class IncrementalCounter:
         """Tokens of all messages. Reports of usage count from a position on: earlier ones are about another list."""
         known, position = self._last_known(messages, reports_from)
         if position < len(messages):
-            known += sum(self._count([message]) for message in messages[position:])
+            known += self._count(list(messages[position:]))
             self._sums.remember(messages, known)
         return known
 

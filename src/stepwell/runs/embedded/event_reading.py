@@ -61,6 +61,7 @@ class Reader:
         # What was handed over is in the table too, so it can be dropped where something before it is missing.
         if look_again or not _continues(fresh, self._place):
             return await self._look()
+        self._documents = DocumentReader(self._thread_id)  # what it holds may be large, and what comes is handed over
         if not fresh:
             await self._follower.wait()
             return []
@@ -70,8 +71,6 @@ class Reader:
     async def _look(self) -> list[RunEvent]:
         look = await self._database.read(self._look_at)
         self._place, self._from_table, self._ended = look.place, look.more, look.ended
-        if not look.more:
-            self._documents = DocumentReader(self._thread_id)  # what it holds may be large, and what comes is handed over
         return look.events
 
     def _look_at(self, connection: sqlite3.Connection) -> Look:

@@ -26,7 +26,8 @@ from stepwell.runs.records import RunEvent
 
 MOST_WAITING = 512
 MOST_WAITING_BYTES = 256 * 1024
-"""What may wait in memory for one follower, beyond which it reads the table again."""
+"""What may wait in memory for one follower, beside the largest event, beyond which it reads the table again. The largest is let be,
+since it is in memory anyway and costs most to put together again."""
 
 
 class Follower:
@@ -40,6 +41,7 @@ class Follower:
         self._news = asyncio.Event()
         self._waiting: list[RunEvent] = []
         self._waiting_bytes = 0
+        self._largest = 0
         self._look_again = True  # at first, the table
 
     def give(self, events: Sequence[RunEvent]) -> None:
@@ -65,14 +67,16 @@ class Follower:
 
     def _keep(self, events: Sequence[RunEvent]) -> None:
         self._waiting.extend(events)
-        self._waiting_bytes += sum(len(event.data) for event in events)
-        too_much = len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES
+        for event in events:
+            self._waiting_bytes += len(event.data)
+            self._largest = max(self._largest, len(event.data))
+        too_much = len(self._waiting) > MOST_WAITING or self._waiting_bytes - self._largest > MOST_WAITING_BYTES
         if too_much or not events or not all(event.complete for event in events):
             self._forget(look_again=True)
 
     def _forget(self, *, look_again: bool) -> None:
         self._waiting = []
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._largest = 0
         self._look_again = look_again
 
     def _wake(self) -> None:

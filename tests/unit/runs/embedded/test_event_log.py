@@ -156,9 +156,17 @@ async def test_a_follower_that_is_given_too_much_is_told_to_look_again():
 async def test_a_follower_that_is_given_large_events_is_told_to_look_again():
     follower = Follower(asyncio.get_running_loop())
     follower.take()
-    for seq in range(3):
+    for seq in range(4):
         follower.give([RunEvent(seq, "t", "r", "values", b"x" * 100_000)])
     assert follower.take() == ([], True)
+
+
+async def test_one_event_is_handed_over_however_large():
+    follower = Follower(asyncio.get_running_loop())
+    follower.take()
+    large = [event(1), RunEvent(2, "t", "r", "values", b"x" * 5_000_000), event(3)]
+    follower.give(large)
+    assert follower.take() == (large, False)
 
 
 async def test_a_follower_whose_loop_is_gone_does_not_hurt_whoever_appends():
