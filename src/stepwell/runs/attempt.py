@@ -234,8 +234,12 @@ class Attempt:
     async def _rolled_back(self, graph: Graph | None) -> Outcome:
         """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""
         if graph is not None and await self._persistence.keeps_steps(self._run):
-            await close_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
             await self._look_at_thread(graph)
+            answered = self._run.request.resume or {}
+            # Closing the calls ends the step, and questions that others ask in it would be lost.
+            if all(question.interrupt_id in answered for question in self._open or ()):
+                await close_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
+                await self._look_at_thread(graph)
         return Outcome(
             "interrupted",
             "interrupted",

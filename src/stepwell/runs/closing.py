@@ -1,8 +1,8 @@
 """Closing the calls that a rollback leaves: each gets a result in the thread at once, so that nobody sees it open.
 
 A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). The call whose effect began is closed with what
-the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, the state
-has no messages) the calls are closed when the thread goes on.
+the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, somebody else's
+question is open in the same step, the state has no messages) the calls are closed when the thread goes on.
 """
 
 from __future__ import annotations

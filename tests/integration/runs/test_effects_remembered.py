@@ -62,7 +62,8 @@ def make_agent(till: Till, *, asks: bool) -> Any:
             return say("noted")
         verb, *names = last.text.split()
         if verb == "delegate":
-            return call("task", description=f"pay {names[0]}", subagent_type="general-purpose")
+            helper = {"subagent_type": "general-purpose"}
+            return calls(*(call("task", description=f"pay {name}", **helper) for name in names))
         return calls(*(call(verb, to=name) for name in names))
 
     gates = {"pay": True, "look": True} if asks else None
@@ -227,6 +228,21 @@ async def test_a_rollback_inside_a_subagent_asks_nothing_again(world: World, thr
     assert [effect.outcome for effect in await world.open_effects()] == ["unknown"]
     await world.result(await world.ask(thread_id, "hello"))
     assert world.till.paid == ["baker"]
+
+
+async def test_a_rollback_leaves_the_questions_of_others_open(world: World, thread_id: str) -> None:
+    await world.result(await world.ask(thread_id, "delegate baker butcher"))
+    first, second = (await world.thread(thread_id)).interrupts
+    world.till.hangs = True
+    approval = {"decisions": [{"type": "approve"}]}
+    run = await world.start("asks", thread_id, command={"resume": {first.interrupt_id: approval}})
+    await world.until_paying()
+    await world.roll_back(run)
+    assert [question.interrupt_id for question in (await world.thread(thread_id)).interrupts] == [second.interrupt_id]
+    await world.result(await world.start("asks", thread_id, command={"resume": {second.interrupt_id: approval}}))
+    assert sorted(world.till.paid) == ["baker", "butcher"]
+    assert (await world.results(thread_id), await world.questions(thread_id)) == (["noted", "noted"], [])
+    assert [effect.outcome for effect in await world.open_effects()] == ["unknown"]
 
 
 async def test_a_rollback_of_an_answer_behind_which_nothing_began_opens_the_question_again(

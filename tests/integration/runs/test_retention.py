@@ -208,6 +208,39 @@ async def test_done_effects_go_only_when_no_checkpoint_can_ask_for_them(runs: Ru
     assert left == ["after", "unknown"]
 
 
+async def test_effects_that_a_person_or_a_copy_may_ask_for_are_not_forgotten(runs: Runs, thread_id: str) -> None:
+    await talk(runs, thread_id, 1, 2)
+    copied = new_id()
+    await runs.persistence.records.copy_thread(OWNER, thread_id, copied)
+
+    def plant(connection: sqlite3.Connection) -> None:
+        origin = connection.execute("SELECT origin FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()[0]
+        for key, whose, thread, state, taken_back, settled_at in (
+            ("a copy's", origin, thread_id, "done", 0, None),
+            ("a deleted thread's, which has a copy", origin, None, "done", 0, None),
+            ("a deleted thread's", "nobody's", None, "done", 0, None),
+            ("a deleted thread's, unknown", "nobody's", None, "begun", 0, None),
+            ("a deleted thread's, settled", "nobody's", None, "not_done", 1, 1.0),
+            ("rolled back", "nobody's", None, "done", 1, None),
+        ):
+            connection.execute(
+                "INSERT INTO effects (origin, thread_id, key, run_id, state, created_at, taken_back, settled_at)"
+                " VALUES (?, ?, ?, '', ?, 0, ?, ?)",
+                (whose, thread, key, state, taken_back, settled_at),
+            )
+
+    def left(connection: sqlite3.Connection) -> set[str]:
+        return {row[0] for row in connection.execute("SELECT key FROM effects")}
+
+    runs.persistence.database.write_now(plant)
+    assert await runs.persistence.maintenance.forget_settled(datetime.now(UTC) + LONG_AGO) == 2
+    kept = {"a copy's", "a deleted thread's, which has a copy", "a deleted thread's, unknown", "rolled back"}
+    assert runs.persistence.database.read_now(left) == kept
+    await runs.persistence.records.delete_thread(OWNER, copied)
+    assert await runs.persistence.maintenance.forget_settled(datetime.now(UTC) + LONG_AGO) == 1
+    assert runs.persistence.database.read_now(left) == kept - {"a copy's"}
+
+
 @dataclass
 class Money:
     """A class of a user's project, which only that project's graph lets back to life."""
