@@ -35,6 +35,7 @@ CLAIMS = (
     "server_runs",
     "server_streams",
     "research",
+    "reading",
 )
 
 
