@@ -37,6 +37,7 @@ CLAIMS = (
     "server_streams",
     "kept_runs",
     "research",
+    "reading",
 )
 
 

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -36,27 +37,32 @@ class Watch:
         self.seen: set[int] = set()
 
     async def look(self) -> None:
+        others = started()
         while True:
             began = time.thread_time()
             await asyncio.sleep(0.005)
             # CPU of the loop's own thread between two turns: what others take of the machine is not our stall.
             self.longest_stall_s = max(self.longest_stall_s, time.thread_time() - began)
-            for process in children():
+            for process in started() - others:
                 self.seen.add(process)
                 self.most_memory_mb = max(self.most_memory_mb, resident_mb(process))
 
 
-def children(process: int | None = None) -> list[int]:
-    """The processes that this one, or another, has started and that still run."""
-    process = process or os.getpid()
-    return [int(each) for task in Path(f"/proc/{process}/task").iterdir() for each in (task / "children").read_text().split()]
+def started() -> set[int]:
+    """The processes that this one has started and that still run; those of other tests are among them."""
+    return {int(each) for task in Path("/proc/self/task").iterdir() for each in read_if_there(task / "children").split()}
+
+
+def read_if_there(path: Path) -> str:
+    """What a file of /proc says; nothing if its thread or process has just ended."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def resident_mb(process: int) -> float:
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:  # it has ended in between
-        return 0.0
+    lines = read_if_there(Path(f"/proc/{process}/status")).splitlines()
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
@@ -70,11 +76,32 @@ async def watched() -> AsyncIterator[Watch]:
         task.cancel()
 
 
-@pytest.fixture
-def readers():
-    pool = ReaderPool(size=2)
-    yield pool
+@dataclass(frozen=True)
+class Alone:
+    """A pool with one reader, and how to find its process."""
+
+    pool: ReaderPool
+    others: frozenset[int]
+
+    def reader(self) -> int:
+        (process,) = started() - self.others
+        return process
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
+    """Started by a program with a secret in its environment and an open file that children would inherit."""
+    pool, others = ReaderPool(size=1), frozenset(started())
+    with pytest.MonkeyPatch.context() as patch, (tmp_path_factory.mktemp("ours") / "open.txt").open("w") as ours:
+        patch.setenv("OPENAI_API_KEY", "sk-secret")
+        os.set_inheritable(ours.fileno(), True)
+        asyncio.run(pool.read_page(b"a few words", "text/plain"))
+        yield Alone(pool, others)
     pool.close()
+
+
+def endless_table() -> bytes:
+    return next(each for each in hostile_documents() if each.name == "a giant table").make()
 
 
 async def fetch(document: Hostile, readers: ReaderPool, timeout_s: float) -> str:
@@ -92,56 +119,85 @@ async def fetch(document: Hostile, readers: ReaderPool, timeout_s: float) -> str
 
 @pytest.mark.prove
 @pytest.mark.timeout(1200)
-async def test_hostile_documents_neither_stall_the_loop_nor_fill_the_memory(readers, effort, record_property):
+async def test_hostile_documents_neither_stall_the_loop_nor_fill_the_memory(effort, record_property):
     documents = hostile_documents()
     assert len(documents) >= 100
     chosen = documents[: effort.cases(12, len(documents))]
     timeout_s = effort.seconds(1, 10)
     outcomes: dict[str, int] = {}
+    readers = ReaderPool(size=2)
     async with watched() as watch:
         for start in range(0, len(chosen), 4):
             for outcome in await asyncio.gather(*(fetch(each, readers, timeout_s) for each in chosen[start : start + 4])):
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    readers.close()
+        honest = Hostile("honest", "page", "text/html", lambda: html("T", [SENTENCE]))
+        assert await fetch(honest, readers, 20.0) == "read"
+        await asyncio.to_thread(readers.close)
     for name, value in {"stall_s": watch.longest_stall_s, "memory_mb": watch.most_memory_mb, **outcomes}.items():
         record_property(name, round(value, 3))
     assert watch.seen
     assert watch.longest_stall_s <= LONGEST_STALL_S
     assert watch.most_memory_mb <= MOST_MEMORY_MB
-    assert not watch.seen.intersection(children())
-    # An honest page is read as ever.
-    honest = Hostile("honest", "page", "text/html", lambda: html("T", [SENTENCE]))
-    assert await fetch(honest, readers, 20.0) == "read"
+    assert not watch.seen & started()
 
 
-async def test_a_page_that_takes_too_long_is_stopped_at_its_deadline(readers):
-    endless = next(each for each in hostile_documents() if each.name == "a giant table").make()
-    await readers.read_page(b"a few words", "text/plain")  # the reader is ready
-    begun = time.monotonic()
+async def test_a_reader_knows_no_secret_and_holds_no_file_of_ours(alone: Alone):
+    environment, held = await asyncio.to_thread(look_into, alone.reader())
+    assert b"secret" not in environment
+    assert not any("open.txt" in each or "socket" in each for each in held), held
+
+
+async def test_a_page_that_takes_too_long_is_stopped_at_its_deadline(alone: Alone):
+    reader = alone.reader()
     with pytest.raises(FetchFailedError, match=r"too complex to be read within 0\.5 s") as failed:
-        await readers.read_page(endless, "text/html", 0.5)
+        await alone.pool.read_page(endless_table(), "text/html", 0.5)
     assert failed.value.reason == "time"
-    assert time.monotonic() - begun < 5
-    assert (await readers.read_page(b"a few words", "text/plain")).text == "a few words"
+    assert (await alone.pool.read_page(b"a few words", "text/plain")).text == "a few words"
+    assert alone.reader() != reader
 
 
-async def test_a_page_that_takes_too_much_memory_is_a_failure_of_that_page(readers):
-    greedy = next(each for each in hostile_documents() if each.name == "200,000 links").make()
-    with pytest.raises(FetchFailedError, match="256 MB of memory"):
-        await readers.read_page(greedy, "text/html", 30.0)
-
-
-async def test_a_cancelled_caller_frees_its_reader_at_once(readers):
-    endless = next(each for each in hostile_documents() if each.name == "a giant table").make()
-    await readers.read_page(b"a few words", "text/plain")
-    (reader,) = children()
+async def test_a_cancelled_caller_frees_its_reader_at_once(alone: Alone):
+    reader = alone.reader()
     begun = cpu_ticks(reader)
-    waiting = asyncio.create_task(readers.read_page(endless, "text/html", 60.0))
+    waiting = asyncio.create_task(alone.pool.read_page(endless_table(), "text/html", 60.0))
     await asyncio.to_thread(wait_for, lambda: cpu_ticks(reader) >= begun + 10)  # it is at work
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    await asyncio.to_thread(wait_for, lambda: reader not in children())
+    await asyncio.to_thread(wait_for, lambda: reader not in started())
+    assert (await alone.pool.read_page(b"a few words", "text/plain")).text == "a few words"
+
+
+async def test_a_page_that_takes_too_much_memory_is_a_failure_of_that_page(alone: Alone):
+    greedy = next(each for each in hostile_documents() if each.name == "200,000 links").make()
+    with pytest.raises(FetchFailedError, match="256 MB of memory"):
+        await alone.pool.read_page(greedy, "text/html", 60.0)
+
+
+async def test_a_reader_that_somebody_ended_is_replaced_unnoticed(alone: Alone):
+    await alone.pool.read_page(b"a few words", "text/plain")
+    os.kill(reader := alone.reader(), 9)
+    assert (await alone.pool.read_page(b"a few more words", "text/plain")).text == "a few more words"
+    assert alone.reader() != reader
+
+
+async def test_a_large_program_keeps_its_readers(alone: Alone):
+    ballast = bytearray(b"x" * (300 << 20))  # a process that is started inherits the peak of the one that starts it
+    os.kill(alone.reader(), 9)
+    await alone.pool.read_page(b"a few words", "text/plain")
+    reader = alone.reader()
+    await alone.pool.read_page(html("T", [SENTENCE]), "text/html")
+    assert alone.reader() == reader
+    assert len(ballast) > 0
+
+
+async def test_at_most_so_many_documents_are_read_at_once_and_readers_end_when_idle():
+    readers = ReaderPool(size=2, idle_s=0.1)
+    async with watched() as watch:
+        pages = await asyncio.gather(*(readers.read_page(b"words number %d" % n, "text/plain") for n in range(12)))
+        await asyncio.to_thread(wait_for, lambda: bool(watch.seen) and not watch.seen & started())
+    assert [page.text for page in pages] == [f"words number {n}" for n in range(12)]
+    assert len(watch.seen) <= 2
 
 
 def test_a_program_that_is_killed_leaves_no_reader_behind():
@@ -154,40 +210,6 @@ def test_a_program_that_is_killed_leaves_no_reader_behind():
     program.wait()
     program.stdout.close()
     wait_for(lambda: not Path(f"/proc/{reader}").exists())
-
-
-async def test_a_reader_that_somebody_ended_is_replaced_unnoticed(readers):
-    await readers.read_page(b"a few words", "text/plain")
-    (reader,) = children()
-    os.kill(reader, 9)
-    assert (await readers.read_page(b"a few more words", "text/plain")).text == "a few more words"
-    assert reader not in children()
-
-
-async def test_at_most_so_many_documents_are_read_at_once(readers):
-    async with watched() as watch:
-        pages = await asyncio.gather(*(readers.read_page(b"words number %d" % n, "text/plain") for n in range(12)))
-    assert [page.text for page in pages] == [f"words number {n}" for n in range(12)]
-    assert len(watch.seen) <= 2
-
-
-async def test_readers_end_when_there_is_nothing_to_read():
-    readers = ReaderPool(size=1, idle_s=0.1)
-    await readers.read_page(b"a few words", "text/plain")
-    await asyncio.to_thread(wait_for, lambda: not children())
-    assert (await readers.read_page(b"more words", "text/plain")).text == "more words"
-    readers.close()
-
-
-async def test_a_reader_knows_no_secret_and_holds_no_file_of_ours(readers, monkeypatch, tmp_path):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    with (tmp_path / "open.txt").open("w") as ours:
-        os.set_inheritable(ours.fileno(), True)
-        await readers.read_page(b"a few words", "text/plain")
-        (reader,) = children()
-        environment, held = await asyncio.to_thread(look_into, reader)
-    assert b"secret" not in environment
-    assert not any("open.txt" in each or "socket" in each for each in held), held
 
 
 def wait_for(fact: Callable[[], bool]) -> None:

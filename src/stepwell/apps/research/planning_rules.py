@@ -60,7 +60,7 @@ _VERSUS = re.compile(
 )
 _BETWEEN = re.compile(
     r"\b(?:differences? between|compare|comparison (?:of|between)|choose between|unterschied zwischen|vergleiche?)\s+"
-    r"(.{1,300}?)\s+(?:and|with|to|or|und|mit)\s+(.+)",
+    r"(\S.{0,299}?)\s+(?:and|with|to|or|und|mit)\s+(.+)",
     re.IGNORECASE,
 )
 _JOINT = re.compile(r"(?:(?<!\s)\s+)?[;?]\s*|(?:,|(?<!\s))\s+(?:and|as well as|und|sowie|et|y)\s+", re.IGNORECASE)

@@ -6,6 +6,7 @@ chain        several engines, the first that finds something
 guard        one engine with its rate, its breaker and its cache
 engines/     how each engine is asked and read
 fetch        a page: robots, redirects, type, text
+reader_pool  the processes that read pages, PDFs and robots.txt; `reader_child` is what runs in them
 transport    `Web.send`: the one way out; `public_web` is the real one
 addresses    where a request may go
 ```

@@ -40,7 +40,7 @@ MOST_MEMORY_MB = 256
 _ROBOTS = "The robots.txt"
 _IDLE_S = 120.0
 _START_S = 60.0
-_OUT_OF_CPU = getattr(signal, "SIGXCPU", 0)
+_OUT_OF_CPU, _KILLED = getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)
 
 
 @cache
@@ -227,13 +227,15 @@ class _Child:
                 try:
                     return receive(answers)
                 except (EOFError, OSError):
-                    return {**self._how_it_ended(), "last": True}, b""
+                    return self._how_it_ended(), b""
 
     def _how_it_ended(self) -> dict[str, Any]:
         code = self._process.wait()
         if self._is_overdue or code == -_OUT_OF_CPU:
-            return {"error": "time"}
-        return {"error": "ended", "code": code}
+            return {"error": "time", "last": True}
+        if code == -_KILLED:
+            raise EOFError  # somebody else did that, and not the document
+        return {"error": "ended", "code": code, "last": True}
 
     def kill(self) -> None:
         """Kill it. Its keeper sees the pipe close, and buries it."""
@@ -288,5 +290,5 @@ def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: 
         "nested": (f"{what} is nested too deeply to be read.", "unreadable"),
         "unreadable": (f"{what} cannot be read: {answer.get('type', 'unknown')}.", "unreadable"),
         "ended": (f"{what} cannot be read: its reader broke down over it (code {answer.get('code')}).", "unreadable"),
-    }.get(kind, (f"{what} cannot be read: no process for it could be started.", "reader"))
+    }.get(kind, (f"{what} cannot be read: its process could not be started, or was ended from outside.", "reader"))
     return FetchFailedError(said, reason)

@@ -1,0 +1,82 @@
+"""A report of a stranger's is checked within a second, whatever stands in it, and what is wrong with it is a finding."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stepwell.audit.bundle import write_bundle
+from stepwell.audit.container import write_members
+from stepwell.audit.links import strip_links
+from stepwell.audit.references import check_references
+from stepwell.audit.sentences import passages
+from stepwell.audit.verify import verify_bundle
+
+SIZE = 300_000
+
+
+def repeated(piece: str) -> str:
+    return piece * (SIZE // len(piece))
+
+
+HOSTILE = {
+    "hyphens": repeated("a-"),
+    "dots": repeated("a."),
+    "full stops": repeated(".") + "x",
+    "spaces": repeated(" ") + "x",
+    "plus signs": repeated("a+") + "://",
+    "escapes of escapes": "&" + repeated("amp;") + "lt;",
+    "brackets in brackets": "[" * 1_000 + "a](b)" * 1_000,
+    "tags in tags": "<" * (SIZE // 2) + "a>" * (SIZE // 4),
+    "open links": repeated("[]("),
+    "open references": repeated("[a]["),
+    "open citations": repeated("[1, "),
+    "addresses": repeated("ab.cd/ "),
+    "slashes": repeated("/"),
+    "many lists": repeated("\n## Sources\n"),
+    "a list of nothing": "\n## Sources\n" + repeated("1. x sha256 0123456789ab\n"),
+    "a number of five thousand digits": "[" + "1" * 5_000 + "]",
+}
+
+
+@pytest.mark.parametrize("report", HOSTILE.values(), ids=HOSTILE.keys())
+def test_references_are_checked_and_links_stripped_in_a_moment(report: str):
+    for check in (lambda text: check_references(text, {}), strip_links, passages):
+        began = time.process_time()
+        check(report)
+        assert time.process_time() - began < 2, check
+
+
+def test_a_number_that_is_too_long_is_a_citation_of_nothing():
+    (fault,) = check_references("[" + "1" * 5_000 + "]", {})
+    assert fault == "cites [11111111111111111111], which is not in its list of sources"
+
+
+@pytest.mark.parametrize("depth", [3, 50, 2_000])
+def test_a_link_hidden_in_links_is_not_left_over(depth: int):
+    for text in ("&" + "amp;" * depth + "lt;a href=//evil.example/x&gt;", "[" * depth + "a" + "](//evil.example/x)" * depth):
+        stripped = strip_links(text)
+        assert "//" not in stripped.text
+        assert "](" not in stripped.text
+        assert strip_links(stripped.text).text == stripped.text
+
+
+@pytest.mark.parametrize("name", ["hyphens", "a number of five thousand digits", "escapes of escapes"])
+async def test_a_bundle_with_such_a_report_has_a_finding_and_no_crash(filled, tmp_path: Path, name: str):
+    await write_bundle(await filled(), tmp_path / "b.zip")
+    forge_report(tmp_path / "b.zip", tmp_path / "forged.zip", HOSTILE[name])
+    began = time.process_time()
+    checked = verify_bundle(tmp_path / "forged.zip")
+    assert time.process_time() - began < 1
+    assert not checked.ok
+    assert any(problem.where == "report.md" for problem in checked.problems)
+
+
+def forge_report(bundle: Path, forged: Path, report: str) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with forged.open("wb") as file:
+        write_members(file, sorted({**members, "report.md": report.encode()}.items()))
