@@ -50,8 +50,10 @@ async def test_a_blocked_engine_is_not_read_as_no_results(world: OfflineWorld, s
     research = start()
     await research.ask(question_about(world)[0])
     state = await research.answer({"decision": "approve"})
-    assert state["final_report"].startswith("# Insufficient evidence")
-    assert "blocked" in state["final_report"]
+    (question,) = state["__interrupt__"]
+    assert (state["final_report"], question.value["cause"]) == (None, "blocked")
+    assert "duckduckgo" in question.value["message"]
+    assert "found nothing" not in question.value["message"]
 
 
 async def test_a_rejected_plan_ends_when_the_person_says_so(world: OfflineWorld, start: StartResearch) -> None:
