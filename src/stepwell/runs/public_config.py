@@ -7,7 +7,6 @@ and what its name calls a secret.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from stepwell.runs.run_user import PREFIX
@@ -21,7 +20,6 @@ SECRETS = "__stepwell_secrets"
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 _INTERNAL_PREFIXES = ("__", PREFIX, "langgraph_request_")
 _INTERNAL = frozenset({"langgraph_path", "lc_versions"})
-_SHORT = 200
 
 
 def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -44,12 +42,8 @@ def checkpoint_place(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shown(value: Any) -> Any:
     if isinstance(value, str):
-        return _hide_in_short(value) if len(value) <= _SHORT else hide_secrets(value)
-    return without_secrets(value) if isinstance(value, Mapping) else value
-
-
-_hide_in_short = lru_cache(maxsize=2048)(hide_secrets)
-"""Every chunk of a message carries the same metadata: what was looked through once is known."""
+        return hide_secrets(value)
+    return without_secrets(value) if isinstance(value, dict) else value
 
 
 def _hidden(name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from stepwell.secrets.names import is_secret_name, is_secret_parameter
@@ -19,6 +20,7 @@ _Instead = str | Callable[[re.Match[str]], str]
 
 _SHORTEST = 9
 """No secret with its name is shorter: ids and words are not looked through."""
+_SHORT = 200
 _LONGEST_WORD = 12
 _MAY_HOLD_ONE = re.compile(
     r"[=@]|[:,]\s?b?[\"']|(?i:bearer|authorization|x-api-key|hooks\.slack|/api/webhooks)|-----BEGIN|cashu[AB]|nsec1|[xyz]prv|eyJ|[spr]k[-_]|"
@@ -30,13 +32,22 @@ _MAY_HOLD_ONE = re.compile(
 
 def hide_secrets(text: str, known: Collection[str] = ()) -> str:
     """The text without secrets of a known form, and without those that are `known`."""
-    for secret in sorted(known, key=len, reverse=True):  # one may be part of another
-        text = text.replace(secret, HIDDEN)
+    if known:
+        for secret in sorted(known, key=len, reverse=True):  # one may be part of another
+            text = text.replace(secret, HIDDEN)
+    return _hide_in_short(text) if len(text) <= _SHORT else _hide_forms(text)
+
+
+def _hide_forms(text: str) -> str:
     if len(text) < _SHORTEST or not _MAY_HOLD_ONE.search(text):
         return text
     for form, instead in _FORMS:
         text = form.sub(instead, text)
     return text
+
+
+_hide_in_short = lru_cache(maxsize=4096)(_hide_forms)
+"""Every checkpoint and every chunk of a message carries the same metadata: what was looked through once is known."""
 
 
 def secrets_of_address(text: str) -> Iterator[str]:
