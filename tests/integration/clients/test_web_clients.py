@@ -69,7 +69,7 @@ async def test_the_header_of_a_key_that_is_not_set_does_no_harm(http: httpx.Asyn
 async def test_the_assistants_of_the_system_are_found_by_who_made_them(http: httpx.AsyncClient) -> None:
     body = {"metadata": {"created_by": "system"}, "limit": 100}
     found = (await http.post("/assistants/search", json=body)).json()
-    assert {each["graph_id"] for each in found} == {"echo", "asks", "fails", "ticks", "nested", "deep"}
+    assert {each["graph_id"] for each in found} == {"echo", "asks", "fails", "ticks", "nested", "deep", "sums"}
 
 
 async def test_a_follow_up_names_the_head_as_its_checkpoint(http: httpx.AsyncClient) -> None:

@@ -1,6 +1,6 @@
 // Both `useStream`s, of @langchain/react and of the SDK, show what the graph returned: for every shape in which providers stream.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { createElement } from "react";
 import TestRenderer from "react-test-renderer";
 import { useStream as useThread } from "@langchain/react";
@@ -36,9 +36,9 @@ const told = (message) => ({
   calls: (message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, args })),
 });
 
-for (const [name, useStream] of Object.entries({ useThread, useRun })) {
+for (const [name, useStream] of Object.entries({ useThread, useRun })) describe(name, { concurrency: 8 }, () => {
   for (const { shape, address } of cases) {
-    test(`${name}: ${shape}${address ? " as its own package streams it" : ""}`, async () => {
+    test(`${shape}${address ? " as its own package streams it" : ""}`, async () => {
       const page = await mount(useStream);
       page.stream.submit({ messages: [{ type: "human", content: "1 + 2?" }], shape, ...(address && { address }) });
       const state = await until("the end", async () => {
@@ -54,4 +54,4 @@ for (const [name, useStream] of Object.entries({ useThread, useRun })) {
       page.root.unmount();
     });
   }
-}
+});
