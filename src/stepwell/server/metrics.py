@@ -64,7 +64,7 @@ class Metrics:
         self._pending = Gauge("stepwell_runs_pending", "Runs that could run now and wait for their turn", registry=registry)
         self._oldest = Gauge("stepwell_runs_oldest_pending_seconds", "How long the first of them has waited", registry=registry)
         self._unreadable = Gauge(
-            "stepwell_runs_unreadable", "Runs that were set aside because they cannot be read", registry=registry
+            "stepwell_runs_set_aside", "Runs that were set aside: their rows are broken", registry=registry
         )
         self._maintenance: Maintenance | None = None
 
