@@ -89,8 +89,8 @@ def note_many(thread_id: str, effects: int, checkpoints: int) -> Callable[[sqlit
 
     def work(connection: sqlite3.Connection) -> None:
         connection.executemany(
-            "INSERT INTO effects (thread_id, key, run_id, state, result, created_at) VALUES (?, ?, ?, 'done', x'00', 1)",
-            [(thread_id, f"key {number}", f"run {number}") for number in range(effects)],
+            "INSERT INTO effects (origin, thread_id, key, run_id, state, result, created_at) VALUES (?, ?, ?, ?, 'done', x'00', 1)",
+            [("an origin", thread_id, f"key {number}", f"run {number}") for number in range(effects)],
         )
         connection.executemany(
             "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, run_id, type, checkpoint, metadata, created_at)"

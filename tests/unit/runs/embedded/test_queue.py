@@ -121,6 +121,7 @@ async def test_driving_goes_on_after_an_unexpected_error_in_a_claim(persistence:
 
 
 async def test_a_database_whose_first_read_fails_lets_go_of_everything(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
     Database(tmp_path / "stepwell.db").close()
     with closing(sqlite3.connect(tmp_path / "stepwell.db")) as connection:
         connection.execute("DROP TABLE checkpoints")
@@ -129,4 +130,5 @@ async def test_a_database_whose_first_read_fails_lets_go_of_everything(tmp_path:
             async with EmbeddedPersistence(tmp_path / "stepwell.db"):
                 pass
         assert not isinstance(raised.value, ConfigurationError), raised.value
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("stepwell-")]
+    left = set(threading.enumerate()) - before
+    assert not [thread.name for thread in left if thread.name.startswith("stepwell-")]
