@@ -323,6 +323,18 @@ async def test_a_copy_made_behind_a_question_does_not_ask_it(world: World, threa
     world.till.go_on.set()
 
 
+async def test_a_copy_made_between_two_attempts_does_not_ask_it_either(
+    open_world: OpenWorld, thread_id: str, tmp_path: Path
+) -> None:
+    async with open_world() as world:
+        await world.paused(thread_id)
+        world.till.hangs = True
+        await world.ask(thread_id, "pay butcher", "acts")
+        await world.until_paying()
+    async with EmbeddedPersistence(tmp_path / "stepwell.db") as persistence:
+        assert (await persistence.records.copy_thread(OWNER, thread_id, new_id())).interrupts == ()
+
+
 async def test_an_edit_of_the_state_does_not_make_the_call_a_new_one(world: World, thread_id: str) -> None:
     """LangGraph gives the step another id when the state is edited. The call is the same."""
     await world.paused(thread_id)

@@ -3,7 +3,7 @@
 A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
 
 Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. Those that
-the run under way has gone past are not: its checkpoints are copied, and nobody will end it on the copy.
+a run has gone past are not, which is under way or will be taken up again: its checkpoints are copied, and nobody will end it on the copy.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespac
 SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by FROM interrupts
 WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
   (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
-  AND NOT EXISTS (SELECT 1 FROM threads AS t JOIN checkpoints AS c ON c.thread_id = t.thread_id AND c.run_id = t.lease_run
-    WHERE t.thread_id = :old AND c.checkpoint_ns = '' AND interrupts.asked_by <> t.lease_run)
+  AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = :old AND c.checkpoint_ns = '' AND c.run_id <> asked_by
+    AND c.run_id IN (SELECT run_id FROM runs WHERE thread_id = :old AND status IN ('pending', 'running')
+      UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old))
 """
 
 
