@@ -82,7 +82,7 @@ class Attempt:
         self._callbacks = [self._meter, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._values: Any = None
-        self._documents = DocumentBook()
+        self._documents: DocumentBook | None = None
         self._asked: dict[str, PendingInterrupt] = {}
         self._open: tuple[PendingInterrupt, ...] | None = None
         self._standing: Any = None
@@ -119,9 +119,9 @@ class Attempt:
             journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
-            self._documents = await self._persistence.events.documents(self._run.thread_id)
+            documents = self._documents = await self._persistence.events.documents(self._run.thread_id)
             if self._run.attempt > 1:
-                await journal.add(await self._snapshot(graph))
+                await journal.add(await self._snapshot(graph, documents))
             streaming = asyncio.create_task(self._stream(prepared, journal))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
@@ -129,7 +129,7 @@ class Attempt:
             finally:
                 await stop_streaming(streaming)
             await journal.flush()
-            self._documents.go_back_to(journal.newest_document)
+            documents.go_back_to(journal.newest_document)
             return await self._outcome(prepared, streaming)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
@@ -287,7 +287,10 @@ class Attempt:
         )
 
     def _written(self, values: Any) -> bytes | Document | None:
-        return None if values is None else self._documents.write(VALUES, values)
+        if values is None:
+            return None
+        # Without a book the run has not begun: nobody knows yet which number is free.
+        return wire.encode(values) if self._documents is None else self._documents.write(VALUES, values)
 
     def _values_if_any(self) -> bytes | Document | None:
         """For a run that was stopped or has failed: that its values cannot be shown must not keep it from ending."""
@@ -300,10 +303,10 @@ class Attempt:
     def _metadata(self) -> NewEvent:
         return NewEvent("metadata", wire.encode({"run_id": self._run.run_id, "attempt": self._run.attempt}))
 
-    async def _snapshot(self, graph: Graph) -> list[NewEvent]:
+    async def _snapshot(self, graph: Graph, documents: DocumentBook) -> list[NewEvent]:
         """Where an attempt that is not the first begins: a client forgets text that no checkpoint holds."""
         snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}})
-        return [self._documents.event("values", VALUES, snapshot.values)]
+        return [documents.event("values", VALUES, snapshot.values)]
 
     def _caller_config(self) -> RunnableConfig:
         return make_config(self._run, given={})

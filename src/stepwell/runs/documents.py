@@ -144,7 +144,7 @@ class DocumentBook:
     def __init__(
         self, newest: int = 0, values: tuple[int, Texts] | None = None, wants_text: Callable[[], bool] = lambda: True
     ) -> None:
-        self._newest = newest
+        self._newest = self._stored = newest
         self._wants_text = wants_text
         self._chains: dict[str, _Chain] = {}
         self._templates: dict[str, tuple[int, bytes]] = {}
@@ -191,9 +191,9 @@ class DocumentBook:
         return Stored(Document(self._newest, None, pack([_Splice(None, 0, 0, text)], {}, [None])), (len(text), 0))
 
     def go_back_to(self, number: int) -> None:
-        """Documents above this number were not handed to the log: nothing may build on them."""
+        """Documents of this book above this number were not handed to the log: nothing may build on them."""
         for chain in self._chains.values():
-            if chain.number is not None and chain.number > number:
+            if chain.number is not None and chain.number > max(number, self._stored):
                 chain.number = None
 
     def _change(self, chain: _Chain, value: Any, small: int) -> bytes | Document:
