@@ -153,7 +153,7 @@ class EmbeddedQueue:
             last = leases.hand_back(connection, lease, now)
             return [*said, *(last or ())], last is not None
 
-        said, ended = await self._database.write(work, frees=True)
+        said, ended = await self._database.write(work)
         if ended:
             self._tell_ended(lease.thread_id, lease.run_id, said)
         else:
