@@ -13,7 +13,7 @@ async def main() -> None:
     await readers.read_page(b"a few words", "text/plain")
     print(*(await asyncio.to_thread(children)), flush=True)
     table = b"<table>" + b"<tr><td>1<td>2<td>3" * 200_000
-    await readers.read_page(b"<html><body>" + table, "text/html", 3.0)
+    await readers.read_page(b"<html><body>" + table, "text/html", 1.5)
 
 
 def children() -> list[str]:

@@ -62,6 +62,9 @@ def read_if_there(path: Path) -> str:
 
 
 def resident_mb(process: int) -> float:
+    """The most memory a reader has had. A process that has not become one yet still shows what belongs to us."""
+    if "reader_child" not in read_if_there(Path(f"/proc/{process}/cmdline")):
+        return 0.0
     lines = read_if_there(Path(f"/proc/{process}/status")).splitlines()
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 

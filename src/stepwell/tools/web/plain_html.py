@@ -1,12 +1,16 @@
-"""The words of an HTML page in their order, without judgement: for when trafilatura finds no article, and for search pages.
+"""The words of an HTML page in their order, without judgement: for when trafilatura finds no article, and for search results.
 
 It leaves out what no reader sees (scripts, styles, hidden elements) and knows nothing of layout.
+
+Rule to keep: Python's own parser takes time with the square of some texts and more, so `words_of` and `title_of` are for where pages
+are read (`reader_child`). `without_tags` may be called anywhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import unescape
 from html.parser import HTMLParser
 from itertools import islice
 
@@ -15,6 +19,8 @@ _BLOCKS = frozenset({
     "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ul",
     "ol", "dl", "dt", "dd", "table", "tr", "br", "hr", "pre", "blockquote", "figure", "figcaption", "form", "title",
 })  # fmt: skip
+_SEPARATING = _BLOCKS | {"td", "th"}
+_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})(?:[\s/][^<>]{0,2000})?>|<![^<>]{0,2000}>")
 _EMPTY = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 _MOST_BEFORE_TITLE = 300_000
 _LONGEST_TITLE = 2_000
@@ -33,6 +39,11 @@ def title_of(html: str) -> str:
             if text:
                 return " ".join(text.split())
     return ""
+
+
+def without_tags(text: str) -> str:
+    """An excerpt without its markup; what separates words in it becomes a space."""
+    return unescape(_TAG.sub(lambda tag: " " if (tag[1] or "").lower() in _SEPARATING else "", text))
 
 
 def words_of(html: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
 from stepwell.tools.web.reading import read_page, warm_up
+from stepwell.tools.web.result_page import read_result_page
 from stepwell.tools.web.robots_rules import Rules, parse
 
 Message = tuple[dict[str, Any], bytes]
@@ -190,10 +191,16 @@ def _check_robots_job(head: dict[str, Any], body: bytes) -> Message:
     return {"allowed": Rules(lines).allow(head["target"])}, b""
 
 
+def _read_results_job(_head: dict[str, Any], body: bytes) -> Message:
+    page = read_result_page(body.decode("utf-8", "replace"))
+    return {"says_none": page.says_none, "has_bot_check": page.has_bot_check}, json.dumps(page.rows).encode()
+
+
 _JOBS: dict[str, Callable[[dict[str, Any], bytes], Message]] = {
     "page": _read_page_job,
     "robots": _read_robots_job,
     "check_robots": _check_robots_job,
+    "results": _read_results_job,
 }
 
 

@@ -32,6 +32,7 @@ from stepwell.settings import bare_environment
 from stepwell.tools.web import reader_child
 from stepwell.tools.web.reader_child import Message, receive, send
 from stepwell.tools.web.reading import PageText
+from stepwell.tools.web.result_page import ResultPage
 from stepwell.tools.web.robots_rules import Rules
 
 READ_TIMEOUT_S = 12.0
@@ -56,30 +57,44 @@ def usual_readers() -> ReaderPool:
 class ReaderPool:
     """At most `size` documents are read at the same time; the others wait for their turn."""
 
-    def __init__(self, *, size: int | None = None, memory_mb: int = MOST_MEMORY_MB, idle_s: float = _IDLE_S) -> None:
+    def __init__(
+        self,
+        *,
+        size: int | None = None,
+        memory_mb: int = MOST_MEMORY_MB,
+        timeout_s: float = READ_TIMEOUT_S,
+        idle_s: float = _IDLE_S,
+    ) -> None:
         self._size = size or min(4, max(2, os.cpu_count() or 1))
         self._memory_mb = memory_mb
+        self._timeout_s = timeout_s
         self._idle_s = idle_s
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._keepers: set[threading.Thread] = set()
         self._open_jobs = 0
 
-    async def read_page(self, content: bytes, content_type: str | None, timeout_s: float = READ_TIMEOUT_S) -> PageText:
+    async def read_page(self, content: bytes, content_type: str | None, timeout_s: float | None = None) -> PageText:
         """The text of a page; `FetchRefusedError` for a type that is not read, `FetchFailedError` when it cannot be read."""
         head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
         return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]))
 
     async def read_robots(self, content: bytes) -> Rules:
         """The rules of a robots.txt; `FetchFailedError` when it cannot be read."""
-        head, body = await self._ask(_ROBOTS, {"job": "robots"}, content, READ_TIMEOUT_S)
+        head, body = await self._ask(_ROBOTS, {"job": "robots"}, content)
         return Rules(tuple((bool(allow), str(pattern)) for allow, pattern in json.loads(body)), float(head["delay_s"]))
 
     async def check_robots(self, rules: Rules, target: str) -> bool:
         """`rules.allow(target)`, for rules that are too many to be looked through on an event loop."""
         body = await asyncio.to_thread(lambda: json.dumps(rules.lines).encode())
-        head, _ = await self._ask(_ROBOTS, {"job": "check_robots", "target": target}, body, READ_TIMEOUT_S)
+        head, _ = await self._ask(_ROBOTS, {"job": "check_robots", "target": target}, body)
         return bool(head["allowed"])
+
+    async def read_results(self, content: bytes) -> ResultPage:
+        """What stands on a page of results; `FetchFailedError` when it cannot be read."""
+        head, body = await self._ask("The page of results", {"job": "results"}, content)
+        rows = tuple((str(title), str(link), str(snippet)) for title, link, snippet in json.loads(body))
+        return ResultPage(rows, bool(head["says_none"]), bool(head["has_bot_check"]))
 
     def close(self) -> None:
         """End all processes, once they have answered. Whoever asks afterwards starts new ones."""
@@ -90,7 +105,8 @@ class ReaderPool:
         for keeper in keepers:
             keeper.join()
 
-    async def _ask(self, what: str, head: Mapping[str, Any], body: bytes, timeout_s: float) -> Message:
+    async def _ask(self, what: str, head: Mapping[str, Any], body: bytes, timeout_s: float | None = None) -> Message:
+        timeout_s = timeout_s or self._timeout_s
         job = _Job({**head, "timeout_s": timeout_s}, body, timeout_s)
         self._enter(job)
         try:

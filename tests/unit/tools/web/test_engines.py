@@ -7,6 +7,7 @@ The defect: a search engine's block page read as "no results".
 from __future__ import annotations
 
 import json
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -17,7 +18,7 @@ from stepwell.testing.web import ScriptedWeb, answer, world_pages
 from stepwell.testing.web.search_pages import Mode, bot_check, engine_reply
 from stepwell.testing.web.serving import Received
 from stepwell.tools.web.engines import brave, duckduckgo, google_cse, tavily
-from stepwell.tools.web.engines.asking import retry_after_s
+from stepwell.tools.web.engines.asking import retry_after_s, usable_results
 from stepwell.tools.web.engines.brave import Brave
 from stepwell.tools.web.engines.duckduckgo import DuckDuckGo
 from stepwell.tools.web.engines.google_cse import GoogleCse
@@ -25,6 +26,7 @@ from stepwell.tools.web.engines.searxng import SearXng
 from stepwell.tools.web.engines.tavily import Tavily
 from stepwell.tools.web.engines.wikipedia import Wikipedia
 from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, Outcome
+from stepwell.tools.web.reader_pool import ReaderPool
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
 PAGES = world_pages()
@@ -131,8 +133,8 @@ async def test_duckduckgos_links_are_unwrapped_and_its_advertisements_left_out()
 
 async def test_results_about_bot_checks_are_still_results():
     page = engine_reply("duckduckgo", "normal", Received("h", "POST", "/html/", {}, b"q=bridge"), PAGES).body
-    outcome = duckduckgo.read_results(page.decode() + "<!-- anomaly.js -->", 3)
-    assert isinstance(outcome, Found)
+    web = ScriptedWeb({duckduckgo.ADDRESS: answer(page + b"<!-- anomaly.js -->")})
+    assert isinstance(await ask("duckduckgo", web), Found)
 
 
 async def test_searxng_without_its_engines_has_not_searched():
@@ -195,3 +197,40 @@ async def test_only_the_operators_searxng_may_be_inside_the_network(engine: str)
 )  # fmt: skip
 def test_retry_after_is_read_as_seconds_or_as_a_date(said: str, date: str, seconds: float | None):
     assert retry_after_s(answer(retry_after=said, date=date)) == seconds
+
+
+@pytest.mark.parametrize("piece", ["<a ", "<!--", "</a", "&#", "<b>a</b>", "<![CDATA[", "a < b "])
+def test_an_excerpt_loses_its_markup_in_a_moment(piece: str):
+    began = time.process_time()
+    results = usable_results([(piece * 7_000, f"https://a.example/{n}", piece * 7_000) for n in range(20)], 20)
+    assert time.process_time() - began < 2
+    assert all("<b>" not in result.snippet for result in results)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("<b>wa</b>ter &amp; wells", "water & wells"),
+        ("one<br>two<p class='x'>three</p>", "one two three"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("<!-- not shown -->shown<script>", "shown"),
+    ],
+)
+def test_an_excerpt_reads_as_a_person_sees_it(written: str, shown: str):
+    assert usable_results([("T", "https://a.example/", written)], 1)[0].snippet == shown
+
+
+async def test_a_link_in_a_page_of_results_that_is_no_address_is_left_out():
+    row = '<div class="result"><a class="result__a" href="{}">A title</a></div>'
+    page = row.format("http://[") + row.format("https://a.example/")
+    found = await DuckDuckGo(ScriptedWeb({duckduckgo.ADDRESS: answer(page)})).search("wells")
+    assert isinstance(found, Found)
+    assert [result.url for result in found.results] == ["https://a.example/"]
+
+
+async def test_a_page_of_results_that_is_too_much_is_a_failure_of_the_engine():
+    web = ScriptedWeb({duckduckgo.ADDRESS: answer("<div class='result'>" * 20_000 + "<a " * 200_000)})
+    readers = ReaderPool(size=1, timeout_s=0.5)
+    outcome = await DuckDuckGo(web, readers).search("wells")
+    readers.close()
+    assert outcome == Failed("duckduckgo", "The page of results is too complex to be read within 0.5 s.")

@@ -11,7 +11,7 @@ from typing import Any
 from stepwell.errors import FetchRefusedError, WebError
 from stepwell.tools.web.addresses import read_url
 from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, SearchResult
-from stepwell.tools.web.plain_html import words_of
+from stepwell.tools.web.plain_html import without_tags
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 from stepwell.tools.web.visible import one_line
 
@@ -95,7 +95,7 @@ def _web_address(url: Any) -> str | None:
 
 
 def _line(text: Any, most: int) -> str:
-    return one_line(words_of(text[: 8 * most]), most) if isinstance(text, str) else ""
+    return one_line(without_tags(text[:20_000]), most) if isinstance(text, str) else ""
 
 
 def _hint(status: int) -> str:
