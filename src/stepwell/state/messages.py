@@ -17,6 +17,7 @@ content, so that replaying gives the same one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID, uuid5
 
@@ -30,6 +31,7 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+_id_of = attrgetter("id")  # in C: the ids of the whole conversation are looked at in every step
 _WANTED = ""
 """The id of a message that was made here and still needs one."""
 _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
@@ -38,12 +40,12 @@ _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
 def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[BaseMessage]:
     """The message list after some writes; each write is a message-like or a list of them."""
     messages = _typed(state or [])
-    known = {message.id for message in messages}
+    known: set[str | None] = set(map(_id_of, messages))
     for message in _flatten(writes):
         kind = message.type  # by name: `isinstance` on these classes takes ten times as long, and this runs in every step
         if kind == "remove":
             messages = _without(messages, message.id)
-            known = {kept.id for kept in messages}
+            known = set(map(_id_of, messages))
             continue
         if kind.endswith("Chunk"):
             message = message_chunk_to_message(cast("BaseMessageChunk", message))
