@@ -12,6 +12,9 @@ from typing import Any
 from tests.integration.durability.clients import AGENTS, Book, Client, Event, Said
 from tests.integration.durability.oracle import Oracle
 
+from stepwell.runs.embedded.event_reading import events_after
+from stepwell.runs.event_log import BEGINNING
+
 STEPS = {
     "chat": ("{mark}",),
     "keyed": ("{mark} first", "{mark} second", "{mark} third"),
@@ -122,8 +125,9 @@ def _threads_are_numbered(connection: sqlite3.Connection, undone: set[str]) -> I
 
 
 def _heard_all(connection: sqlite3.Connection, run_id: str, heard: list[Event]) -> Iterator[str]:
-    rows = connection.execute("SELECT seq, event, data FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
-    kept = [Event(row["seq"], row["event"], bytes(row["data"]).decode()) for row in rows]
+    thread = connection.execute("SELECT thread_id FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    told = events_after(connection, thread["thread_id"], run_id, BEGINNING, 1_000_000)
+    kept = [Event(event.seq, event.event, bytes(event.data).decode()) for event in told]
     if heard != kept:
         numbers = ([event.seq for event in heard], [event.seq for event in kept])
         yield f"I6: the reader of run {run_id} heard {numbers[0]}, the journal holds {numbers[1]}"
