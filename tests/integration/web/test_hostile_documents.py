@@ -62,11 +62,12 @@ def read_if_there(path: Path) -> str:
 
 
 def resident_mb(process: int) -> float:
-    """The most memory a reader has had. A process that has not become one yet still shows what belongs to us."""
+    """The memory a reader has now: its peak may be that of the process that started it. One that has not become a reader yet still
+    shows what belongs to us."""
     if "reader_child" not in read_if_there(Path(f"/proc/{process}/cmdline")):
         return 0.0
     lines = read_if_there(Path(f"/proc/{process}/status")).splitlines()
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
 
 
 @asynccontextmanager
