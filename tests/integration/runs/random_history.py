@@ -187,7 +187,9 @@ class History:
 
     async def _edit(self) -> None:
         values = {"todos": [{"content": new_id(), "status": "pending"}]}
-        await self._server.threads.update_state(OWNER, self._chance.choice(self._tills), values=values)
+        # After either, LangGraph gives the next step another id.
+        thread_id, node = self._chance.choice(self._tills), self._chance.choice(("model", "tools"))
+        await self._server.threads.update_state(OWNER, thread_id, values=values, as_node=node)
         self.happened["edit"] += 1
 
     async def _go_back(self) -> None:
