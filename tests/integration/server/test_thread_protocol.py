@@ -8,6 +8,8 @@ import operator
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Annotated, Any, TypedDict
 
 import httpx
@@ -21,6 +23,8 @@ from langgraph.types import interrupt
 from tests.integration.server.auth.test_auth_server import Asking, asking
 from tests.integration.server.conftest import Server, serve
 
+from stepwell.server.protocol.following import beginning
+from stepwell.server.protocol.subscription import Subscription
 from stepwell.testing import ScriptedModel, raw, slow
 
 __all__ = ["asking"]  # a fixture: pytest finds it by its name here
@@ -265,6 +269,24 @@ async def test_two_questions_are_answered_together_or_one_by_one(talking: Server
                 break
             await asyncio.sleep(0.02)
         assert sorted(state["result"]["values"]["log"]) == ["left 1", "right 1"]
+
+
+async def test_a_watcher_who_comes_while_a_run_ends_with_a_question_is_told_of_it(talking: Server) -> None:
+    """SDKs watch from the moment they are opened. Here the request saw the run at work, and its newest event was a question."""
+    thread_id = await start(talking.http, "asks")
+    await told(talking.http, thread_id)
+    persistence = talking.services.persistence
+    questions = [event.seq for event in await persistence.events.read(thread_id) if event.event == "protocol/input"]
+    assert len(questions) == 2
+
+    async def newest_then(thread_id: str) -> int:
+        return max(questions)
+
+    events = SimpleNamespace(newest=newest_then, read=persistence.events.read, follow_thread=persistence.events.follow_thread)
+    then: Any = SimpleNamespace(records=persistence.records, events=events)
+    seen = replace(await persistence.records.get_thread(None, thread_id), status="busy")
+    watcher = Subscription(frozenset({"lifecycle", "input"}))
+    assert await beginning(then, seen, watcher, talking.services.clock.now()) < min(questions)
 
 
 async def test_twenty_answers_at_once_are_one(talking: Server) -> None:

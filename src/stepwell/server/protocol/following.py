@@ -35,24 +35,29 @@ async def beginning(persistence: Persistence, thread: Thread, subscription: Subs
     newest = await persistence.events.newest(thread.thread_id)
     runs = await persistence.records.list_runs(thread.owner, thread.thread_id, None, Page(_RUNS, 0))
     run = _first_of_interest(runs, now)
-    if run is None or (run.finished and _watches(subscription, thread) and await _goes_on(persistence, thread, newest)):
+    if run is None or (run.finished and await _is_followed_by_another(persistence, run, subscription, newest)):
         return newest
     first = await persistence.events.read(thread.thread_id, run_id=run.run_id, limit=1)
     return first[0].seq - 1 if first else newest
 
 
-def _watches(subscription: Subscription, thread: Thread) -> bool:
-    """A question that is open is told at once: nobody starts a run before having seen it."""
-    return subscription.channels <= _WATCHED and thread.status != "interrupted"
-
-
-async def _goes_on(persistence: Persistence, thread: Thread, after: int) -> bool:
-    """Whether somebody starts a run in this very moment."""
+async def _is_followed_by_another(persistence: Persistence, run: Run, subscription: Subscription, after: int) -> bool:
+    """Whether a watcher came to see the run that somebody starts in this very moment, and not the one that has ended."""
+    if not subscription.channels <= _WATCHED:
+        return False
+    # Asked for now: the run may have ended, and left a question, since the request came. A question that is open is told at once:
+    # nobody starts a run before having seen it.
+    thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
+    if thread.status == "interrupted":
+        return False
     try:
         async with asyncio.timeout(_MOMENT_S):
-            return bool(await anext(persistence.events.follow_thread(thread.thread_id, after=after), None))
+            async for batch in persistence.events.follow_thread(run.thread_id, after=after):
+                if any(event.run_id != run.run_id for event in batch):
+                    return True
     except TimeoutError:
-        return False
+        pass
+    return False
 
 
 def _first_of_interest(newest_first: Sequence[Run], now: datetime) -> Run | None:
