@@ -55,7 +55,11 @@ def settle(
         )
         line = settling.as_json()
     fact = "done" if happened else "not done"
-    told = "The model is told when the thread goes on." if line["thread_id"] else "Its thread was deleted."
+    told = (
+        "The model is told when the thread goes on, if the call still stands in its conversation."
+        if line["thread_id"]
+        else "Its thread was deleted."
+    )
     print(json.dumps(line, indent=2) if as_json else f"{line['tool'] or 'The effect'} is settled as {fact}. {told}")
     return 0
 

@@ -22,6 +22,10 @@ def as_sentences(url: str, carry_on: str) -> Iterator[None]:
         yield
     except APIStatusError as error:
         raise RunError(refusal(error)) from error
+    except httpx.ConnectError as error:
+        raise RunError(
+            f"No server answers at {url}, so this was not sent. What it was sent before is kept there. Start it, then send this again."
+        ) from error
     except httpx.HTTPError as error:
         raise RunError(
             f"The server at {url} does not answer ({type(error).__name__}). What was asked so far is kept there: when it is back, go "

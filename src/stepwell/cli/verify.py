@@ -9,7 +9,13 @@ from stepwell.audit.verify import verify_bundle
 
 
 def run(bundle: Path) -> int:
-    """0 if everything holds, 1 with one line for each problem if not."""
+    """0 if everything holds, 1 with one line for each problem if not, 2 where there is nothing to check."""
+    if not bundle.exists():
+        print(
+            f"There is no file '{bundle}'. Name a bundle that `stepwell research` or `stepwell export` has made.",
+            file=sys.stderr,
+        )
+        return 2
     checked = verify_bundle(bundle)
     if not checked.ok:
         for problem in checked.problems:

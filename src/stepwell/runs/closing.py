@@ -31,8 +31,9 @@ async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal
     """Write a result behind every call of the thread's messages that has none."""
     if _MESSAGES not in graph.channels:
         return
-    config: Any = {"configurable": {"thread_id": thread_id}}
-    latest = await graph.aget_state(config)
+    # What the run handed in before it was stopped may still be on its way to the disk.
+    await asyncio.wrap_future(journal.barrier())
+    latest = await graph.aget_state({"configurable": {"thread_id": thread_id}})
     # By its id: without, LangGraph also shows what tasks of the broken step have written, which an update drops.
     snapshot = await graph.aget_state(latest.config)
     stopped = set(snapshot.next)
@@ -43,7 +44,8 @@ async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal
     own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
     update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
     try:
-        await graph.abulk_update_state(config, [[update]])
+        # On this very checkpoint: behind one that came late the same calls would be closed a second time.
+        await graph.abulk_update_state(snapshot.config, [[update]])
     except InvalidUpdateError:
         logger.info("the calls of a run that was rolled back cannot be closed yet", exc_info=True)
 

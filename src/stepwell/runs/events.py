@@ -80,6 +80,9 @@ async def _with_callback_events(
     graph: Graph, input: Any, config: RunnableConfig, **options: Any
 ) -> AsyncGenerator[_Chunk, None]:
     """The same chunks, which come as stream events of the outermost run, between the events of all runs inside it."""
+    # LangChain fills a config in before it looks at what the graph itself brings, and its own limit is small.
+    if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
+        config = {**config, "recursion_limit": limit}
     stream = cast("AsyncGenerator[Any, None]", graph.astream_events(input, config, version="v2", **options))
     root: str | None = None
     async with aclosing(stream):

@@ -71,7 +71,7 @@ def make_admission(
         run_id=run_id,
         thread_id=thread_id,
         owner=owner,
-        request=_request(order, assistant, command, stateless=stateless),
+        request=_request(order, assistant, command, _checkpoint(order, answers), stateless=stateless),
         status="pending",
         created_at=now,
         updated_at=now,
@@ -109,9 +109,19 @@ def check_answers(
     return faults
 
 
-def _request(order: RunOrder, assistant: Assistant, command: Mapping[str, Any], *, stateless: bool) -> RunRequest:
+def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
+    """The checkpoint that comes with an order. One in `config` says nothing about where a run begins, but with an answer it says which
+    question its sender has seen."""
+    named = order.checkpoint_id
+    if answers is not None and not named:
+        named = (order.config.get("configurable") or {}).get("checkpoint_id")
+    return order.checkpoint or ({"checkpoint_id": named} if named else None)
+
+
+def _request(
+    order: RunOrder, assistant: Assistant, command: Mapping[str, Any], checkpoint: Mapping[str, Any] | None, *, stateless: bool
+) -> RunRequest:
     context = _context(order, assistant)
-    checkpoint = order.checkpoint or ({"checkpoint_id": order.checkpoint_id} if order.checkpoint_id else None)
     return RunRequest(
         assistant_id=assistant.assistant_id,
         graph_id=assistant.graph_id,

@@ -445,5 +445,5 @@ async def test_a_research_on_a_server_is_approved_read_and_exported_here(
 def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     refused = stepwell("research", "Why?", "--url", "http://127.0.0.1:9", "--yes", folder=tmp_path)
     assert refused.returncode == 2
-    assert "does not answer" in refused.stderr
+    assert "No server answers at http://127.0.0.1:9, so this was not sent." in refused.stderr
     assert "Traceback" not in refused.stderr

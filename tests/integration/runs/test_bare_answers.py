@@ -79,9 +79,12 @@ async def test_an_answer_is_bound_to_the_checkpoint_it_carries(open_runs: OpenRu
         first = await newest_checkpoint(runs, thread_id)
         await answer(runs, "paying", thread_id, APPROVE, checkpoint_id=first)
         asked = await question(runs, thread_id)
-        with pytest.raises(ResumeError, match="another checkpoint") as refused:
-            await answer(runs, "paying", thread_id, APPROVE, checkpoint_id=first)
-        assert refused.value.interrupt_ids == (asked.interrupt_id,)
+        in_config = {"config": {"configurable": {"checkpoint_id": first}}}
+        for resume in (APPROVE, {asked.interrupt_id: APPROVE}):
+            for carried in ({"checkpoint_id": first}, {"checkpoint": {"checkpoint_id": first}}, in_config):
+                with pytest.raises(ResumeError, match="another checkpoint") as refused:
+                    await answer(runs, "paying", thread_id, resume, **carried)
+                assert refused.value.interrupt_ids == (asked.interrupt_id,)
         second = await newest_checkpoint(runs, thread_id)
         assert await answer(runs, "paying", thread_id, APPROVE, checkpoint_id=second) == {"words": ["baker", "stranger"]}
 

@@ -113,8 +113,8 @@ class World(Runs):
     async def copy(self, thread_id: str) -> str:
         return (await self.persistence.records.copy_thread(OWNER, thread_id, new_id())).thread_id
 
-    async def open_effects(self, owner: str | None = OWNER) -> list[EffectRecord]:
-        return await self.persistence.records.effects(owner, EffectFilter(), Page(limit=100))
+    async def open_effects(self, owner: str | None = OWNER, *, known: bool = False) -> list[EffectRecord]:
+        return await self.persistence.records.effects(owner, EffectFilter(open=not known), Page(limit=100))
 
     async def questions(self, thread_id: str) -> list[Any]:
         state = await self.threads.state(OWNER, thread_id, subgraphs=True)
@@ -165,6 +165,9 @@ async def test_after_a_rollback_the_call_is_closed_and_nothing_is_asked_again(wo
 async def test_after_a_rollback_what_was_done_keeps_its_result(world: World, thread_id: str) -> None:
     await world.paused(thread_id, "pay quick baker")
     run = await world.begin_paying(thread_id)
+    async with asyncio.timeout(20):
+        while "done" not in {effect.outcome for effect in await world.open_effects(known=True)}:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
     await world.roll_back(run)
     done, unknown = sorted(await world.results(thread_id), key=len)
     assert done == "paid quick"

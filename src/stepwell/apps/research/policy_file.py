@@ -50,9 +50,10 @@ def load_policy(path: Path | None) -> Policy:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        fact = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(
-            f"The policy '{path.name}' cannot be read ({type(error).__name__}). Nothing runs without the policy that was named: "
-            "correct STEPWELL_POLICY, or unset it for the default policy."
+            f"The policy '{path.name}' cannot be read ({fact}). Nothing runs without the policy that was named: correct `--policy` or "
+            "STEPWELL_POLICY, or leave both out for the default policy."
         ) from error
     return parse_policy(text, path.name)
 

@@ -184,6 +184,11 @@ def take_answers(
             raise _settled(row)
     if not fresh:
         return Rejoin(rows[0]["answered_by"])
+    if situation.elsewhere:
+        raise ResumeError(
+            "The answer comes with another checkpoint than the one that asks. Send it without a checkpoint, or with the thread's newest.",
+            tuple(fresh),
+        )
     _require_checked(fresh, situation.checked)
     for interrupt_id, answer in fresh.items():
         connection.execute(

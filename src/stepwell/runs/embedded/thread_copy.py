@@ -2,8 +2,9 @@
 
 A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
 
-Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. Those that
-a run has gone past are not, which is under way or will be taken up again: its checkpoints are copied, and nobody will end it on the copy.
+Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. What a
+run that is under way has gone past is not asked on the copy, and neither is a question of such a run that LangGraph has not stored
+yet: the copy has the run's checkpoints, and nobody who will end it.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_
 SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at, origin FROM threads WHERE thread_id = :old
 """
 
-_OPEN_QUESTIONS = """
+_UNDER_WAY = """
+(SELECT run_id FROM runs WHERE thread_id = :old AND status IN ('pending', 'running')
+  UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old AND lease_run IS NOT NULL)
+"""
+_OPEN_QUESTIONS = f"""
 INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)
 SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by FROM interrupts
 WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
   (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
   AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = :old AND c.checkpoint_ns = '' AND c.run_id <> asked_by
-    AND c.run_id IN (SELECT run_id FROM runs WHERE thread_id = :old AND status IN ('pending', 'running')
-      UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old))
-"""
+    AND c.run_id IN {_UNDER_WAY})
+  AND (asked_by NOT IN {_UNDER_WAY} OR task_id = '' OR EXISTS (SELECT 1 FROM writes AS w
+    WHERE w.thread_id = :old AND w.task_id = interrupts.task_id AND w.channel = '__interrupt__'))
+"""  # noqa: S608 - fixed text
 
 
 def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now: float) -> None:

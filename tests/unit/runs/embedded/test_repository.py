@@ -230,3 +230,16 @@ async def test_reads_that_take_long_leave_the_others_their_readers(persistence: 
     finally:
         let_go.set()
     assert all(await asyncio.gather(*long))
+
+
+async def test_a_copy_asks_what_a_run_under_way_asks_only_when_langgraph_has_stored_it(persistence: EmbeddedPersistence):
+    """The question is known a moment before; a copy made in that moment would show it and could not be answered."""
+    async with driving(persistence) as runs:
+        claim = await runs.begin(new_id())
+        thread_id, run_id = claim.run.thread_id, claim.run.run_id
+        await persistence.queue.ask(claim.lease, [PendingInterrupt("i", "?", "", "task")])
+        assert (await persistence.records.copy_thread(OWNER, thread_id, new_id())).interrupts == ()
+        stored = {"thread_id": thread_id, "run_id": run_id, "task_id": "task", "channel": "__interrupt__"}
+        await persistence.database.write(lambda connection: fill(connection, "writes", **stored))
+        assert len((await persistence.records.copy_thread(OWNER, thread_id, new_id())).interrupts) == 1
+        await runs.end(claim)
