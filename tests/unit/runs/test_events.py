@@ -304,3 +304,14 @@ async def test_a_graph_without_a_saver_streams_without_a_warning() -> None:
     stream_of = stream_graph(two_nodes().compile(), {"n": 0}, {}, RunRequest("a", "g"))
     async with aclosing(stream_of):
         assert [progress.values["n"] async for progress in stream_of] == [0, 1, 2]
+
+
+async def test_a_graphs_own_limit_of_steps_counts_in_every_mode() -> None:
+    """LangChain's own, which is far smaller, would stop a long run in the mode of callbacks only."""
+    nodes = [(f"node-{number}", lambda state: {"log": [1]}) for number in range(40)]
+    graph = chain(*nodes).compile().with_config({"recursion_limit": 100})
+    for mode in ("values", "events"):
+        stream_of = stream_graph(graph, {"n": 0}, {}, RunRequest("a", "g", stream_modes=(mode,)))
+        async with aclosing(stream_of):
+            values = [progress.values async for progress in stream_of if progress.values is not None]
+        assert len(values[-1]["log"]) == 40
