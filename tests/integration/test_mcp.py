@@ -215,7 +215,7 @@ async def test_a_session_whose_second_server_fails_says_so(tmp_path, http_server
 
 
 async def test_a_server_that_ends_at_once_is_named():
-    with pytest.raises(ConfigurationError, match="'tools' could not be started or reached: it reported 'Connection closed'"):
+    with pytest.raises(ConfigurationError, match="'tools' could not be started or reached: it ended without answering"):
         await load_mcp_tools({"tools": {"command": sys.executable, "args": ["-c", "pass"]}})
 
 

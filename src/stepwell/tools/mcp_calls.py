@@ -139,6 +139,9 @@ def plain_fact(error: BaseException) -> str:
             return fact
     if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
         return "it could not be reached"
+    # Which of these it is depends on whether the end is seen while something is sent, or while an answer is waited for.
+    if type(error).__name__ in ("BrokenResourceError", "ClosedResourceError") or str(error) == "Connection closed":
+        return "it ended without answering"
     if type(error).__name__ == "McpError":
         return f"it reported '{error}'"
     return f"{type(error).__name__}"
