@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -20,9 +20,11 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 
-from stepwell.middleware.token_count import IncrementalCounter
 from stepwell.models.pricing import Price, TokenUse, price_of
 from stepwell.runs.records import ModelUsage
+
+if TYPE_CHECKING:
+    from stepwell.middleware.token_count import IncrementalCounter
 
 UNNAMED = "unnamed"
 """A model that says neither its provider nor its name."""
@@ -59,7 +61,7 @@ class UsageMeter(BaseCallbackHandler):
         self._prices = prices
         self._sums: dict[str, _Sum] = {}
         self._asked: dict[UUID, tuple[str, Sequence[BaseMessage]]] = {}
-        self._lengths = IncrementalCounter(count_tokens_approximately)
+        self._lengths: IncrementalCounter | None = None
         self._lock = threading.Lock()
 
     def usage(self) -> list[ModelUsage]:
@@ -114,9 +116,16 @@ class UsageMeter(BaseCallbackHandler):
             cached = (details.get("cache_read") or 0, details.get("cache_creation") or 0)
             return TokenUse(usage["input_tokens"], usage["output_tokens"], *cached)
         said: list[BaseMessage] = [message or AIMessage(answer.text)] if answer else []
-        # What a model was asked before is not counted again: a conversation is asked once more with every step.
-        estimated = self._lengths.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
-        return TokenUse(estimated, count_tokens_approximately(said))
+        return TokenUse(self._estimate(asked), count_tokens_approximately(said))
+
+    def _estimate(self, asked: Sequence[BaseMessage]) -> int:
+        """What a model was asked before is not counted again: a conversation is asked once more with every step."""
+        if self._lengths is None:
+            # Only now: an agent's middleware takes a seventh of a second to import, and a server starts without it.
+            from stepwell.middleware.token_count import IncrementalCounter
+
+            self._lengths = IncrementalCounter(count_tokens_approximately)
+        return self._lengths.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
 
     def _usage_of(self, model: str, counted: _Sum) -> ModelUsage:
         price = price_of(model, self._prices)
