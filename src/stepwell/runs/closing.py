@@ -12,10 +12,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
-from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import Pregel
 from langgraph.types import StateUpdate
 
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.tools.effect_journal import JOURNAL, EffectJournal, Standing, call_key
 
 if TYPE_CHECKING:
@@ -31,6 +31,16 @@ async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal
     """Write a result behind every call of the thread's messages that has none."""
     if _MESSAGES not in graph.channels:
         return
+    try:
+        await _close(graph, thread_id, journal)
+    except (LeaseLostError, StorageUnavailableError):
+        raise
+    except Exception:
+        # Somebody's graph decides what comes next. If it cannot, the run is rolled back all the same.
+        logger.warning("the calls of a run that was rolled back are closed later", exc_info=True)
+
+
+async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
     # What the run handed in before it was stopped may still be on its way to the disk.
     await asyncio.wrap_future(journal.barrier())
     latest = await graph.aget_state({"configurable": {"thread_id": thread_id}})
@@ -43,11 +53,8 @@ async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal
     # A task id of its own: under that of a task of the broken step, what that task has written would stand in its place.
     own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
     update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
-    try:
-        # On this very checkpoint: behind one that came late the same calls would be closed a second time.
-        await graph.abulk_update_state(snapshot.config, [[update]])
-    except InvalidUpdateError:
-        logger.info("the calls of a run that was rolled back cannot be closed yet", exc_info=True)
+    # On this very checkpoint: behind one that came late the same calls would be closed a second time.
+    await graph.abulk_update_state(snapshot.config, [[update]])
 
 
 async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
