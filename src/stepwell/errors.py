@@ -45,7 +45,16 @@ StepwellError
 │   ├── BundleError                 no bundle, or one that must not be opened
 │   ├── NotRecordedError            a replay was asked for an answer that its bundle does not hold
 │   └── RequestCeilingError         as many requests as allowed have been sent
-├── PaymentError                the payer
+├── PaymentError                the payer; `code` is one word for programs, `retryable` says whether trying again can help
+│   ├── TokenInvalidError           no token, or one that is not taken: its form, its mint, its unit, its worth
+│   ├── TokenSpentError             the mint says that it was spent before
+│   ├── TokenInUseError             it was handed in before, by somebody else or for something else
+│   ├── MintUnavailableError        the mint gives no answer that can be used; nothing is decided, nothing is lost
+│   │   └── MintAnswerError             it answers, but not with what it should
+│   ├── MintRejectedError           the mint has looked at a request and refuses it; `mint_code` is its number for why
+│   ├── PaymentRequiredError        the balance is smaller than the price
+│   ├── SessionClosedError          the payment session takes and gives nothing more
+│   └── RefundUnavailableError      nothing can be paid back now, or it has been fetched already
 └── AccessError                 the visitor
     ├── NotSignedInError            nobody knows who asks; signing in helps
     └── SignInUnavailableError      who vouches for the visitor cannot be asked now
@@ -97,6 +106,7 @@ class MissingExtraError(ConfigurationError):
 _EXTRA_MODULES = {
     "research": {"httpx", "httpcore", "trafilatura", "lxml", "lxml_html_clean", "pypdf", "reportlab", "pymupdf_fonts", "docx"},
     "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
+    "payments": {"coincurve", "cbor2", "httpx"},
     "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
     "otel": {
         "opentelemetry",
@@ -363,7 +373,84 @@ class RequestCeilingError(EvidenceError):
 
 
 class PaymentError(StepwellError):
-    """Money is missing or not acceptable."""
+    """Money is missing or not acceptable. No message ever holds a token or a part of one."""
+
+    code = "payment"
+    """One word for programs. A class has its own; an error may have a more exact one."""
+    retryable = False
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        if code is not None:
+            self.code = code
+        super().__init__(message)
+
+
+class TokenInvalidError(PaymentError):
+    """What was handed in is not money that is taken here. Nothing was taken."""
+
+    code = "token_invalid"
+
+
+class TokenSpentError(PaymentError):
+    """The mint knows the token, or a part of it, as spent. Nothing was taken."""
+
+    code = "token_spent"
+
+
+class TokenInUseError(PaymentError):
+    """The token, or a part of it, was handed in before. It counts there, and only there."""
+
+    code = "token_in_use"
+
+
+class MintUnavailableError(PaymentError):
+    """The mint could not be asked. What was begun is written down and goes on later."""
+
+    code = "mint_unavailable"
+    retryable = True
+
+    def __init__(self, message: str, code: str | None = None, retry_after_s: int = 5) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message, code)
+
+
+class MintAnswerError(MintUnavailableError):
+    """The mint's answer is malformed, or contradicts what it said before. Nothing is built on it."""
+
+    code = "mint_answer"
+
+
+class MintRejectedError(PaymentError):
+    """The mint refuses a request. `mint_code` is its reason as a number, 0 where it gives none."""
+
+    code = "mint_rejected"
+
+    def __init__(self, message: str, mint_code: int = 0) -> None:
+        self.mint_code = mint_code
+        super().__init__(message)
+
+
+class PaymentRequiredError(PaymentError):
+    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent."""
+
+    code = "payment_required"
+
+    def __init__(self, message: str, *, needed_sats: int = 0, balance_sats: int = 0, code: str | None = None) -> None:
+        self.needed_sats = needed_sats
+        self.balance_sats = balance_sats
+        super().__init__(message, code)
+
+
+class SessionClosedError(PaymentError):
+    """The payment session is being settled, or has been; another one has to be funded."""
+
+    code = "session_closed"
+
+
+class RefundUnavailableError(PaymentError):
+    """There is nothing to pay back, it is worth less than the mint's fee, calls are under way, or it was fetched before."""
+
+    code = "refund_unavailable"
 
 
 class AccessError(StepwellError):
