@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from stepwell.testing.asked import Asked
     from stepwell.testing.backends import BackendConformance
     from stepwell.testing.event_log_conformance import EventLogConformance
+    from stepwell.testing.ledger_conformance import LedgerConformance
     from stepwell.testing.maintenance_conformance import MaintenanceConformance
+    from stepwell.testing.memory_mint import MemoryMint
     from stepwell.testing.queue_conformance import QueueConformance
     from stepwell.testing.replies import (
         Reply,
@@ -40,7 +42,9 @@ __all__ = [
     "BackendConformance",
     "EventLogConformance",
     "FencedSaverConformance",
+    "LedgerConformance",
     "MaintenanceConformance",
+    "MemoryMint",
     "OwnedStoreConformance",
     "QueueConformance",
     "Reply",
@@ -68,7 +72,9 @@ _HOMES = {
     "asked": ("Asked",),
     "backends": ("BackendConformance",),
     "event_log_conformance": ("EventLogConformance",),
+    "ledger_conformance": ("LedgerConformance",),
     "maintenance_conformance": ("MaintenanceConformance",),
+    "memory_mint": ("MemoryMint",),
     "queue_conformance": ("QueueConformance",),
     "replies": (
         "Reply",

@@ -98,18 +98,19 @@ class Database:
         self._hand_in(Job(work, done))
         return done
 
-    def write_soon(self, work: Work[T], *, frees: bool = False) -> asyncio.Future[T]:
+    def write_soon(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> asyncio.Future[T]:
         """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it.
 
-        `frees`: the work makes room, or is needed to; on a full disk it may use what is kept back for that.
+        `frees`: the work makes room, or is needed to; on a full disk it may use what is kept back for that. `synced`: when it is done, it
+        survives the power going out, also in a database that otherwise does not promise that.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._hand_in(Job(work, done, loop, frees))
+        self._hand_in(Job(work, done, loop, frees, synced))
         return done
 
-    async def write(self, work: Work[T], *, frees: bool = False) -> T:
-        return await self.write_soon(work, frees=frees)
+    async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
+        return await self.write_soon(work, frees=frees, synced=synced)
 
     def write_now(self, work: Work[T]) -> T:
         """The same for code that is not async; it blocks."""
@@ -200,7 +201,7 @@ class Database:
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         log, stopping = WriteAheadLog(connection), False
-        commit = GroupCommit(connection, log, self.room)
+        commit = GroupCommit(connection, log, self.room, synchronous=self._synchronous)
         while not stopping:
             try:
                 group, stopping = self._next_group(log.patience_s)

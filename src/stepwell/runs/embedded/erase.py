@@ -22,6 +22,7 @@ from functools import partial
 from typing import NamedTuple
 
 from stepwell.errors import ThreadBusyError
+from stepwell.payments.sql import threads as paying_threads
 from stepwell.runs.embedded import effects
 from stepwell.runs.embedded.database import Database
 
@@ -79,6 +80,7 @@ def begin_erasing(connection: sqlite3.Connection, thread_id: str, erasers: Seque
     row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     for erase in erasers:
         erase(connection, thread_id)
+    paying_threads.detach(connection, thread_id)  # its money stays, and is settled when no other thread draws on it
     connection.execute("INSERT OR IGNORE INTO erasing (thread_id, temporary) VALUES (?, ?)", (thread_id, row["temporary"]))
     connection.execute("DELETE FROM threads WHERE thread_id = ?", (thread_id,))
 

@@ -62,6 +62,8 @@ class Job(Generic[T]):
     """The loop that `done` belongs to, if it is one of asyncio's."""
     frees: bool = False
     """It makes room: it may use the reserve of a disk that is full."""
+    synced: bool = False
+    """It has to survive the power going out, whatever the rest of the database does."""
     result: Any = None
     error: BaseException | None = None
 
@@ -73,8 +75,9 @@ class Job(Generic[T]):
 class GroupCommit:
     """Runs groups on the writer's connection. Used by the writer thread alone."""
 
-    def __init__(self, connection: sqlite3.Connection, log: WriteAheadLog, room: Room) -> None:
+    def __init__(self, connection: sqlite3.Connection, log: WriteAheadLog, room: Room, *, synchronous: str = "NORMAL") -> None:
         self._connection = connection
+        self._usual = self._level = synchronous
         self._log = log
         self._room = room
         self._broken: dict[Hashable, None] = {}
@@ -100,6 +103,7 @@ class GroupCommit:
                 self._run_alone(job)
 
     def _commit(self, group: Sequence[Job[Any]], *, before_commit: Callable[[], None] | None = None) -> None:
+        self._set_level("FULL" if any(job.synced for job in group) else self._usual)
         self._connection.execute("BEGIN IMMEDIATE")
         for job in group:
             self._run_one(job)
@@ -115,6 +119,12 @@ class GroupCommit:
             self._connection.execute("COMMIT")
         finally:
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+
+    def _set_level(self, level: str) -> None:
+        """How a commit gets to the disk: FULL waits for it. SQLite lets it be changed between two transactions only."""
+        if level != self._level:
+            self._connection.execute(f"PRAGMA synchronous = {level}")
+            self._level = level
 
     def _run_alone(self, job: Job[Any]) -> None:
         job.error = None

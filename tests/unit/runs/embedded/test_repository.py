@@ -65,6 +65,7 @@ async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
             fill(connection, "trail", thread_id=thread_id, line=SECRET.encode())
             fill(connection, "unreadable_runs", thread_id=thread_id, run_id=run_id, request=SECRET)
             fill(connection, "erasing", thread_id=thread_id)
+            fill(connection, "payment_threads", thread_id=thread_id)
 
         await persistence.database.write(work)
         question = PendingInterrupt("i", SECRET)

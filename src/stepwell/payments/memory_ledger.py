@@ -1,0 +1,38 @@
+"""A ledger that ends with the process: for tests, and for trying things out. Real money needs one that lasts."""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib import resources
+from typing import TypeVar
+
+from stepwell.clock import Clock, SystemClock
+from stepwell.payments.sql.ledger import SqlLedger, Work
+
+T = TypeVar("T")
+
+
+class MemoryLedger(SqlLedger):
+    """A `Ledger` in memory. Nothing awaits inside a piece of work, so no two can mix."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        super().__init__(clock or SystemClock())
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.row_factory = sqlite3.Row
+        self._connection.executescript((resources.files("stepwell.payments.sql") / "schema.sql").read_text(encoding="utf-8"))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    async def _write(self, work: Work[T], *, synced: bool = True) -> T:
+        self._connection.execute("BEGIN")
+        try:
+            result = work(self._connection)
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+        return result
+
+    async def _read(self, work: Work[T]) -> T:
+        return work(self._connection)

@@ -1,0 +1,95 @@
+"""What a model call costs. Pure: a price is handed in by whoever runs the agent, never by whoever pays.
+
+A call is reserved with what it may cost at most, and settled with what it did cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from stepwell.errors import ConfigurationError
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class CallSize:
+    """A model call as far as money is concerned. Before the call, `output_tokens` is the most that may come."""
+
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Price(Protocol):
+    """Gives the sats for a call; whole, and never less than zero."""
+
+    def cost(self, call: CallSize) -> int: ...
+
+    def describe(self) -> dict[str, Any]:
+        """The price as a table for payers (`GET /api/wallet/pricing`)."""
+        ...
+
+
+@dataclass(frozen=True)
+class FlatPrice:
+    """The same for every call."""
+
+    sats_per_call: int
+
+    def __post_init__(self) -> None:
+        _require_sats("sats_per_call", self.sats_per_call)
+
+    def cost(self, call: CallSize) -> int:
+        return self.sats_per_call
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "flat", "sats_per_call": self.sats_per_call}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Sats for a million tokens."""
+
+    input_sats: int
+    output_sats: int
+
+    def __post_init__(self) -> None:
+        _require_sats("input_sats", self.input_sats)
+        _require_sats("output_sats", self.output_sats)
+
+
+@dataclass(frozen=True)
+class TokenPrice:
+    """By tokens and model, rounded up to whole sats once per call. `"*"` stands for every model that is not named."""
+
+    rates: Mapping[str, Rate]
+    minimum_sats: int = 1
+
+    def __post_init__(self) -> None:
+        _require_sats("minimum_sats", self.minimum_sats)
+        if not self.rates:
+            raise ConfigurationError("A price by tokens needs a rate for at least one model, or '*' for all.")
+
+    def cost(self, call: CallSize) -> int:
+        rate = self.rates.get(call.model) or self.rates.get("*")
+        if rate is None:
+            raise ConfigurationError(
+                f"There is no price for model '{call.model}'. Name it in the rates, or add '*' for all others."
+            )
+        millionths = call.input_tokens * rate.input_sats + call.output_tokens * rate.output_sats
+        return max(self.minimum_sats, -(-millionths // _MILLION))
+
+    def describe(self) -> dict[str, Any]:
+        table = {
+            model: {"input_sats_per_million": rate.input_sats, "output_sats_per_million": rate.output_sats}
+            for model, rate in self.rates.items()
+        }
+        return {"kind": "tokens", "minimum_sats": self.minimum_sats, "models": table}
+
+
+def _require_sats(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigurationError(f"{name} is {value!r}; a price is a whole number of sats, zero or more.")

@@ -1,0 +1,98 @@
+"""Tokens that come in: kept once, for one session, whoever sends them how often."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from stepwell.errors import SessionClosedError, TokenInUseError, TokenInvalidError
+from stepwell.payments.ledger import Funding, NewFunding, Session
+from stepwell.payments.sql.rows import find_session, move, to_funding
+from stepwell.payments.states import TAKES_MONEY
+
+_IN_USE = "This token, or a part of it, was handed in before. It counts where it was handed in first."
+
+
+def add_funding(connection: sqlite3.Connection, new: NewFunding, now: float) -> Funding:
+    known = find_funding(connection, new.fingerprint)
+    if known is not None:
+        if known.owner != new.owner or (new.top_up and known.session_id != new.session_id):
+            raise TokenInUseError(_IN_USE)
+        return known
+    for point in new.points:
+        if connection.execute("SELECT 1 FROM payment_inputs WHERE point = ?", (point,)).fetchone():
+            raise TokenInUseError(_IN_USE)
+    session = _open_session(connection, new) if new.top_up else _make_session(connection, new, now)
+    _insert(connection, new, now)
+    _bring_in(connection, session, new, now)
+    return to_funding(connection.execute("SELECT * FROM payment_fundings WHERE fingerprint = ?", (new.fingerprint,)).fetchone())
+
+
+def find_funding(connection: sqlite3.Connection, fingerprint: str) -> Funding | None:
+    row = connection.execute("SELECT * FROM payment_fundings WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    return to_funding(row) if row else None
+
+
+def approve(connection: sqlite3.Connection, session_id: str, now: float) -> Session:
+    session = find_session(connection, None, session_id)
+    connection.execute(
+        "UPDATE payment_fundings SET state = 'authorized' WHERE session_id = ? AND state = 'pending'", (session_id,)
+    )
+    if session.state == "pending":
+        move(connection, session, "authorized", now)
+    return find_session(connection, None, session_id)
+
+
+def _open_session(connection: sqlite3.Connection, new: NewFunding) -> Session:
+    session = find_session(connection, new.owner, new.session_id)
+    if session.state not in TAKES_MONEY:
+        raise SessionClosedError(
+            f"Payment session '{session.session_id}' is {session.state} and takes no more money. Fund a new one; the token was not taken."
+        )
+    if session.mint != new.mint:
+        raise TokenInvalidError(
+            "The token is of another mint than the session's first one. Send one of the same mint, or fund a new session.",
+            "mint_other",
+        )
+    return session
+
+
+def _make_session(connection: sqlite3.Connection, new: NewFunding, now: float) -> Session:
+    connection.execute(
+        "INSERT INTO payment_sessions (session_id, owner, state, mint, created_at, touched_at) VALUES (?, ?, 'pending', ?, ?, ?)",
+        (new.session_id, new.owner, new.mint, now, now),
+    )
+    return find_session(connection, new.owner, new.session_id)
+
+
+def _insert(connection: sqlite3.Connection, new: NewFunding, now: float) -> None:
+    connection.execute(
+        "INSERT INTO payment_fundings (fingerprint, session_id, owner, state, amount, fee, token, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            new.fingerprint,
+            new.session_id,
+            new.owner,
+            "authorized" if new.approved else "pending",
+            new.amount,
+            new.fee,
+            new.token,
+            now,
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO payment_inputs (point, fingerprint) VALUES (?, ?)", [(point, new.fingerprint) for point in new.points]
+    )
+
+
+def _bring_in(connection: sqlite3.Connection, session: Session, new: NewFunding, now: float) -> None:
+    """What the payer said with the token counts from now on, for the session as a whole."""
+    if new.ceiling is not None:
+        connection.execute("UPDATE payment_sessions SET ceiling = ? WHERE session_id = ?", (new.ceiling, session.session_id))
+    if new.refund_key is not None:
+        connection.execute(
+            "UPDATE payment_sessions SET refund_key = ? WHERE session_id = ?", (new.refund_key, session.session_id)
+        )
+    if session.state in ("pending", "rejected"):
+        move(connection, session, "authorized" if new.approved else "pending", now)
+    else:
+        move(connection, session, session.state, now)

@@ -1,0 +1,108 @@
+"""Money that was made ready for somebody: kept before it is shown, and until the mint says that it is spent."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import orjson
+
+from stepwell.errors import NotFoundError, RefundUnavailableError, SessionClosedError
+from stepwell.payments.cashu.money import Proof
+from stepwell.payments.ledger import HandedOut
+from stepwell.payments.sql.rows import find_session, move, proof_from, to_handed_out
+from stepwell.payments.states import SPENDS_MONEY
+
+
+def keep_handed_out(connection: sqlite3.Connection, new: HandedOut, now: float) -> None:
+    connection.execute(
+        "INSERT INTO payment_tokens (token_id, kind, session_id, owner, mint, amount, token, claimed, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (new.token_id, new.kind, new.session_id, new.owner, new.mint, new.amount, new.token, new.claimed, now),
+    )
+
+
+def find_handed_out(connection: sqlite3.Connection, owner: str | None, token_id: str) -> HandedOut:
+    row = connection.execute("SELECT * FROM payment_tokens WHERE token_id = ?", (token_id,)).fetchone()
+    if row is None or (owner is not None and row["owner"] != owner):
+        raise NotFoundError("refund", token_id, "Ask for one with POST /api/wallet/refund.")
+    return to_handed_out(row)
+
+
+def find_refund(connection: sqlite3.Connection, session_id: str) -> HandedOut | None:
+    row = connection.execute("SELECT * FROM payment_tokens WHERE session_id = ? AND kind = 'refund'", (session_id,)).fetchone()
+    return to_handed_out(row) if row else None
+
+
+def list_unclaimed(connection: sqlite3.Connection, owner: str | None) -> list[HandedOut]:
+    rows = connection.execute("SELECT * FROM payment_tokens WHERE claimed = 0 ORDER BY created_at")
+    return [to_handed_out(row) for row in rows if owner is None or row["owner"] == owner]
+
+
+def mark_claimed(connection: sqlite3.Connection, token_id: str, now: float) -> None:
+    handed_out = find_handed_out(connection, None, token_id)
+    connection.execute("UPDATE payment_tokens SET claimed = 1 WHERE token_id = ?", (token_id,))
+    if handed_out.session_id is not None:
+        session = find_session(connection, None, handed_out.session_id)
+        if session.state == "refund_ready":
+            move(connection, session, "refunded", now)
+
+
+def close_empty(connection: sqlite3.Connection, session_id: str, new: HandedOut, now: float) -> HandedOut | None:
+    """A session with nothing left: what it holds is earned, and a refund of nothing is remembered. None if there is something left."""
+    if (known := find_refund(connection, session_id)) is not None:
+        return known
+    session = find_session(connection, None, session_id)
+    if session.state not in SPENDS_MONEY or session.balance or session.reserved or _tokens_wait(connection, session_id):
+        return None
+    connection.execute(
+        "UPDATE payment_proofs SET holder = 'earnings' WHERE session_id = ? AND holder = 'session'", (session_id,)
+    )
+    keep_handed_out(connection, new, now)
+    move(connection, session, "refunded", now)
+    return new
+
+
+def hand_back(connection: sqlite3.Connection, session_id: str, new: HandedOut, now: float) -> HandedOut:
+    """Tokens that nothing was taken from go back as they came. Refused once one of them was, or is being, redeemed."""
+    session = find_session(connection, None, session_id)
+    if (known := find_refund(connection, session_id)) is not None:
+        return known
+    if session.state not in ("pending", "authorized"):
+        raise SessionClosedError(f"Payment session '{session_id}' is {session.state} by now. Ask again.", "session_changed")
+    waiting = connection.execute(
+        "SELECT COALESCE(SUM(amount), 0) AS amount FROM payment_fundings WHERE session_id = ? AND state IN ('pending', 'authorized')",
+        (session_id,),
+    ).fetchone()
+    if waiting["amount"] != new.amount:
+        raise RefundUnavailableError("Another token came in at the same time. Ask again.", "session_changed")
+    connection.execute(
+        "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state IN ('pending', 'authorized')",
+        (session_id,),
+    )
+    keep_handed_out(connection, new, now)
+    move(connection, session, "refund_ready", now)
+    return new
+
+
+def list_earnings(connection: sqlite3.Connection, mint: str) -> list[Proof]:
+    rows = connection.execute("SELECT proof FROM payment_proofs WHERE mint = ? AND holder = 'earnings'", (mint,))
+    return [proof_from(orjson.loads(row["proof"])) for row in rows]
+
+
+def pay_out(connection: sqlite3.Connection, new: HandedOut, proofs: Sequence[Proof], now: float) -> HandedOut:
+    for proof in proofs:
+        changed = connection.execute(
+            "UPDATE payment_proofs SET holder = 'out' WHERE point = ? AND holder = 'earnings'", (proof.point,)
+        )
+        if changed.rowcount != 1:
+            raise RefundUnavailableError("These earnings were paid out at the same time. Ask again.", "session_changed")
+    keep_handed_out(connection, new, now)
+    return new
+
+
+def _tokens_wait(connection: sqlite3.Connection, session_id: str) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('pending', 'authorized', 'redeeming')", (session_id,)
+    ).fetchone()
+    return row is not None

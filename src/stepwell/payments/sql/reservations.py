@@ -1,0 +1,152 @@
+"""Money for a call: set aside before it, charged after it, given back if it fails.
+
+```
+reserve ──> held ──settle──> settled ──confirm──> confirmed        the answer is checkpointed: the charge stands
+              │                 └──reserve again──> void           the answer was lost: charged back and counted, and the call is tried anew
+              └──release──> released
+```
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.errors import NotFoundError
+from stepwell.payments.ledger import Reservation, Session
+from stepwell.payments.sql.rows import as_list, find_session, move, to_reservation, write_entry
+from stepwell.payments.states import SPENDS_MONEY
+
+
+@dataclass(frozen=True)
+class Short:
+    """Not enough. A result and no exception: that the session is exhausted is to be remembered, and an exception undoes everything."""
+
+    why: Literal["unredeemed", "ceiling", "balance_short", "session_closed"]
+    session: Session
+
+
+def reserve(
+    connection: sqlite3.Connection, owner: str | None, session_id: str, key: str, amount: int, now: float
+) -> Reservation | Short:
+    session = find_session(connection, owner, session_id)
+    last = _last(connection, key)
+    if last is not None:
+        _end(connection, last, now)
+        session = find_session(connection, owner, session_id)
+    if short := _find_shortage(connection, session, amount, now):
+        return short
+    attempt = last.attempt + 1 if last else 1
+    connection.execute(
+        "INSERT INTO payment_reservations (key, attempt, session_id, owner, state, held, created_at) VALUES (?, ?, ?, ?, 'held', ?, ?)",
+        (key, attempt, session_id, session.owner, amount, now),
+    )
+    connection.execute("UPDATE payment_sessions SET reserved = reserved + ? WHERE session_id = ?", (amount, session_id))
+    move(connection, session, "active", now)
+    return Reservation(key, attempt, session_id, "held", amount)
+
+
+def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, now: float) -> Reservation:
+    reservation = find(connection, key, attempt)
+    if reservation.state not in ("held", "released"):
+        return reservation
+    session = find_session(connection, None, reservation.session_id)
+    held = reservation.held if reservation.state == "held" else 0
+    # Never more than there is: an answer that cost more than was reserved takes what is free, and no other call's money.
+    charged = min(cost, held + session.available) if session.state in SPENDS_MONEY else 0
+    connection.execute("UPDATE payment_sessions SET reserved = reserved - ? WHERE session_id = ?", (held, session.session_id))
+    write_entry(connection, session, "charge", charged, _name(reservation), now)
+    connection.execute(
+        "UPDATE payment_reservations SET state = 'settled', charged = ? WHERE key = ? AND attempt = ?", (charged, key, attempt)
+    )
+    return find(connection, key, attempt)
+
+
+def release(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
+    reservation = find(connection, key, attempt)
+    if reservation.state == "held":
+        _free(connection, reservation, "released", now)
+    return find(connection, key, attempt)
+
+
+def confirm(connection: sqlite3.Connection, session_id: str, keys: Sequence[str] | None) -> int:
+    changed = connection.execute(
+        "UPDATE payment_reservations SET state = 'confirmed' WHERE session_id = :session AND state = 'settled'"
+        " AND (:keys IS NULL OR key IN (SELECT value FROM json_each(:keys)))",
+        {"session": session_id, "keys": None if keys is None else as_list(keys)},
+    )
+    return changed.rowcount
+
+
+def find(connection: sqlite3.Connection, key: str, attempt: int) -> Reservation:
+    row = connection.execute("SELECT * FROM payment_reservations WHERE key = ? AND attempt = ?", (key, attempt)).fetchone()
+    if row is None:
+        raise NotFoundError("reservation", f"{key}#{attempt}")
+    return to_reservation(row)
+
+
+def held_since(connection: sqlite3.Connection, before: float) -> list[Reservation]:
+    rows = connection.execute(
+        "SELECT * FROM payment_reservations WHERE state = 'held' AND created_at < ? ORDER BY created_at", (before,)
+    )
+    return [to_reservation(row) for row in rows]
+
+
+def _last(connection: sqlite3.Connection, key: str) -> Reservation | None:
+    row = connection.execute(
+        "SELECT * FROM payment_reservations WHERE key = ? ORDER BY attempt DESC LIMIT 1", (key,)
+    ).fetchone()
+    return to_reservation(row) if row else None
+
+
+def _end(connection: sqlite3.Connection, last: Reservation, now: float) -> None:
+    """What an earlier try of the same call left behind, also in another session that the thread drew on before."""
+    if last.state == "held":
+        _free(connection, last, "released", now)
+    elif last.state == "settled":
+        _take_back(connection, find_session(connection, None, last.session_id), last, now)
+
+
+def _free(connection: sqlite3.Connection, reservation: Reservation, state: str, now: float) -> None:
+    connection.execute(
+        "UPDATE payment_reservations SET state = ? WHERE key = ? AND attempt = ?", (state, reservation.key, reservation.attempt)
+    )
+    connection.execute(
+        "UPDATE payment_sessions SET reserved = reserved - ?, touched_at = MAX(touched_at, ?) WHERE session_id = ?",
+        (reservation.held, now, reservation.session_id),
+    )
+
+
+def _take_back(connection: sqlite3.Connection, session: Session, reservation: Reservation, now: float) -> None:
+    """The same call comes again and nobody has said that its answer was kept: it was lost, and is not paid for. Only while the money is
+    there: what a closed session was charged has been parted already."""
+    if session.state not in SPENDS_MONEY:
+        return
+    write_entry(connection, session, "void", reservation.charged, _name(reservation), now)
+    connection.execute(
+        "UPDATE payment_reservations SET state = 'void' WHERE key = ? AND attempt = ?", (reservation.key, reservation.attempt)
+    )
+    connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
+
+
+def _find_shortage(connection: sqlite3.Connection, session: Session, amount: int, now: float) -> Short | None:
+    if session.state in ("settling", "refund_ready", "refunded", "error"):
+        return Short("session_closed", session)
+    if session.ceiling is not None and session.spent + session.reserved + amount > session.ceiling:
+        return Short("ceiling", session)
+    if session.state in SPENDS_MONEY and amount <= session.available:
+        return None
+    waiting = connection.execute(
+        "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('authorized', 'redeeming')", (session.session_id,)
+    ).fetchone()
+    if waiting:
+        return Short("unredeemed", session)
+    if session.state == "active":
+        move(connection, session, "exhausted", now)
+    return Short("balance_short", session)
+
+
+def _name(reservation: Reservation) -> str:
+    return f"{reservation.key}#{reservation.attempt}"

@@ -1,0 +1,320 @@
+"""What can be done with money: the one object that the server, the middleware and the command line use.
+
+```
+validate   what a token is worth                    fund      keep a token for a session; nothing is taken yet
+reserve    money for a call; redeems the token      settle    charge for the answer      release   the call failed
+confirm    the answers are checkpointed             refund    part what was spent from what is left
+claim      fetch the refund, as often as needed     payout    take the earnings out
+sweep      end what is idle, notice what is spent   recover   finish what a crash left under way
+```
+Amounts are sats. What is shown of a session is safe to show; tokens leave by `claim` and `payout` only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from stepwell.clock import Clock, SystemClock
+from stepwell.errors import (
+    ConfigurationError,
+    MintUnavailableError,
+    PaymentError,
+    PaymentRequiredError,
+    RefundUnavailableError,
+    TokenInUseError,
+    TokenInvalidError,
+)
+from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
+from stepwell.payments.cashu.locks import require_key
+from stepwell.payments.cashu.money import total
+from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
+from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session, Totals
+from stepwell.payments.mint import Mint
+from stepwell.payments.swapping import Swapper
+
+logger = logging.getLogger(__name__)
+
+_LEAST_SEED = 16
+_TRIES = 10
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep did."""
+
+    refunded: int = 0
+    released: int = 0
+    claimed: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The ledger against the mint. `spent_elsewhere`: sats that we count as held and the mint as spent."""
+
+    totals: Totals
+    spent_elsewhere: int
+    adds_up: bool
+
+
+class Wallet:
+    """Money of some mints, remembered in a ledger. `seed` brings all of it back if the ledger is lost (NUT-13): keep it apart."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        mints: Iterable[Mint],
+        seed: bytes,
+        *,
+        clock: Clock | None = None,
+        new_id: Callable[[], str] = lambda: uuid4().hex,
+        idle_s: float = 24 * 3600,
+        stale_s: float = 3600,
+        pause_s: float = 0.3,
+    ) -> None:
+        if len(seed) < _LEAST_SEED:
+            raise ConfigurationError(f"The wallet's seed has {len(seed)} bytes; give it at least {_LEAST_SEED}, better 32.")
+        self._ledger = ledger
+        self._mints = {mint.url: mint for mint in mints}
+        self._clock = clock or SystemClock()
+        self._new_id = new_id
+        self._idle = timedelta(seconds=idle_s)
+        self._stale = timedelta(seconds=stale_s)
+        self._swapper = Swapper(ledger, self._mints, seed, new_id, pause_s)
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._ledger
+
+    @property
+    def accepted_mints(self) -> tuple[str, ...]:
+        return tuple(sorted(self._mints))
+
+    async def validate(self, text: str) -> Valuation:
+        """What a token is worth; a `PaymentError` if it is not taken. Changes nothing anywhere."""
+        return await value_token(text, self._mints, self._clock.now().timestamp())
+
+    async def fund(
+        self,
+        owner: str,
+        text: str,
+        *,
+        session_id: str | None = None,
+        ceiling_sats: int | None = None,
+        refund_pubkey: str | None = None,
+        approved: bool = True,
+    ) -> Funding:
+        """Keep a token for a session, a new one or one to top up. Nothing is taken before the first call. The same again is the same."""
+        key = require_key(refund_pubkey) if refund_pubkey else None
+        if ceiling_sats is not None and ceiling_sats < 0:
+            raise TokenInvalidError("The ceiling is less than nothing.", "ceiling")
+        token, _ = read_token(text, self._mints)
+        known = await self._ledger.funding(token.fingerprint)
+        if known is not None:
+            if known.owner != owner or session_id not in (None, known.session_id):
+                raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
+            return known
+        value = await self.validate(text)
+        return await self._ledger.add_funding(
+            NewFunding(
+                fingerprint=value.fingerprint,
+                session_id=session_id or self._new_id(),
+                owner=owner,
+                mint=value.mint,
+                amount=value.amount_sats,
+                fee=value.fee_sats,
+                points=tuple(proof.point for proof in value.token.proofs),
+                token=encode_token(value.token),
+                approved=approved,
+                top_up=session_id is not None,
+                ceiling=ceiling_sats,
+                refund_key=key,
+            )
+        )
+
+    async def approve(self, owner: str, session_id: str) -> Session:
+        await self._ledger.session(owner, session_id)
+        return await self._ledger.approve(session_id)
+
+    async def session(self, owner: str | None, session_id: str) -> Session:
+        return await self._ledger.session(owner, session_id)
+
+    async def reserve(self, owner: str | None, session_id: str, key: str, amount_sats: int) -> Reservation:
+        """Money for a call. Redeems waiting tokens when it is needed, so the first call of a session asks the mint, and no other does."""
+        if amount_sats < 0:
+            raise ValueError("a reservation of less than nothing")
+        for _ in range(_TRIES):
+            try:
+                return await self._ledger.reserve(owner, session_id, key, amount_sats)
+            except PaymentRequiredError as short:
+                if short.code != "unredeemed":
+                    raise
+            await self._redeem_next(session_id)
+        raise MintUnavailableError("The session's tokens could not be redeemed. Try again in a moment.")
+
+    async def settle(self, reservation: Reservation, cost_sats: int) -> Reservation:
+        return await self._ledger.settle(reservation.key, reservation.attempt, cost_sats)
+
+    async def release(self, reservation: Reservation) -> Reservation:
+        return await self._ledger.release(reservation.key, reservation.attempt)
+
+    async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
+        return await self._ledger.confirm(session_id, keys)
+
+    async def refund(self, owner: str | None, session_id: str) -> HandedOut:
+        """End a session and make its rest ready. Asking again gives the same refund."""
+        for _ in range(_TRIES):
+            session = await self._ledger.session(owner, session_id)
+            known = await self._ledger.refund_of(session_id)
+            if known is not None:
+                return known
+            await self._end(session)
+        raise RefundUnavailableError(
+            "The session changes all the time. Try again when no call is under way.", "session_changed"
+        )
+
+    async def claim(self, owner: str | None, refund_id: str) -> str:
+        """The refund as a token. The same one every time, until the mint says that it is spent."""
+        handed_out = await self._ledger.handed_out(owner, refund_id)
+        if not handed_out.claimed:
+            try:
+                await self._notice_spent(handed_out)
+            except MintUnavailableError as error:
+                logger.warning("a refund is handed out without asking its mint: %s", error)
+            handed_out = await self._ledger.handed_out(owner, refund_id)
+        if handed_out.claimed:
+            raise RefundUnavailableError(f"Refund '{refund_id}' was fetched and spent, or was nothing.", "refund_claimed")
+        return handed_out.token
+
+    async def payout(self, mint_url: str) -> HandedOut:
+        """All earnings at one mint as a token, kept in the ledger until it is spent. The money moves by being handed over: no swap."""
+        proofs = tuple(await self._ledger.earnings(mint_url))
+        if not proofs:
+            raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
+        token = encode_token(Token(mint_url, UNIT, proofs))
+        new = HandedOut(self._new_id(), "payout", None, "", mint_url, total(proofs), False, token)
+        return await self._ledger.pay_out(new, proofs)
+
+    async def recover(self) -> int:
+        """Finish every swap that was begun. Gives how many are still under way because their mint cannot be asked."""
+        left = 0
+        for operation in await self._ledger.operations():
+            try:
+                async with self._alone(operation.session_id):
+                    await self._swapper.carry_out(operation)
+            except MintUnavailableError as error:
+                left += 1
+                logger.warning("payment operation %s waits for its mint: %s", operation.operation_id, error)
+            except PaymentError as error:
+                logger.info("payment operation %s has ended: %s", operation.operation_id, error.code)
+        return left
+
+    async def sweep(self) -> Swept:
+        """End sessions that are idle or without a thread, free money of calls that never came back, and notice spent refunds."""
+        now = self._clock.now()
+        stale = await self._ledger.held_since(now - self._stale)
+        for reservation in stale:
+            await self.release(reservation)
+        refunded = failed = claimed = 0
+        for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
+            try:
+                await self.refund(None, session.session_id)
+                refunded += 1
+            except PaymentError as error:
+                failed += 1
+                logger.info("payment session %s is not settled yet: %s", session.session_id, error.code)
+        for handed_out in await self._ledger.unclaimed():
+            try:
+                claimed += await self._notice_spent(handed_out)
+            except PaymentError as error:
+                failed += 1
+                logger.info("refund %s could not be looked at: %s", handed_out.token_id, error.code)
+        return Swept(refunded, len(stale), claimed, failed)
+
+    async def audit(self) -> Audit:
+        """Whether lines, sums and money agree, and whether the mints agree with us."""
+        totals = await self._ledger.totals()
+        spent = 0
+        for url, mint in self._mints.items():
+            held = list(await self._ledger.earnings(url))
+            for session in await self._ledger.sessions(None, ("active", "exhausted")):
+                held += await self._ledger.session_proofs(session.session_id) if session.mint == url else []
+            states = await mint.states([proof.point for proof in held]) if held else {}
+            spent += sum(proof.amount for proof in held if states[proof.point] == "SPENT")
+        lines = totals.credits == totals.charges + totals.balances + totals.refunds + totals.fees
+        money = totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
+        return Audit(totals, spent, lines and money)
+
+    async def _redeem_next(self, session_id: str) -> None:
+        async with self._alone(session_id):
+            for operation in await self._ledger.operations(("pending", "unknown")):
+                if operation.session_id == session_id:
+                    await self._swapper.carry_out(operation)
+                    return
+            for funding in await self._ledger.fundings(session_id, ("authorized",)):
+                await self._swapper.redeem(funding)
+                return
+
+    async def _end(self, session: Session) -> None:
+        """One step towards the refund of a session."""
+        if session.state in ("redeeming", "settling") or await self._ledger.fundings(session.session_id, ("redeeming",)):
+            await self._redeem_next(session.session_id)
+        elif session.state in ("pending", "authorized"):
+            await self._hand_back(session)
+        elif session.state not in ("active", "exhausted"):
+            raise RefundUnavailableError(
+                f"Payment session '{session.session_id}' is {session.state}: there is nothing of it to pay back.",
+                "nothing_taken",
+            )
+        elif session.reserved:
+            raise RefundUnavailableError(
+                "Calls are under way that this session pays for. Wait for them, or cancel the run, then ask again.",
+                "calls_under_way",
+            )
+        elif await self._ledger.fundings(session.session_id, ("authorized",)):
+            await self._redeem_next(session.session_id)
+        elif session.balance == 0:
+            nothing = HandedOut(self._new_id(), "refund", session.session_id, session.owner, session.mint, 0, True, "")
+            await self._ledger.close_empty(session.session_id, nothing)
+        else:
+            async with self._alone(session.session_id):
+                await self._swapper.settle(session)
+
+    async def _hand_back(self, session: Session) -> None:
+        """Nothing was taken: the tokens go back as they are, and cost nothing."""
+        tokens = [
+            decode_token(funding.token)
+            for funding in await self._ledger.fundings(session.session_id, ("pending", "authorized"))
+        ]
+        proofs = tuple(proof for token in tokens for proof in token.proofs)
+        text = encode_token(Token(session.mint, UNIT, proofs))
+        await self._ledger.hand_back(
+            session.session_id,
+            HandedOut(self._new_id(), "refund", session.session_id, session.owner, session.mint, total(proofs), False, text),
+        )
+
+    async def _notice_spent(self, handed_out: HandedOut) -> bool:
+        points = [proof.point for proof in decode_token(handed_out.token).proofs]
+        states = await self._swapper.mint(handed_out.mint).states(points)
+        if set(states.values()) != {"SPENT"}:
+            return False
+        await self._ledger.mark_claimed(handed_out.token_id)
+        return True
+
+    @asynccontextmanager
+    async def _alone(self, session_id: str) -> AsyncIterator[None]:
+        """One swap of a session at a time in this loop. For quiet only: the ledger keeps it right without."""
+        locks = self._locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        lock = locks.get(session_id)
+        if lock is None:
+            lock = locks[session_id] = asyncio.Lock()
+        async with lock:
+            yield

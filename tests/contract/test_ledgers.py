@@ -1,0 +1,30 @@
+"""Every ledger passes one suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stepwell.payments.ledger import Ledger
+from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.testing import LedgerConformance
+
+
+class TestMemoryLedger(LedgerConformance):
+    @pytest.fixture
+    def open_ledger(self) -> Iterator[Callable[[], Ledger]]:
+        ledger = MemoryLedger()
+        yield lambda: ledger
+        ledger.close()
+
+
+class TestEmbeddedLedger(LedgerConformance):
+    @pytest.fixture
+    def open_ledger(self, tmp_path: Path) -> Iterator[Callable[[], Ledger]]:
+        database = Database(tmp_path / "stepwell.db")
+        yield lambda: EmbeddedLedger(database)
+        database.close()

@@ -1,0 +1,392 @@
+"""What a payer can rely on, with a mint in memory. Names of rows of the mission stand beside the tests that prove them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from tests.unit.payments.conftest import SEED, SetClock
+
+from stepwell.errors import (
+    ConfigurationError,
+    MintAnswerError,
+    MintRejectedError,
+    MintUnavailableError,
+    PaymentError,
+    PaymentRequiredError,
+    RefundUnavailableError,
+    SessionClosedError,
+    TokenInUseError,
+    TokenInvalidError,
+    TokenSpentError,
+)
+from stepwell.payments.cashu.curve import sign
+from stepwell.payments.cashu.locks import unlock
+from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
+from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.wallet import Wallet
+from stepwell.testing import MemoryMint
+
+G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+
+
+async def pay(wallet: Wallet, session_id: str, key: str, sats: int, owner: str = "alice") -> None:
+    await wallet.settle(await wallet.reserve(owner, session_id, key, sats), sats)
+
+
+async def test_p1_a_token_is_validated_without_being_redeemed(wallet: Wallet, mint: MemoryMint):
+    token = mint.issue(100)
+    value = await wallet.validate(token)
+    assert (value.amount_sats, value.fee_sats, value.net_sats) == (100, 1, 99)
+    funding = await wallet.fund("alice", token)
+    assert funding.state == "authorized"
+    assert mint.swaps == 0
+    assert mint.spend(token) == 100, "it is still the payer's"
+
+
+async def test_p1_nothing_is_taken_until_work_starts_and_then_all_of_it_before_the_first_call(wallet: Wallet, mint: MemoryMint):
+    token = mint.issue(100)
+    funding = await wallet.fund("alice", token)
+    await wallet.reserve("alice", funding.session_id, "k", 5)
+    assert mint.swaps == 1
+    with pytest.raises(TokenInvalidError):
+        mint.spend(token)
+
+
+async def test_p2_every_answer_is_charged_once(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    for number in range(5):
+        reservation = await wallet.reserve("alice", session_id, f"k{number}", 3)
+        for _ in range(3):
+            await wallet.settle(reservation, 3)
+    session = await wallet.session("alice", session_id)
+    assert (session.spent, session.balance) == (15, 84)
+    assert mint.swaps == 1, "no mint is asked in the steady state"
+
+
+async def test_p3_a_short_balance_goes_on_when_it_is_topped_up(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(10))).session_id
+    await pay(wallet, session_id, "a", 6)
+    with pytest.raises(PaymentRequiredError) as short:
+        await wallet.reserve("alice", session_id, "b", 6)
+    assert (short.value.needed_sats, short.value.balance_sats, short.value.code) == (6, 3, "balance_short")
+    assert (await wallet.session("alice", session_id)).state == "exhausted"
+    again = await wallet.fund("alice", mint.issue(10), session_id=session_id)
+    assert again.session_id == session_id
+    await pay(wallet, session_id, "b", 6)
+    assert (await wallet.session("alice", session_id)).balance == 6
+
+
+async def test_p4_the_rest_comes_back_as_a_token_until_it_is_spent(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 30)
+    refund = await wallet.refund("alice", session_id)
+    tokens = {await wallet.claim("alice", refund.token_id) for _ in range(3)}
+    assert len(tokens) == 1
+    assert refund.amount == 68
+    assert mint.spend(tokens.pop()) == 68
+    with pytest.raises(RefundUnavailableError) as fetched:
+        await wallet.claim("alice", refund.token_id)
+    assert fetched.value.code == "refund_claimed"
+    audit = await wallet.audit()
+    assert audit.adds_up
+    assert audit.spent_elsewhere == 0
+
+
+async def test_p4_a_refund_is_locked_to_the_payers_key(wallet: Wallet, mint: MemoryMint):
+    private = bytes(31) + b"\x07"
+    funding = await wallet.fund("alice", mint.issue(100), refund_pubkey=sign(G, private))
+    await pay(wallet, funding.session_id, "a", 1)
+    text = await wallet.claim("alice", (await wallet.refund("alice", funding.session_id)).token_id)
+    with pytest.raises(TokenInvalidError):
+        mint.spend(text)
+    token = decode_token(text)
+    opened = Token(token.mint, token.unit, tuple(unlock(proof, private) for proof in token.proofs))
+    assert mint.spend(encode_token(opened)) == 97
+
+
+async def test_a_token_that_nothing_was_taken_from_comes_back_as_it_is(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    refund = await wallet.refund("alice", session_id)
+    assert refund.amount == 100
+    assert mint.spend(await wallet.claim("alice", refund.token_id)) == 100
+    assert mint.swaps == 0
+
+
+async def test_a_session_that_spent_everything_closes_without_a_swap(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 99)
+    refund = await wallet.refund("alice", session_id)
+    assert (refund.amount, refund.claimed, mint.swaps) == (0, True, 1)
+    payout = await wallet.payout(mint.url)
+    assert mint.spend(payout.token) == 99
+    assert (await wallet.audit()).adds_up
+
+
+async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 98)
+    with pytest.raises(RefundUnavailableError) as refused:
+        await wallet.refund("alice", session_id)
+    assert refused.value.code == "refund_below_fee"
+    await pay(wallet, session_id, "b", 1)
+
+
+async def test_a_refund_waits_for_calls_that_are_under_way(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    reservation = await wallet.reserve("alice", session_id, "a", 10)
+    with pytest.raises(RefundUnavailableError) as refused:
+        await wallet.refund("alice", session_id)
+    assert refused.value.code == "calls_under_way"
+    await wallet.release(reservation)
+    assert (await wallet.refund("alice", session_id)).amount == 98
+
+
+async def test_fifty_uses_of_one_token_at_once_are_one_credit(wallet: Wallet, mint: MemoryMint):
+    token = mint.issue(100)
+
+    async def use(number: int) -> str:
+        session_id = (await wallet.fund("alice", token)).session_id
+        await wallet.reserve("alice", session_id, f"k{number}", 1)
+        return session_id
+
+    sessions = set(await asyncio.gather(*(use(number) for number in range(50))))
+    assert len(sessions) == 1
+    session = await wallet.session("alice", sessions.pop())
+    assert (session.credits, session.reserved, mint.swaps) == (100, 50, 1)
+    with pytest.raises(TokenInUseError):
+        await wallet.fund("bob", token)
+
+
+async def test_fifty_wallets_with_one_ledger_credit_a_token_once(ledger: MemoryLedger, mint: MemoryMint):
+    """As many processes: no lock between them but the ledger."""
+    token = mint.issue(100)
+    wallets = [Wallet(ledger, [mint], SEED, pause_s=0) for _ in range(50)]
+
+    async def use(number: int) -> str:
+        session_id = (await wallets[number].fund("alice", token)).session_id
+        await wallets[number].reserve("alice", session_id, f"k{number}", 1)
+        return session_id
+
+    (session_id,) = set(await asyncio.gather(*(use(number) for number in range(50))))
+    session = await wallets[0].session("alice", session_id)
+    assert (session.credits, session.fees, session.reserved, mint.swaps) == (100, 1, 50, 1)
+
+
+async def test_a_token_that_is_spent_between_validation_and_start_is_rejected(wallet: Wallet, mint: MemoryMint):
+    token = mint.issue(100)
+    session_id = (await wallet.fund("alice", token)).session_id
+    mint.spend(token)
+    with pytest.raises(TokenSpentError):
+        await wallet.reserve("alice", session_id, "k", 1)
+    session = await wallet.session("alice", session_id)
+    assert (session.state, session.reason, session.credits) == ("rejected", "token_spent", 0)
+    await wallet.fund("alice", mint.issue(50), session_id=session_id)
+    await pay(wallet, session_id, "k", 1)
+
+
+async def test_an_answer_that_was_lost_after_the_swap_is_found_again(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    mint.faults = ["after"]
+    await pay(wallet, session_id, "k", 1)
+    mint.faults = ["after"]
+    assert (await wallet.refund("alice", session_id)).amount == 97
+    assert mint.swaps == 2
+    assert (await wallet.audit()).adds_up
+
+
+async def test_a_mint_that_is_down_takes_nothing_and_the_swap_goes_on_later(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    mint.faults = ["after", "before", "before"]
+    mint.down = False
+    with pytest.raises(MintUnavailableError):
+        await _go_down_after_swaps(wallet, mint, session_id)
+    assert (await wallet.session("alice", session_id)).state == "redeeming"
+    assert await wallet.recover() == 1
+    mint.down = False
+    assert await wallet.recover() == 0
+    assert (await wallet.session("alice", session_id)).balance == 99
+    assert mint.swaps == 1
+
+
+async def _go_down_after_swaps(wallet: Wallet, mint: MemoryMint, session_id: str) -> None:
+    try:
+        await wallet.reserve("alice", session_id, "k", 1)
+    finally:
+        mint.down = True
+
+
+async def test_a_keyset_that_is_rotated_away_is_no_loss(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    mint.rotate(200)
+    await pay(wallet, session_id, "k", 9)
+    mint.rotate(100)
+    assert (await wallet.refund("alice", session_id)).amount > 80
+    assert (await wallet.audit()).adds_up
+
+
+async def test_a_topping_up_that_fails_leaves_the_session_as_it_is(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(10))).session_id
+    await pay(wallet, session_id, "a", 5)
+    second = mint.issue(100)
+    await wallet.fund("alice", second, session_id=session_id)
+    mint.spend(second)
+    with pytest.raises(TokenSpentError):
+        await wallet.reserve("alice", session_id, "b", 50)
+    session = await wallet.session("alice", session_id)
+    assert (session.state, session.balance) == ("active", 4)
+    assert (await wallet.refund("alice", session_id)).amount == 3
+
+
+async def test_twenty_runs_on_one_session_never_overdraw_it(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+
+    async def run(number: int) -> int:
+        charged = 0
+        for call in range(10):
+            try:
+                reservation = await wallet.reserve("alice", session_id, f"{number}/{call}", 3)
+            except PaymentRequiredError:
+                return charged
+            await asyncio.sleep(0)
+            charged += (await wallet.settle(reservation, 2)).charged
+        return charged
+
+    charged = sum(await asyncio.gather(*(run(number) for number in range(20))))
+    session = await wallet.session("alice", session_id)
+    assert session.spent == charged
+    assert session.balance == 99 - charged >= 0
+
+
+async def test_an_idle_session_is_paid_back_and_a_busy_one_is_not(wallet: Wallet, mint: MemoryMint, clock: SetClock):
+    idle = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, idle, "a", 10)
+    clock.move(hours=23)
+    busy = (await wallet.fund("bob", mint.issue(100))).session_id
+    held = await wallet.reserve("bob", busy, "b", 10)
+    clock.move(hours=2)
+    swept = await wallet.sweep()
+    assert (swept.refunded, swept.released) == (1, 1), "a call that never came back is released after an hour"
+    assert (await wallet.session("alice", idle)).state == "refund_ready"
+    assert (await wallet.session("bob", busy)).state == "active"
+    assert (await wallet.settle(held, 10)).charged == 10, "it came back after all"
+    mint.spend(await wallet.claim("alice", (await wallet.refund("alice", idle)).token_id))
+    assert (await wallet.sweep()).claimed == 1
+    assert (await wallet.session("alice", idle)).state == "refunded"
+
+
+async def test_a_clock_that_is_set_back_ends_nothing(wallet: Wallet, mint: MemoryMint, clock: SetClock):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 10)
+    clock.move(days=-365)
+    await pay(wallet, session_id, "b", 10)
+    assert (await wallet.sweep()).refunded == 0
+    assert (await wallet.session("alice", session_id)).spent == 20
+
+
+async def test_a_mint_that_contradicts_itself_is_an_operators_matter(wallet: Wallet, mint: MemoryMint, ledger: MemoryLedger):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 10)
+    held = await ledger.session_proofs(session_id)
+    mint.spend(encode_token(Token(mint.url, "sat", tuple(held))))
+    assert (await wallet.audit()).spent_elsewhere == 99
+    with pytest.raises(MintAnswerError) as contradiction:
+        await wallet.refund("alice", session_id)
+    assert contradiction.value.code == "mint_unknown_outcome"
+    assert (await wallet.session("alice", session_id)).state == "error"
+    (operation,) = await ledger.operations(("unknown",))
+    await ledger.reopen(operation.operation_id)
+    assert await wallet.recover() == 1
+
+
+class LyingMint(MemoryMint):
+    """Says that it takes no fee, and takes one."""
+
+    async def keysets(self, *, fresh: bool = False):
+        return {name: type(info)(name, info.unit, info.active, 0) for name, info in (await super().keysets()).items()}
+
+
+async def test_a_mint_that_lies_about_its_fee_gets_nothing(ledger: MemoryLedger):
+    mint = LyingMint(fee_ppk=100)
+    wallet = Wallet(ledger, [mint], SEED, pause_s=0)
+    token = mint.issue(100)
+    session_id = (await wallet.fund("alice", token)).session_id
+    with pytest.raises(MintRejectedError):
+        await wallet.reserve("alice", session_id, "k", 1)
+    assert (await wallet.session("alice", session_id)).state == "rejected"
+    assert mint.spend(token) == 100, "it is still the payer's"
+
+
+async def test_each_bad_token_has_its_code(wallet: Wallet, mint: MemoryMint):
+    other = MemoryMint("https://elsewhere.test")
+    spent = mint.issue(8)
+    mint.spend(spent)
+    token = decode_token(mint.issue(8))
+    (proof, *_) = token.proofs
+    forged = Token(
+        mint.url, "sat", (type(proof)(proof.amount, proof.keyset_id, "another secret", proof.signature, proof.dleq),)
+    )
+    unknown = Token(mint.url, "sat", (type(proof)(8, "00" * 8, proof.secret, proof.signature),))
+    bad = {
+        "mint_unknown": other.issue(8),
+        "unit_unknown": encode_token(Token(mint.url, "usd", token.proofs)),
+        "token_spent": spent,
+        "token_forged": encode_token(forged),
+        "token_locked": mint.issue(8, lock_key=sign(G, bytes(31) + b"\x07")),
+        "token_below_fee": mint.issue(1),
+        "keyset_unknown": encode_token(unknown),
+    }
+    for code, text in bad.items():
+        for ask in (lambda text=text: wallet.validate(text), lambda text=text: wallet.fund("alice", text)):
+            with pytest.raises(PaymentError) as refused:
+                await ask()
+            assert refused.value.code == code
+    assert await wallet.ledger.sessions() == []
+
+
+async def test_a_session_is_the_owners(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 10)
+    refund = await wallet.refund("alice", session_id)
+    for ask in (
+        lambda: wallet.session("bob", session_id),
+        lambda: wallet.reserve("bob", session_id, "k", 1),
+        lambda: wallet.refund("bob", session_id),
+        lambda: wallet.claim("bob", refund.token_id),
+        lambda: wallet.fund("bob", mint.issue(4), session_id=session_id),
+    ):
+        with pytest.raises(Exception, match=r"No (payment session|refund)"):
+            await ask()
+
+
+async def test_a_closed_session_takes_no_money(wallet: Wallet, mint: MemoryMint):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 10)
+    await wallet.refund("alice", session_id)
+    token = mint.issue(50)
+    with pytest.raises(SessionClosedError):
+        await wallet.fund("alice", token, session_id=session_id)
+    assert mint.spend(token) == 50
+
+
+async def test_no_money_is_in_a_log_an_error_or_a_repr(
+    wallet: Wallet, mint: MemoryMint, ledger: MemoryLedger, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.DEBUG)
+    text = mint.issue(100)
+    secrets = [proof.secret for proof in decode_token(text).proofs]
+    funding = await wallet.fund("alice", text)
+    await pay(wallet, funding.session_id, "a", 10)
+    mint.faults = ["after"]
+    refund = await wallet.refund("alice", funding.session_id)
+    secrets += [proof.secret for proof in decode_token(refund.token).proofs]
+    shown = caplog.text + repr(funding) + repr(refund) + repr(await ledger.operations(("done",)))
+    shown += repr(await ledger.entries("alice", funding.session_id))
+    assert "cashu" not in shown
+    assert not any(secret in shown for secret in secrets)
+
+
+def test_a_short_seed_is_refused(ledger: MemoryLedger, mint: MemoryMint):
+    with pytest.raises(ConfigurationError, match="seed"):
+        Wallet(ledger, [mint], b"short")
