@@ -26,14 +26,14 @@ CHOICES = "[y]es, [n]o and why, [e]dit and the new arguments as JSON"
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenInterrupt:
     """An interrupt that waits for an answer."""
 
     id: str
     value: Any
 
 
-def answer_all(questions: Iterable[Question], ask: Ask) -> dict[str, Any]:
+def answer_all(questions: Iterable[OpenInterrupt], ask: Ask) -> dict[str, Any]:
     """Put every question to the person; interrupt id to answer."""
     return {question.id: _answer(question.value, ask) for question in questions}
 

@@ -98,11 +98,11 @@ def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
 
 def _showing_local_models() -> AbstractContextManager[None]:
     """Downloading and loading a local model take a while; the progress goes beside the conversation."""
-    from stepwell.cli.progress import showing
+    from stepwell.cli.progress import show_progress
     from stepwell.models import process_local_models
     from stepwell.settings import Settings
 
-    return showing(process_local_models(Settings.load()).board, sys.stderr)
+    return show_progress(process_local_models(Settings.load()).board, sys.stderr)
 
 
 def _demonstrate(terminal: Terminal) -> int:

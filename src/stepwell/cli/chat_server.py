@@ -19,7 +19,7 @@ from langgraph_sdk.schema import Assistant
 
 from stepwell.cli import DEFAULT_URL
 from stepwell.cli.conversation import Chat
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.cli.remote import RemoteSession
 from stepwell.cli.server_errors import refusal
 from stepwell.cli.terminal import Terminal
@@ -118,7 +118,7 @@ async def _first_contact(url: str) -> None:
             answer = await http.get("/ok")
     except httpx.HTTPError as error:
         raise ConfigurationError(
-            f"No server answers at {url}. Start one with `{typed('serve')}`, or name another with --url."
+            f"No server answers at {url}. Start one with `{spell_command('serve')}`, or name another with --url."
         ) from error
     if answer.status_code != 200:
         raise ConfigurationError(

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import cast
 
 from stepwell.cli.approvals import Ask, answer_all
-from stepwell.cli.events import Event
+from stepwell.cli.events import TurnEvent
 from stepwell.cli.session import Session
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import StepwellError
@@ -81,7 +81,7 @@ class Chat:
             self._terminal.line(answer)
         return self._turn(self._session.follow())
 
-    def _turn(self, events: AsyncIterator[Event], if_silent: str = "") -> int:
+    def _turn(self, events: AsyncIterator[TurnEvent], if_silent: str = "") -> int:
         try:
             silent = not self._show(events)
             while questions := self._runner.run(self._session.questions()):
@@ -109,13 +109,13 @@ class Chat:
             self._terminal.line(f"The turn could not be stopped: {error}")
         return 130
 
-    def _show(self, events: AsyncIterator[Event]) -> bool:
+    def _show(self, events: AsyncIterator[TurnEvent]) -> bool:
         """Show a turn; gives whether there was anything to show."""
 
         async def show() -> bool:
             some = False
             # Closed here also when the screen fails (`| head`): what drives the turn must not be left to the end of the loop.
-            async with aclosing(cast("AsyncGenerator[Event]", events)) as turn:
+            async with aclosing(cast("AsyncGenerator[TurnEvent]", events)) as turn:
                 async for event in turn:
                     some = True
                     self._terminal.show(event)

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TextIO
 
 from stepwell.cli.database import database_file
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded import backup as copies
-from stepwell.runs.embedded.condition import is_in_use, look_at
+from stepwell.runs.embedded.condition import inspect_database, is_in_use
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.erase import free_bytes
 from stepwell.runs.embedded.maintenance import maintenance_of
 from stepwell.runs.embedded.migrate import refuse_newer
 from stepwell.runs.embedded.process_lock import ProcessLock
-from stepwell.runs.embedded.room import Room
+from stepwell.runs.embedded.room import DiskSpace
 from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.maintenance import RetentionRules
 from stepwell.runs.registry import GraphRegistry
@@ -35,7 +35,7 @@ from stepwell.settings import Settings
 def status(*, database_url: str | None) -> int:
     """Say how the database is."""
     database = _existing(database_url)
-    found = look_at(database)
+    found = inspect_database(database)
     refuse_newer(found.form)
     print(f"database     {database}")
     print(f"in use       {'by a server' if found.in_use else 'no'}")
@@ -56,7 +56,7 @@ def status(*, database_url: str | None) -> int:
 def migrate(*, database_url: str | None) -> int:
     """Bring the file to the newest form, with a copy of the old one beside it."""
     database = _existing(database_url)
-    before = look_at(database)
+    before = inspect_database(database)
     refuse_newer(before.form)
     if not before.missing:
         print(f"Nothing to do: the database has form {before.form}, which is the newest.")
@@ -71,7 +71,7 @@ def migrate(*, database_url: str | None) -> int:
         Database(database).close()
     finally:
         lock.release()
-    print(f"The database has form {look_at(database).form} now.")
+    print(f"The database has form {inspect_database(database).form} now.")
     return 0
 
 
@@ -163,7 +163,7 @@ def _give_back(database: Path) -> int:
 
 def _has_room_for_a_copy(database: Path) -> bool:
     """SQLite's own way writes the whole database a second time, and a third time into its log."""
-    return Room(database).free_bytes > 3 * _size(database)
+    return DiskSpace(database).free_bytes > 3 * _size(database)
 
 
 async def _give_back_in_place(database: Path) -> None:
@@ -192,7 +192,7 @@ def _existing(database_url: str | None, settings: Settings | None = None) -> Pat
     database = database_file(database_url, settings or Settings.load())
     if not database.is_file():
         raise ConfigurationError(
-            f"There is no database '{database.name}' yet. `{typed('serve')}` makes one; another is named with --database-url."
+            f"There is no database '{database.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
         )
     return database
 
@@ -220,7 +220,7 @@ def _stamp() -> str:
 
 
 def _behind(steps: int) -> str:
-    return f", {steps} behind: run `{typed('db migrate')}`" if steps else ", the newest"
+    return f", {steps} behind: run `{spell_command('db migrate')}`" if steps else ", the newest"
 
 
 def _size(database: Path) -> int:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stepwell.cli.doctor_server import server_lines
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
@@ -85,7 +85,7 @@ def _machine(settings: Settings) -> Iterator[str]:
     yield _local_runtime()
     models = LocalModels.from_settings(settings)
     here = [model.id for model in CATALOGUE.values() if models.is_downloaded(model.id)]
-    none = f"none downloaded ({typed('models list')})"
+    none = f"none downloaded ({spell_command('models list')})"
     yield f"local models   {', '.join(here) or none}"
     yield f"data folder    {settings.data_folder}, {_room(settings.data_folder)}"
     yield _embeddings(settings)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from stepwell.cli.database import database_file
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.settings import Settings
 
@@ -40,7 +40,7 @@ def _running(settings: Settings) -> str:
             answer = connection.getresponse()
             said = json.loads(answer.read(65536)) if answer.status == 200 else {}
     except (OSError, http.client.HTTPException, ValueError):
-        return f"nothing answers at {address} (start it with: {typed('serve')})"
+        return f"nothing answers at {address} (start it with: {spell_command('serve')})"
     ours = isinstance(said, dict) and (said.get("metadata") or {}).get("server") == "stepwell"
     return f"at {address}, version {said['version']}" if ours else f"something else answers at {address}; use another --port"
 
@@ -51,13 +51,13 @@ def _port(settings: Settings) -> int | None:
 
 
 def _database(settings: Settings) -> str:
-    from stepwell.runs.embedded.condition import look_at
+    from stepwell.runs.embedded.condition import inspect_database
 
     file = database_file(None, settings)
     if not file.is_file():
         return "none yet; the first start of the server makes it in the data folder"
     try:
-        found = look_at(file)
+        found = inspect_database(file)
     except StepwellError as error:
         return str(error)
     form = f"form {found.form}" + (f" ({len(found.missing)} steps behind: stepwell db migrate)" if found.missing else "")

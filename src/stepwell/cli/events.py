@@ -51,7 +51,7 @@ class Restarted:
     attempt: int
 
 
-Event: TypeAlias = Said | Called | Returned | Planned | Restarted
+TurnEvent: TypeAlias = Said | Called | Returned | Planned | Restarted
 
 
 class Translator:
@@ -66,7 +66,7 @@ class Translator:
         """Who speaks in which subgraph; a change of the plan does not say."""
         self._floor = Floor()
 
-    def translate(self, namespace: tuple[str, ...], mode: str, chunk: Any) -> Iterator[Event]:
+    def translate(self, namespace: tuple[str, ...], mode: str, chunk: Any) -> Iterator[TurnEvent]:
         """The events that one chunk stands for; often none."""
         if mode == "messages":
             yield from self._spoken(namespace, *chunk)
@@ -77,18 +77,18 @@ class Translator:
                     if isinstance(part, Mapping):
                         yield from self._updated(namespace, part)
 
-    def rest(self) -> Iterator[Event]:
+    def rest(self) -> Iterator[TurnEvent]:
         """The turn is over, however it ended: what was not shown yet."""
         yield from self._floor.rest()
 
-    def _spoken(self, namespace: tuple[str, ...], message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
+    def _spoken(self, namespace: tuple[str, ...], message: Any, metadata: Mapping[str, Any]) -> Iterator[TurnEvent]:
         # A summary is written for the model, not for the person.
         text = _text(message)
         if _kind(message) == "ai" and metadata.get("lc_source") != "summarization" and text:
             speaker = _speaker(namespace, metadata.get("lc_agent_name"))
             yield from self._floor.say(Said(speaker, text, Voice(namespace, _get(message, "id"))))
 
-    def _updated(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[Event]:
+    def _updated(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[TurnEvent]:
         messages = update.get("messages")
         for message in messages if isinstance(messages, list) else []:
             if _kind(message) == "ai":
@@ -98,7 +98,7 @@ class Translator:
         if update.get("todos"):
             yield Planned(_speaker(namespace, self._names.get(namespace)), tuple(update["todos"]))
 
-    def _calls(self, namespace: tuple[str, ...], message: Any) -> Iterator[Event]:
+    def _calls(self, namespace: tuple[str, ...], message: Any) -> Iterator[TurnEvent]:
         if (namespace, _get(message, "id")) in self._seen:
             return
         self._seen.add((namespace, _get(message, "id")))
@@ -107,7 +107,7 @@ class Translator:
             self._open[namespace, call["id"] or ""] = (speaker, call["name"])
             yield Called(speaker, call["name"], call["args"])
 
-    def _result(self, namespace: tuple[str, ...], message: Any) -> Iterator[Event]:
+    def _result(self, namespace: tuple[str, ...], message: Any) -> Iterator[TurnEvent]:
         caller = self._open.pop((namespace, _get(message, "tool_call_id")), None)
         if caller is not None:
             speaker, tool = caller

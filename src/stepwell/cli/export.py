@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.cli.research import thread_folder, write_file
 from stepwell.errors import BundleError
 from stepwell.settings import Settings
@@ -21,9 +21,9 @@ def run(what: str, *, form: str | None, out: Path | None, url: str | None = None
 
     Without `out`, text goes to the standard output.
     """
-    from stepwell.apps.research.export import export_bundle, form_of
+    from stepwell.apps.research.export import export_bundle, format_of
 
-    chosen = form_of(out, form)
+    chosen = format_of(out, form)
     if out is None and chosen in ("pdf", "docx", "zip"):
         raise BundleError(f"'{chosen}' is not for a screen. Name a file with --out.")
     settings = settings or Settings.load()
@@ -38,9 +38,9 @@ def run(what: str, *, form: str | None, out: Path | None, url: str | None = None
 
 
 def _from_server(url: str, thread: str, form: Format, settings: Settings) -> bytes:
-    from stepwell.cli.research_server import at_server, write_from_server
+    from stepwell.cli.research_server import connect_research, write_from_server
 
-    with asyncio.Runner() as runner, at_server(runner, url, settings, thread) as session:
+    with asyncio.Runner() as runner, connect_research(runner, url, settings, thread) as session:
         return write_from_server(runner, session, form)
 
 
@@ -50,5 +50,5 @@ def _bundle(what: str, settings: Settings) -> Path:
         return file
     bundle = thread_folder(settings, what, must_exist=True) / "bundle.zip"
     if not bundle.is_file():
-        raise BundleError(f"The research '{what}' has not ended. Go on with: {typed(f'research --continue {what}')}")
+        raise BundleError(f"The research '{what}' has not ended. Go on with: {spell_command(f'research --continue {what}')}")
     return bundle

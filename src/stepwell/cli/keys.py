@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TextIO, TypeVar
 
 from stepwell.cli.database import database_file
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.access import AccessRecords, ApiKey
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
@@ -41,7 +41,7 @@ def show(*, database_url: str | None) -> int:
         role = "operator" if key.is_operator else "user"
         print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}")
     if not keys:
-        print(f"No keys. Make one with: {typed('keys create --user NAME')}")
+        print(f"No keys. Make one with: {spell_command('keys create --user NAME')}")
     return 0
 
 
@@ -50,7 +50,7 @@ def revoke(*, key_id: str, database_url: str | None) -> int:
     # The whole key works as well: somebody who lost track of it may have nothing else.
     wanted = key_id.split("_")[1] if key_id.startswith("sw_") and key_id.count("_") >= 2 else key_id
     revoked = _with_records(database_url, SystemClock(), lambda records: records.revoke_key(wanted))
-    print(f"Key '{wanted}' is revoked." if revoked else f"No usable key '{wanted}'. `{typed('keys list')}` shows them.")
+    print(f"Key '{wanted}' is revoked." if revoked else f"No usable key '{wanted}'. `{spell_command('keys list')}` shows them.")
     return 0 if revoked else 1
 
 

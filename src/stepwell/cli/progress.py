@@ -77,7 +77,7 @@ class ProgressBar:
 
 
 @contextmanager
-def showing(board: StatusBoard, screen: TextIO) -> Iterator[None]:
+def show_progress(board: StatusBoard, screen: TextIO) -> Iterator[None]:
     """Show what models do while the block runs."""
     bar = ProgressBar(screen)
     stop = threading.Event()

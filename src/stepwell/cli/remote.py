@@ -19,9 +19,9 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, UnprocessableEntityError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
-from stepwell.cli.approvals import Question
-from stepwell.cli.events import Event, Restarted, Translator, last_answer
-from stepwell.cli.own_command import typed
+from stepwell.cli.approvals import OpenInterrupt
+from stepwell.cli.events import Restarted, Translator, TurnEvent, last_answer
+from stepwell.cli.own_command import spell_command
 from stepwell.cli.server_errors import as_sentences, tell_of_outages
 from stepwell.cli.session import TITLE_CHARS, ThreadLine, files_of, todos_of
 from stepwell.errors import NotFoundError, RunError
@@ -62,9 +62,9 @@ class RemoteSession:
     @property
     def carry_on(self) -> str:
         """The command that goes on with the thread."""
-        return typed(f"chat --url {self._url} --thread {self._thread_id}")
+        return spell_command(f"chat --url {self._url} --thread {self._thread_id}")
 
-    async def say(self, text: str) -> AsyncIterator[Event]:
+    async def say(self, text: str) -> AsyncIterator[TurnEvent]:
         if not self._known:
             with self._sentences():
                 about = {"title": text[:TITLE_CHARS]}
@@ -73,10 +73,10 @@ class RemoteSession:
         async for event in self._start(input={"messages": [{"role": "user", "content": text}]}):
             yield event
 
-    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[Event]:
+    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[TurnEvent]:
         return self._start(command={"resume": dict(answers)})
 
-    async def follow(self) -> AsyncIterator[Event]:
+    async def follow(self) -> AsyncIterator[TurnEvent]:
         with self._sentences():
             runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
         under_way = [run["run_id"] for run in reversed(runs) if run["status"] in ("pending", "running")]
@@ -98,10 +98,10 @@ class RemoteSession:
             except (NotThereError, ConflictError):  # it has ended meanwhile
                 return
 
-    async def questions(self) -> tuple[Question, ...]:
+    async def questions(self) -> tuple[OpenInterrupt, ...]:
         asked = (await self._thread())["interrupts"]
         return tuple(
-            Question(interrupt["id"], interrupt["value"])
+            OpenInterrupt(interrupt["id"], interrupt["value"])
             for each in asked.values()
             for interrupt in each
             if interrupt.get("id")
@@ -145,7 +145,7 @@ class RemoteSession:
             except NotThereError:  # nothing was said yet
                 return {"interrupts": {}, "values": {}}
 
-    def _start(self, **turn: Any) -> AsyncIterator[Event]:
+    def _start(self, **turn: Any) -> AsyncIterator[TurnEvent]:
         def created(run: Any) -> None:
             self._run_id = run["run_id"]
 
@@ -163,7 +163,7 @@ class RemoteSession:
         )
         return self._events(stream, None)
 
-    async def _events(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncIterator[Event]:
+    async def _events(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncIterator[TurnEvent]:
         self._run_id, self._under_way = run_id, True
         with self._sentences():
             reading = tell_of_outages(stream, self._client.http.client, self._url, self._tell)
@@ -175,7 +175,7 @@ class RemoteSession:
         for event in self._translator.rest():
             yield event
 
-    def _event(self, name: str, data: Any) -> Iterator[Event]:
+    def _event(self, name: str, data: Any) -> Iterator[TurnEvent]:
         mode, *namespace = name.split("|")
         if mode == "error":
             self._under_way = False

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.cli.research_gate import Gate, edit_in
 from stepwell.cli.terminal import Terminal
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, needs_extra
@@ -26,7 +26,7 @@ from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
     from stepwell.apps.research.export import Format
-    from stepwell.apps.research.kit import Kit
+    from stepwell.apps.research.kit import Equipment
     from stepwell.cli.research_session import LocalResearch, ResearchSession
 
 MAX_CONTEXT_CHARS = 200_000
@@ -38,7 +38,7 @@ _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ResearchOptions:
     """What the command line asks for."""
 
     question: str | None
@@ -54,7 +54,9 @@ class Asked:
     context_urls: Sequence[str] = ()
 
 
-def run(asked: Asked, *, kit: Kit | None = None, settings: Settings | None = None, terminal: Terminal | None = None) -> int:
+def run(
+    asked: ResearchOptions, *, kit: Equipment | None = None, settings: Settings | None = None, terminal: Terminal | None = None
+) -> int:
     """The command; gives the exit code. `kit` is for whoever brings a web and models of their own."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     settings = settings or Settings.load()
@@ -70,26 +72,26 @@ def run(asked: Asked, *, kit: Kit | None = None, settings: Settings | None = Non
 
 def _local(
     runner: asyncio.Runner,
-    asked: Asked,
+    asked: ResearchOptions,
     given: dict[str, Any] | None,
     gate: Gate,
     terminal: Terminal,
     settings: Settings,
-    kit: Kit | None,
+    kit: Equipment | None,
     form: Format,
 ) -> int:
     with needs_extra("Research", "research"):
-        from stepwell.apps.research.kit import make_kit
+        from stepwell.apps.research.kit import make_equipment
         from stepwell.cli.research_session import LocalResearch
     thread = asked.thread or str(uuid4())
     folder = thread_folder(settings, thread, must_exist=asked.thread is not None)
-    kit = kit or make_kit(replace(settings, policy=asked.policy) if asked.policy else settings)
+    kit = kit or make_equipment(replace(settings, policy=asked.policy) if asked.policy else settings)
     if not kit.writes:
         terminal.line(EXTRACTIVE)
     session = LocalResearch(folder, thread, kit)
     runner.run(session.open())
     try:
-        code = _converse(runner, session, given, gate, terminal, typed(f"research --continue {thread}"))
+        code = _converse(runner, session, given, gate, terminal, spell_command(f"research --continue {thread}"))
         return code or _keep(runner, session, asked, form, terminal)
     finally:
         runner.run(session.close())
@@ -97,17 +99,17 @@ def _local(
 
 def _remote(
     runner: asyncio.Runner,
-    asked: Asked,
+    asked: ResearchOptions,
     given: dict[str, Any] | None,
     gate: Gate,
     terminal: Terminal,
     settings: Settings,
     form: Format,
 ) -> int:
-    from stepwell.cli.research_server import at_server, write_from_server
+    from stepwell.cli.research_server import connect_research, write_from_server
 
-    with at_server(runner, asked.url or "", settings, asked.thread) as session:
-        carry_on = typed(f"research --url {session.url} --continue {session.thread_id}")
+    with connect_research(runner, asked.url or "", settings, asked.thread) as session:
+        carry_on = spell_command(f"research --url {session.url} --continue {session.thread_id}")
         code = _converse(runner, session, given, gate, terminal, carry_on)
         if code == 0:
             terminal.line(f"The evidence is kept on the server, thread {session.thread_id}.")
@@ -133,7 +135,7 @@ def _converse(
     return dialogue.run(session.follow() if given is None else session.ask(given), carries_on=given is None)
 
 
-def _keep(runner: asyncio.Runner, session: LocalResearch, asked: Asked, form: Format, terminal: Terminal) -> int:
+def _keep(runner: asyncio.Runner, session: LocalResearch, asked: ResearchOptions, form: Format, terminal: Terminal) -> int:
     from stepwell.apps.research.export import export_bundle
 
     bundle = runner.run(session.save_bundle())
@@ -162,11 +164,11 @@ def write_file(file: Path, content: bytes) -> None:
         ) from error
 
 
-def _form(asked: Asked) -> Format:
+def _form(asked: ResearchOptions) -> Format:
     """Known before anything is asked for: a wrong name must not show after ten minutes."""
-    from stepwell.apps.research.export import form_of
+    from stepwell.apps.research.export import format_of
 
-    form = form_of(asked.out, asked.form)
+    form = format_of(asked.out, asked.form)
     if asked.url and asked.policy:
         raise ConfigurationError("A server has its own policy, so --policy cannot apply there. Leave it out.")
     if asked.form and not asked.out:
@@ -178,9 +180,9 @@ def _form(asked: Asked) -> Format:
 
 def _check_out(file: Path, form: Format) -> None:
     """Whether the file can be written, as far as that can be known beforehand: a research takes minutes."""
-    from stepwell.apps.research.export import require_form
+    from stepwell.apps.research.export import require_format
 
-    require_form(form)
+    require_format(form)
     if file.is_dir():
         raise ConfigurationError(f"'{file}' is a folder. Name a file with --out.")
     if not file.parent.is_dir():
@@ -191,7 +193,7 @@ def _check_out(file: Path, form: Format) -> None:
         raise ConfigurationError(f"You may not write '{file}'. Name another file with --out.")
 
 
-def _input(asked: Asked) -> dict[str, Any]:
+def _input(asked: ResearchOptions) -> dict[str, Any]:
     from stepwell.apps.research.schemas import MAX_QUERY_CHARS
 
     question = (asked.question or "").strip()
@@ -226,7 +228,7 @@ def _context(files: Sequence[Path]) -> str:
     return context
 
 
-def _gate(asked: Asked, terminal: Terminal, settings: Settings) -> Gate:
+def _gate(asked: ResearchOptions, terminal: Terminal, settings: Settings) -> Gate:
     edit = edit_in(settings.editor) if settings.editor and terminal.interactive else None
 
     def ask(question: str) -> str:

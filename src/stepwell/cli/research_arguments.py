@@ -66,7 +66,7 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
     from stepwell.cli import research
 
     return research.run(
-        research.Asked(
+        research.ResearchOptions(
             arguments.question,
             thread=arguments.thread,
             url=arguments.url,

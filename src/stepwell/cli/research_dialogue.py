@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from stepwell.cli.approvals import Question
+from stepwell.cli.approvals import OpenInterrupt
 from stepwell.cli.research_gate import Gate
-from stepwell.cli.research_progress import Progress
+from stepwell.cli.research_progress import ResearchProgress
 from stepwell.cli.research_session import ResearchSession, Update
 from stepwell.cli.terminal import Terminal
 
@@ -27,7 +27,7 @@ class Dialogue:
         self._session = session
         self._output = output
         self._carry_on = carry_on
-        self._progress = Progress()
+        self._progress = ResearchProgress()
 
     def run(self, events: AsyncIterator[Update], *, carries_on: bool = False) -> int:
         """Follow, ask, go on; gives the exit code. Whoever carries on with a research that could not ask anybody wants it tried again."""
@@ -54,7 +54,7 @@ class Dialogue:
             return 1
         return self._finish()
 
-    def _unreached(self, outage: Question) -> int:
+    def _unreached(self, outage: OpenInterrupt) -> int:
         self._terminal.line(f"No report: {outage.value.get('message')}\nTry again with:\n  {self._carry_on}")
         return 1
 

@@ -101,7 +101,7 @@ class Gate:
             return f"The editor could not be started ({error.strerror}). Set EDITOR, or change one step with 'e 2 new words'."
         if edited.strip() == text.strip():
             return f"Nothing was changed. {CHOICES}"
-        return checked_plan(plan, edited)
+        return parse_edited_plan(plan, edited)
 
     def _review(self, sources: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         self.say("Sources:")
@@ -164,7 +164,7 @@ def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any]
     return _edited(plan, steps)
 
 
-def checked_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
+def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
     """The plan of an edited text, or what is wrong with it."""
     try:
         edited = json.loads(text)

@@ -18,7 +18,7 @@ NAMES = {
 _WIDTH = 9
 
 
-class Progress:
+class ResearchProgress:
     """Turns updates of the graph into lines. One for a research: it remembers the plan."""
 
     def __init__(self) -> None:

@@ -13,8 +13,8 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
-from stepwell.cli.approvals import Question
-from stepwell.cli.own_command import typed
+from stepwell.cli.approvals import OpenInterrupt
+from stepwell.cli.own_command import spell_command
 from stepwell.cli.research_session import GRAPH, Update, ended, updates_of
 from stepwell.cli.server_errors import as_sentences, told
 from stepwell.errors import NotFoundError, RunError
@@ -65,9 +65,9 @@ class RemoteResearch:
             async for update in self._updates(stream, run_id):
                 yield update
 
-    async def questions(self) -> tuple[Question, ...]:
+    async def questions(self) -> tuple[OpenInterrupt, ...]:
         asked = (await self._thread())["interrupts"]
-        return tuple(Question(each["id"], each["value"]) for task in asked.values() for each in task if each.get("id"))
+        return tuple(OpenInterrupt(each["id"], each["value"]) for task in asked.values() for each in task if each.get("id"))
 
     async def values(self) -> Mapping[str, Any]:
         return (await self._thread()).get("values") or {}
@@ -131,4 +131,4 @@ class RemoteResearch:
         self._run_id = None
 
     def _sentences(self) -> AbstractContextManager[None]:
-        return as_sentences(self._url, typed(f"research --url {self._url} --continue {self._thread_id}"))
+        return as_sentences(self._url, spell_command(f"research --url {self._url} --continue {self._thread_id}"))

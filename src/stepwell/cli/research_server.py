@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def at_server(runner: asyncio.Runner, url: str, settings: Settings, thread: str | None) -> Iterator[RemoteResearch]:
+def connect_research(runner: asyncio.Runner, url: str, settings: Settings, thread: str | None) -> Iterator[RemoteResearch]:
     """A session with a server; its connections are closed at the end."""
     with needs_extra("Talking to a server", "server"):
         from langgraph_sdk import get_client

@@ -18,9 +18,9 @@ from uuid import uuid4
 import orjson
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.audit.bundle import write_bundle
-from stepwell.cli.approvals import Question
+from stepwell.cli.approvals import OpenInterrupt
 from stepwell.clock import SystemClock
 from stepwell.errors import RunError
 from stepwell.runs.assistants import Assistants
@@ -58,7 +58,7 @@ class ResearchSession(Protocol):
         """What is under way on the thread, or goes on with what was stopped."""
         ...
 
-    async def questions(self) -> tuple[Question, ...]: ...
+    async def questions(self) -> tuple[OpenInterrupt, ...]: ...
 
     async def values(self) -> Mapping[str, Any]: ...
 
@@ -68,7 +68,9 @@ class ResearchSession(Protocol):
 class LocalResearch:
     """Opened with `open`, closed with `close`."""
 
-    def __init__(self, folder: Path, thread_id: str, kit: Kit, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
+    def __init__(
+        self, folder: Path, thread_id: str, kit: Equipment, *, new_id: Callable[[], str] = lambda: str(uuid4())
+    ) -> None:
         self._folder = folder
         self._thread_id = thread_id
         self._kit = kit
@@ -108,9 +110,9 @@ class LocalResearch:
             async for update in self._updates(run):
                 yield update
 
-    async def questions(self) -> tuple[Question, ...]:
+    async def questions(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._persistence.records.get_thread(_OWNER, self._thread_id)
-        return tuple(Question(each.interrupt_id, each.value) for each in thread.interrupts)
+        return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in thread.interrupts)
 
     async def values(self) -> Mapping[str, Any]:
         thread = await self._persistence.records.get_thread(_OWNER, self._thread_id)

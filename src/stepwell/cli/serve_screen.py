@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.settings import Settings
 
@@ -48,7 +48,7 @@ def first_screen(
     if server_settings.run_timeout_s:
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield f"  users     {_users(server_settings)}"
-    yield f"  talk      {typed('chat --url')} {address}"
+    yield f"  talk      {spell_command('chat --url')} {address}"
     yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
 
@@ -109,7 +109,9 @@ def _model(settings: Settings) -> Iterator[str]:
 
 def _users(settings: ServerSettings) -> str:
     if settings.asks_who:
-        return f"must sign in, with a key of `{typed('keys create --user NAME')}`" + (" or a token" if settings.jwt else "")
+        return f"must sign in, with a key of `{spell_command('keys create --user NAME')}`" + (
+            " or a token" if settings.jwt else ""
+        )
     if settings.reachable:
         return "ANYBODY who reaches this address, as one user (--insecure)"
     return "whoever is on this machine, as one user"

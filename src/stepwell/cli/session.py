@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
-from stepwell.cli.approvals import Question
-from stepwell.cli.events import Event, Translator, last_answer
+from stepwell.cli.approvals import OpenInterrupt
+from stepwell.cli.events import Translator, TurnEvent, last_answer
 from stepwell.errors import NotFoundError
 
 TITLE_CHARS = 60
@@ -34,15 +34,15 @@ class Session(Protocol):
     @property
     def thread_id(self) -> str: ...
 
-    def say(self, text: str) -> AsyncIterator[Event]:
+    def say(self, text: str) -> AsyncIterator[TurnEvent]:
         """Send a message; the events of the agent's turn follow."""
         ...
 
-    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[Event]:
+    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[TurnEvent]:
         """Answer pending questions by their ids; the turn goes on."""
         ...
 
-    def follow(self) -> AsyncIterator[Event]:
+    def follow(self) -> AsyncIterator[TurnEvent]:
         """What a turn that is under way already still says; nothing if there is none."""
         ...
 
@@ -50,7 +50,7 @@ class Session(Protocol):
         """End the turn that was just left, wherever it runs."""
         ...
 
-    async def questions(self) -> tuple[Question, ...]:
+    async def questions(self) -> tuple[OpenInterrupt, ...]:
         """What the agent waits for, in the order in which it asked."""
         ...
 
@@ -92,27 +92,27 @@ class LocalSession:
     def thread_id(self) -> str:
         return self._thread_id
 
-    def say(self, text: str) -> AsyncIterator[Event]:
+    def say(self, text: str) -> AsyncIterator[TurnEvent]:
         self._titles.setdefault(self._thread_id, text[:TITLE_CHARS])
         return self._drive({"messages": [{"role": "user", "content": text}]})
 
-    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[Event]:
+    def answer(self, answers: Mapping[str, Any]) -> AsyncIterator[TurnEvent]:
         from langgraph.types import Command
 
         return self._drive(Command(resume=dict(answers)))
 
-    async def follow(self) -> AsyncIterator[Event]:
+    async def follow(self) -> AsyncIterator[TurnEvent]:
         """A turn here ends when its reader goes: there is nothing to follow."""
-        nothing: tuple[Event, ...] = ()
+        nothing: tuple[TurnEvent, ...] = ()
         for event in nothing:
             yield event
 
     async def stop(self) -> None:
         """Closing the stream has ended the turn."""
 
-    async def questions(self) -> tuple[Question, ...]:
+    async def questions(self) -> tuple[OpenInterrupt, ...]:
         state = await self._state()
-        return tuple(Question(interrupt.id, interrupt.value) for interrupt in state.interrupts)
+        return tuple(OpenInterrupt(interrupt.id, interrupt.value) for interrupt in state.interrupts)
 
     async def todos(self) -> list[Mapping[str, str]]:
         return todos_of((await self._state()).values)
@@ -142,7 +142,7 @@ class LocalSession:
     async def _state(self) -> Any:
         return await self._agent.aget_state(self._config)
 
-    async def _drive(self, turn: Any) -> AsyncIterator[Event]:
+    async def _drive(self, turn: Any) -> AsyncIterator[TurnEvent]:
         stream = self._agent.astream(turn, self._config, stream_mode=["messages", "updates"], subgraphs=True)
         # Closed at once when the reader stops (Ctrl-C), so that nothing of the turn runs on behind the prompt.
         async with aclosing(stream):

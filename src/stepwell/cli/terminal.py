@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from stepwell.cli.events import MAIN, Called, Event, Planned, Restarted, Returned
+from stepwell.cli.events import MAIN, Called, Planned, Restarted, Returned, TurnEvent
 from stepwell.cli.speaking import Said, Voice
 
 LINE_CHARS = 100
@@ -38,7 +38,7 @@ class Terminal:
         """Whether a person sits before it."""
         return self._source.isatty() and self._screen.isatty()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: TurnEvent) -> None:
         """Show what happened."""
         match event:
             case Said():

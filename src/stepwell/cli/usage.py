@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from stepwell.cli.database import database_file
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, RunError, needs_extra
 from stepwell.runs.embedded.database import Database
@@ -38,7 +38,9 @@ def run(
 def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
     file = database_file(database_url, settings)
     if not file.is_file():
-        raise ConfigurationError(f"There is no database '{file.name}' yet, so nothing was used. `{typed('serve')}` makes one.")
+        raise ConfigurationError(
+            f"There is no database '{file.name}' yet, so nothing was used. `{spell_command('serve')}` makes one."
+        )
     opened = Database(file)
     try:
         rows = asyncio.run(EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
@@ -66,7 +68,8 @@ def ask_server(
         found = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise RunError(
-            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). Start one with `{typed('serve')}`, or "
+            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). "
+            f"Start one with `{spell_command('serve')}`, or "
             "check --url."
         ) from error
     if answer.status_code != httpx.codes.OK:

@@ -75,7 +75,7 @@ def _timeout_class(model: type[Any]) -> Callable[..., Any] | None:
     return getattr(sdk, "Timeout", None)
 
 
-class Attempt:
+class TimedCall:
     """One call of the model under deadlines."""
 
     def __init__(self, deadlines: Deadlines, request: ModelRequest[Any], *, is_async: bool, must_end: bool = True) -> None:

@@ -39,9 +39,9 @@ from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMidd
 from stepwell.state.messages import reduce_messages
 from stepwell.tools.effect_journal import (
     Begun,
-    Call,
     Done,
     EffectJournal,
+    NotedCall,
     Settled,
     Standing,
     Unknown,
@@ -260,7 +260,7 @@ class _Journaled:
     call: ToolCall
     journal: EffectJournal
     key: str
-    noted: Call
+    noted: NotedCall
 
     def begin(self) -> Future[Standing]:
         return self.journal.begin(self.key, self.noted)

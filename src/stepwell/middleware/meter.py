@@ -26,7 +26,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from stepwell.errors import ToolUseError
 from stepwell.middleware.reservations import Account, Hold, Measure, await_for, wait_for
-from stepwell.middleware.spending import Limits, Spending, used_up
+from stepwell.middleware.spending import Ceilings, Spending, used_up
 from stepwell.middleware.token_count import estimate
 from stepwell.models.pricing import Price, TokenUse, price_of
 
@@ -77,7 +77,7 @@ class Meter(BaseCallbackHandler):
         *,
         kind: str = "",
         sizes: Sizes | None = None,
-        stop_at: Limits | None = None,
+        stop_at: Ceilings | None = None,
         around: Meter | None = None,
         covered: bool = False,
         on_loop: asyncio.AbstractEventLoop | None = None,

@@ -37,11 +37,11 @@ from langchain_core.exceptions import (
 )
 from langgraph.errors import GraphBubbleUp
 
-Kind = Literal["rate limited", "overloaded", "unreachable", "cut", "timeout", "key refused", "model unknown", "no credit"]
+FaultKind = Literal["rate limited", "overloaded", "unreachable", "cut", "timeout", "key refused", "model unknown", "no credit"]
 
-RETRYABLE: frozenset[Kind] = frozenset({"rate limited", "overloaded", "unreachable", "cut", "timeout"})
+RETRYABLE: frozenset[FaultKind] = frozenset({"rate limited", "overloaded", "unreachable", "cut", "timeout"})
 
-_KIND_OF_CLASS: tuple[tuple[type[Exception], Kind], ...] = (
+_KIND_OF_CLASS: tuple[tuple[type[Exception], FaultKind], ...] = (
     (ModelRateLimitError, "rate limited"),
     (ModelAPIError, "overloaded"),
     (ModelTimeoutError, "timeout"),  # before connection: SDKs derive it from that
@@ -50,7 +50,7 @@ _KIND_OF_CLASS: tuple[tuple[type[Exception], Kind], ...] = (
     (ModelPermissionDeniedError, "key refused"),
     (ModelNotFoundError, "model unknown"),
 )
-_KIND_OF_STATUS: Mapping[int, Kind] = {
+_KIND_OF_STATUS: Mapping[int, FaultKind] = {
     401: "key refused",
     402: "no credit",
     403: "key refused",
@@ -59,7 +59,7 @@ _KIND_OF_STATUS: Mapping[int, Kind] = {
     429: "rate limited",
 }
 # What providers write into an error that comes inside a stream, whose status was 200 long ago.
-_KIND_OF_CODE: Mapping[str, Kind] = {
+_KIND_OF_CODE: Mapping[str, FaultKind] = {
     "insufficient_quota": "no credit",
     "billing_error": "no credit",
     "rate_limit_error": "rate limited",
@@ -96,7 +96,7 @@ class StreamCutError(Exception):
 class Fault:
     """A fault of the model, its provider, or the way there."""
 
-    kind: Kind
+    kind: FaultKind
     status: int | None = None
     deadline: str | None = None
     """For a time-out: which."""
@@ -132,7 +132,7 @@ def fault_of(error: BaseException, *, now: datetime | None = None, streamed: boo
     return Fault(kind, status, retry_after_s=_retry_after(error, now))
 
 
-def _kind(error: Exception, status: int | None) -> Kind | None:
+def _kind(error: Exception, status: int | None) -> FaultKind | None:
     for code in _codes(error):
         # A rate limit that is really an empty account looks like any other 429 but for its code.
         if code in _KIND_OF_CODE and (status is None or status < 400 or _KIND_OF_CODE[code] == "no credit"):
@@ -145,7 +145,7 @@ def _kind(error: Exception, status: int | None) -> Kind | None:
     return _kind_of_connection(error)
 
 
-def _kind_of_connection(error: Exception) -> Kind | None:
+def _kind_of_connection(error: Exception) -> FaultKind | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or names & _TIMEOUTS:
         return "timeout"

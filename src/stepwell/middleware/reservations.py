@@ -24,7 +24,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
-from stepwell.middleware.spending import Limits, Spending, add_spending, used_up
+from stepwell.middleware.spending import Ceilings, Spending, add_spending, used_up
 
 PATIENCE_S = 300.0
 """How long a call waits for others before it is refused."""
@@ -46,10 +46,10 @@ class Hold:
 class Account:
     """Spending that several steps at once add to, and what calls under way hold of its ceilings. Safe from any thread."""
 
-    def __init__(self, spent: Spending, limits: Limits | None = None, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, spent: Spending, limits: Ceilings | None = None, *, patience_s: float = PATIENCE_S) -> None:
         self.patience_s = patience_s
         self._spent = spent
-        self._limits = limits or Limits()
+        self._limits = limits or Ceilings()
         self._held: list[Hold] = []
         self._line: deque[Hold] = deque()
         self._lock = threading.Lock()

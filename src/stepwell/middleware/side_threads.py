@@ -25,9 +25,9 @@ class SideThreads:
         self._idle: list[_Thread] = []
         self._lock = threading.Lock()
 
-    def run(self, work: Callable[[], T]) -> Outcome[T]:
+    def run(self, work: Callable[[], T]) -> SideResult[T]:
         """Begin; the outcome is waited for apart."""
-        outcome: Outcome[T] = Outcome()
+        outcome: SideResult[T] = SideResult()
         context = contextvars.copy_context()
 
         def job() -> None:
@@ -46,7 +46,7 @@ class SideThreads:
             return True
 
 
-class Outcome(Generic[T]):
+class SideResult(Generic[T]):
     """What a function beside us will have returned or raised."""
 
     def __init__(self) -> None:

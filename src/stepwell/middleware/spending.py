@@ -54,7 +54,7 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Ceilings:
     """Ceilings of a run; None is none."""
 
     tokens: int | None = None
@@ -76,10 +76,10 @@ class Limits:
         """The ceiling that is reached, in words."""
         for name, share in self.shares(spent).items():
             if share >= 1.0:
-                return self.worded(name)
+                return self.in_words(name)
         return None
 
-    def worded(self, name: str) -> str:
+    def in_words(self, name: str) -> str:
         """A ceiling as a person reads it."""
         limit = getattr(self, name)
         match name:
@@ -102,7 +102,7 @@ def total_seconds(spent: Spending) -> float:
     return spent.get("seconds", 0.0) + spent.get("step_seconds", 0.0)
 
 
-def worded(spent: Spending) -> str:
+def in_words(spent: Spending) -> str:
     """Sums as a person reads them."""
     parts = [f"{spent.get('tokens', 0):,} tokens in {spent.get('calls', 0):,} model calls"]
     if spent.get("usd"):

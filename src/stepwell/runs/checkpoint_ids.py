@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import id as langgraph_ids
 _VERSION = 6
 
 
-def go_on_after(checkpoint_id: str) -> None:
+def continue_ids_after(checkpoint_id: str) -> None:
     """Let no checkpoint of this process come before this one. Ids that are not LangGraph's are left out of account."""
     try:
         last = uuid.UUID(checkpoint_id)

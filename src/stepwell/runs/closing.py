@@ -27,7 +27,7 @@ _MESSAGES = "messages"
 _OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
 
 
-async def close_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
+async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
     """Write a result behind every call of the thread's messages that has none."""
     if _MESSAGES not in graph.channels:
         return

@@ -27,8 +27,8 @@ from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_context import context_for
 from stepwell.runs.step_events import hide_in_errors
-from stepwell.runs.stream_modes import Namespace, StreamPlan, plan
-from stepwell.runs.stream_reading import StreamReading
+from stepwell.runs.stream_modes import Namespace, StreamPlan, plan_stream
+from stepwell.runs.stream_reading import ChunkReader
 
 __all__ = ["PartialMessage", "Progress", "stream_graph"]
 
@@ -48,8 +48,8 @@ async def stream_graph(
     documents: DocumentBook | None = None,
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next question or its error, telling what happens."""
-    streams = plan(request.stream_modes, request.stream_subgraphs)
-    reading, secrets = StreamReading(streams, documents), request.secrets
+    streams = plan_stream(request.stream_modes, request.stream_subgraphs)
+    reading, secrets = ChunkReader(streams, documents), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))

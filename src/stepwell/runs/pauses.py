@@ -12,14 +12,14 @@ from stepwell.runs import wire
 from stepwell.runs.records import PendingInterrupt, RunRequest
 
 
-def breakpoints_of(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> bool:
+def has_breakpoints(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> bool:
     """Whether the run may have stopped at a node without a question."""
     return bool(
         request.interrupt_before or request.interrupt_after or graph.interrupt_before_nodes or graph.interrupt_after_nodes
     )
 
 
-def pending_questions(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
+def pending_interrupts(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
     """The questions of a paused thread. Where the stream and the state both know one, whichever saw the innermost task is
     believed: inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
     found = {question.interrupt_id: question for question in _walk(snapshot, "")}

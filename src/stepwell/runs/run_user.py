@@ -35,6 +35,6 @@ class RunUser(dict[str, Any]):
         return list(self["permissions"])
 
 
-def names_of_user(owner: str) -> dict[str, Any]:
+def describe_user(owner: str) -> dict[str, Any]:
     """What a graph finds in `configurable` about its user."""
     return {"user_id": owner, f"{PREFIX}user": RunUser(owner), f"{PREFIX}user_id": owner, f"{PREFIX}permissions": []}

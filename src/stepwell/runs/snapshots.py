@@ -53,7 +53,7 @@ def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> di
         "values": show_values(snapshot.values),
         "next": list(snapshot.next),
         "tasks": [_task(task) for task in snapshot.tasks],
-        "metadata": public_metadata(snapshot.metadata),
+        "metadata": checkpoint_metadata(snapshot.metadata),
         "created_at": snapshot.created_at,
         "checkpoint": checkpoint,
         "parent_checkpoint": parent,
@@ -71,7 +71,7 @@ def checkpoint_of(config: RunnableConfig) -> dict[str, Any]:
     return {"checkpoint_ns": "", **found}
 
 
-def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def checkpoint_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A checkpoint's metadata as far as a client may see it."""
     if metadata is None:
         return None
@@ -80,7 +80,7 @@ def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None
     return public
 
 
-def open_questions(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
+def open_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
     """What the thread waits for an answer to, as a record keeps it. `task_id` is the root's task, by which clients group."""
     return tuple(_question(task, interrupt) for task in snapshot.tasks for interrupt in task.interrupts)
 

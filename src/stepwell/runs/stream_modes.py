@@ -70,7 +70,7 @@ class StreamPlan:
         return mode in self.wanted and (self.caller_subgraphs or not namespace)
 
 
-def plan(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
+def plan_stream(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
     """Refuses a mode that nobody knows, naming those there are."""
     wanted = frozenset(modes)
     unknown = sorted(wanted.difference(STREAM_MODES, (PROTOCOL,)))

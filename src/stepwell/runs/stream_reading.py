@@ -32,7 +32,7 @@ _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
 """Modes whose payloads may hold the state, whole or nearly so."""
 
 
-class StreamReading:
+class ChunkReader:
     """Turns chunks into progress; holds what must be remembered from one chunk to the next."""
 
     def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None) -> None:

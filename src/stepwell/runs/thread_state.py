@@ -128,7 +128,7 @@ class ThreadStates:
             await self._persistence.records.save_thread_state(
                 lease,
                 values=documents.write(VALUES, now.values),
-                interrupts=snapshots.open_questions(now),
+                interrupts=snapshots.open_interrupts(now),
                 status=snapshots.status_of(now),
             )
         checkpoint = snapshots.checkpoint_of(written)

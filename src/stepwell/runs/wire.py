@@ -44,7 +44,7 @@ from langchain_core.messages import (
 from langgraph.types import Send
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from stepwell.runs.wire_repair import repaired
+from stepwell.runs.wire_repair import repair
 from stepwell.secrets.text import hide_secrets
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
@@ -58,7 +58,7 @@ def encode(value: Any) -> bytes:
     try:
         return orjson.dumps(value, known, _OPTIONS)
     except (TypeError, RecursionError):
-        return _encode_repaired(repaired(value, known))
+        return _encode_repaired(repair(value, known))
 
 
 def plain(value: Any) -> Any:
@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
     try:
         return orjson.loads(orjson.dumps(value, known, _OPTIONS))
     except (TypeError, RecursionError):
-        return repaired(value, known)
+        return repair(value, known)
 
 
 def known(value: Any) -> Any:

@@ -33,7 +33,7 @@ _MAX_BITS = 12_000
 Known = Callable[[Any], Any]
 
 
-def repaired(value: Any, known: Known) -> Any:
+def repair(value: Any, known: Known) -> Any:
     """The value as plain JSON values, with sentences in place of what cannot be sent."""
     return _repair(value, known, 0, set())
 

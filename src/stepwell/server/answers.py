@@ -10,7 +10,7 @@ from starlette.responses import Response
 from stepwell.runs.wire import encode
 
 
-def json_answer(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """`value` as JSON; messages, times and what else graphs hold included."""
     return Response(encode(value), status, dict(headers or {}), "application/json")
 

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from stepwell.server.doors import install_doors
+from stepwell.server.doors import install_sign_in
 from stepwell.server.facades import Facade
 from stepwell.server.limits import limit_layers
 from stepwell.server.metrics import CountRequests
@@ -72,7 +72,7 @@ def create_app(services: Services, settings: ServerSettings, facades: Mapping[st
     app.state.services = services
     app.state.facades = dict(facades or {})
     app.state.asks_who = settings.asks_who
-    install_doors(app, settings, services.persistence.access, services.clock)
+    install_sign_in(app, settings, services.persistence.access, services.clock)
     for router in ROUTERS:
         app.include_router(router)
     install_problems(app)

@@ -24,7 +24,7 @@ from stepwell.server.keys import KeyVerifier, hash_of
 from stepwell.server.origins import from_own_page
 from stepwell.server.principal import LOCAL, Principal
 from stepwell.server.settings import ServerSettings
-from stepwell.server.tries import BadCredentialError, FailedTries
+from stepwell.server.tries import BadCredentialError, CredentialThrottle
 
 if TYPE_CHECKING:
     from stepwell.server.tokens import TokenVerifier
@@ -44,7 +44,7 @@ class Authenticator:
         keys: KeyVerifier,
         tokens: TokenVerifier | None,
         records: AccessRecords,
-        tries: FailedTries,
+        tries: CredentialThrottle,
     ) -> None:
         self._settings = settings
         self._asks_who = settings.asks_who  # once: it parses addresses
@@ -59,7 +59,7 @@ class Authenticator:
             return LOCAL
         credential = _credential(request)
         if credential:
-            return await self.check(credential, address_of(request))
+            return await self.check(credential, client_address_of(request))
         cookie = request.cookies.get(SESSION_COOKIE)
         if cookie:
             return await self._session(request, cookie)
@@ -102,7 +102,7 @@ class Authenticator:
         return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "")
 
 
-def address_of(request: HTTPConnection) -> str:
+def client_address_of(request: HTTPConnection) -> str:
     """Where a request comes from, as far as is known. Behind a proxy, uvicorn's `--forwarded-allow-ips` puts it right."""
     return request.client.host if request.client else "unknown"
 

@@ -2,7 +2,7 @@
 
 ```python
 app = FastAPI(middleware=[..., *limit_layers(settings)])
-install_doors(app, settings, records, clock)
+install_sign_in(app, settings, records, clock)
 ```
 """
 
@@ -18,16 +18,16 @@ from stepwell.runs.access import AccessRecords
 from stepwell.server.auth import Authenticator
 from stepwell.server.keys import KeyVerifier, RandomBytes
 from stepwell.server.limits import OpenStreams
-from stepwell.server.login import LoginDesk, login_router
+from stepwell.server.login import LoginRoutes, login_router
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
-from stepwell.server.tries import FailedTries
+from stepwell.server.tries import CredentialThrottle
 
 if TYPE_CHECKING:
     from stepwell.server.oidc import OidcClient
     from stepwell.server.tokens import TokenVerifier
 
 
-def install_doors(
+def install_sign_in(
     app: FastAPI,
     settings: ServerSettings,
     records: AccessRecords,
@@ -39,10 +39,10 @@ def install_doors(
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
     )
-    authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, FailedTries(clock))
+    authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, CredentialThrottle(clock))
     app.state.authenticator = authenticator
     app.state.open_streams = OpenStreams(settings.max_streams_per_owner)
-    app.include_router(login_router(LoginDesk(settings, authenticator, records, oidc, clock, random_bytes)))
+    app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
 
 
 def _open_identity_provider(

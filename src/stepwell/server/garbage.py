@@ -15,12 +15,12 @@ _YOUNG_ROUNDS = 20
 _OLD_ROUNDS = 20
 
 
-def wait_until_loaded() -> None:
+def pause_until_loaded() -> None:
     """No look while modules are imported: they stay, so there is nothing to find, and looking was an eighth of the start."""
     gc.disable()
 
 
-def look_less_often() -> None:
+def collect_less_often() -> None:
     """For the whole process, so only its main program calls this, once, when everything is loaded."""
     gc.freeze()  # without looking first: importing leaves next to no garbage, and a look is a tenth of the start
     gc.enable()

@@ -18,10 +18,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from stepwell.clock import Clock
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
-from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, Session
-from stepwell.server.auth import SESSION_COOKIE, Authenticator, address_of
+from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignInSession
+from stepwell.server.auth import SESSION_COOKIE, Authenticator, client_address_of
 from stepwell.server.keys import RandomBytes, hash_of
-from stepwell.server.login_pages import going_on_page, sign_in_page
+from stepwell.server.login_pages import sign_in_page, signed_in_page
 from stepwell.server.principal import Principal
 from stepwell.server.settings import ServerSettings
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SIGN_IN_COOKIE = "stepwell_sign_in"
 
 
-class LoginDesk:
+class LoginRoutes:
     """What the routes below do."""
 
     def __init__(
@@ -62,7 +62,7 @@ class LoginDesk:
         if not self._settings.asks_who:
             return RedirectResponse(go_to, 303)
         try:
-            principal = await self._authenticator.check(form.get("key", "").strip(), address_of(request))
+            principal = await self._authenticator.check(form.get("key", "").strip(), client_address_of(request))
         except LimitReachedError as error:
             return self._page(go_to, str(error), 429)
         except NotSignedInError as error:
@@ -106,7 +106,7 @@ class LoginDesk:
         except AccessError as error:
             answer: Response = self._page("/", str(error), 401 if isinstance(error, NotSignedInError) else 503)
         else:
-            answer = HTMLResponse(going_on_page(go_to))
+            answer = HTMLResponse(signed_in_page(go_to))
             await self._open_session(request, answer, principal)
         answer.delete_cookie(SIGN_IN_COOKIE, path="/login", httponly=True, samesite="lax", secure=self._secure(request))
         return answer
@@ -116,7 +116,9 @@ class LoginDesk:
         cookie = base64.urlsafe_b64encode(self._random_bytes(32)).decode().rstrip("=")
         key_id = principal.credential_id if principal.via == "api_key" else None
         expires_at = self._clock.now() + lasts
-        await self._records.open_session(Session(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id))
+        await self._records.open_session(
+            SignInSession(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id)
+        )
         answer.set_cookie(
             SESSION_COOKIE,
             cookie,
@@ -136,7 +138,7 @@ class LoginDesk:
         return f"{self._settings.public_url or str(request.base_url).rstrip('/')}/login/callback"
 
 
-def login_router(desk: LoginDesk) -> APIRouter:
+def login_router(desk: LoginRoutes) -> APIRouter:
     """All of these are public (`policy.PUBLIC_PATHS`): they are how one stops being nobody."""
     router = APIRouter(include_in_schema=False)
     router.add_api_route("/login", desk.show, methods=["GET"])

@@ -38,7 +38,7 @@ def sign_in_page(go_to: str, fault: str, *, with_provider: bool) -> str:
     )
 
 
-def going_on_page(go_to: str) -> str:
+def signed_in_page(go_to: str) -> str:
     """After the identity provider: goes on by itself, and with a link for those who stopped that."""
     head = f'<meta http-equiv="refresh" content="0; url={escape(go_to)}">'
     return _page("Signed in", f'<p>You are signed in. <a href="{escape(go_to)}">Go on</a></p>', head)

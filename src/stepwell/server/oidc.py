@@ -26,7 +26,7 @@ from stepwell.server.settings import OidcSettings
 from stepwell.server.tokens import TokenVerifier
 
 
-class Begun(NamedTuple):
+class BegunSignIn(NamedTuple):
     """`cookie` is for the browser that began; `url` is where it goes."""
 
     cookie: str
@@ -44,7 +44,7 @@ class OidcClient:
     clock: Clock
     random_bytes: RandomBytes
 
-    async def begin(self, redirect_uri: str, go_to: str) -> Begun:
+    async def begin(self, redirect_uri: str, go_to: str) -> BegunSignIn:
         endpoint = await self._endpoint("authorization_endpoint")
         cookie, state, nonce, verifier = (self._token() for _ in range(4))
         expires_at = self.clock.now() + SIGN_IN_LASTS
@@ -59,7 +59,7 @@ class OidcClient:
             "code_challenge": _urlsafe(hashlib.sha256(verifier.encode()).digest()),
             "code_challenge_method": "S256",
         }
-        return Begun(cookie, f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}")
+        return BegunSignIn(cookie, f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}")
 
     async def finish(self, cookie: str, state: str, code: str, redirect_uri: str) -> tuple[Principal, str]:
         """Who it is, and where they wanted to go."""

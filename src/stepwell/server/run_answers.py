@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.records import Run
-from stepwell.server.answers import json_answer
+from stepwell.server.answers import json_response
 from stepwell.server.opening import Services
 from stepwell.server.principal import Principal
 from stepwell.server.schemas.runs import RunCreate, run_wire
@@ -56,7 +56,7 @@ def run_headers(run: Run, then: str | None = None) -> dict[str, str]:
 
 def show_run(run: Run) -> Response:
     """The run as it stands."""
-    return json_answer(run_wire(run), headers=run_headers(run))
+    return json_response(run_wire(run), headers=run_headers(run))
 
 
 def stream_run(
@@ -81,7 +81,7 @@ def await_run(services: Services, principal: Principal, run: Run, *, cancel_on_d
     return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
 
 
-def cancels(body: RunCreate) -> bool:
+def cancels_on_disconnect(body: RunCreate) -> bool:
     """Whether the run is to stop when whoever asked for it goes away. Unless told, it goes on."""
     return body.on_disconnect == "cancel"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from stepwell.runs.records import ModelUsage, Outcome, Run
+from stepwell.runs.records import ModelUsage, Run, RunOutcome
 from stepwell.server.log_context import enter_run, leave_run
 
 _log = logging.getLogger("stepwell.runs")
@@ -27,7 +27,7 @@ class RunLog:
         self._begun[run.run_id] = self._seconds()
         return ()
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         took = self._seconds() - self._begun.pop(run.run_id)
         status = outcome.status if outcome else "given up"
         fields = {"status": status, "attempt": run.attempt, "seconds": round(took, 4)}

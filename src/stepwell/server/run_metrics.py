@@ -8,14 +8,14 @@ from time import perf_counter, time
 from langchain_core.callbacks import BaseCallbackHandler
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from stepwell.runs.records import ModelUsage, Outcome, Run
+from stepwell.runs.records import ModelUsage, Run, RunOutcome
 
 MOST_MODELS = 50
 """A caller may be able to choose models by name; beyond so many different ones, the rest is counted as `other`."""
 OTHER = "other"
 
 _WAITS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120)
-_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+_RUN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
 
 class RunMetrics:
@@ -38,7 +38,7 @@ class RunMetrics:
         self._waited = Histogram(
             "stepwell_run_wait_seconds", "From admission to begin", graph, registry=registry, buckets=_WAITS
         )
-        self._took = Histogram("stepwell_run_seconds", "Time of an attempt", graph, registry=registry, buckets=_SECONDS)
+        self._took = Histogram("stepwell_run_seconds", "Time of an attempt", graph, registry=registry, buckets=_RUN_SECONDS)
         self._calls = Counter("stepwell_model_calls", "Calls of models", ["model"], registry=registry)
         self._tokens = Counter("stepwell_model_tokens", "Tokens of models", ["model", "kind"], registry=registry)
         self._cost = Counter("stepwell_model_cost_usd", "Cost where the price is known", ["model"], registry=registry)
@@ -57,7 +57,7 @@ class RunMetrics:
             self._waited.labels(graph).observe(max(self._now() - admitted.timestamp(), 0.0))
         return ()
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         graph = run.request.graph_id
         self._took.labels(graph).observe(self._clock() - self._begun.pop(run.run_id))
         if outcome is None:

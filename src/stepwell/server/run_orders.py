@@ -14,7 +14,7 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-def order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
+def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
     """The order on a thread, or on none."""
     given = {name: value for name in _AS_THEY_ARE if (value := getattr(body, name)) is not None}
     if body.stream_mode:

@@ -23,7 +23,7 @@ class BadCredentialError(NotSignedInError):
         super().__init__(message, INVALID_CREDENTIAL)
 
 
-class FailedTries:
+class CredentialThrottle:
     """At most `limit` wrong tries within `window_s` from one address; then nothing from it is looked at for the rest of it."""
 
     def __init__(self, clock: Clock, *, limit: int = 30, window_s: int = 60) -> None:

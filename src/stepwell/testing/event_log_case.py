@@ -11,7 +11,7 @@ import pytest
 from stepwell.runs.documents import VALUES
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Claim
+from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import NewEvent, RunEvent
 from stepwell.runs.wire import encode
 from stepwell.testing.driven_runs import PATIENCE_S, DrivenRuns, driving, new_id
@@ -37,7 +37,7 @@ def large_state(size: int) -> dict[str, Any]:
     return {"lines": [f"line {number} of a state that grows" for number in range(size)], "note": f"{size} lines"}
 
 
-async def append_documents(log: EventLog, claim: Claim, sizes: Iterable[int]) -> list[bytes]:
+async def append_documents(log: EventLog, claim: ClaimedRun, sizes: Iterable[int]) -> list[bytes]:
     """A growing state and words that are alike, each event stored as what it changes. Gives what the events say."""
     documents = await log.documents(claim.run.thread_id)
     texts = []
@@ -82,5 +82,5 @@ class EventLogCase:
         return persistence.events
 
     @pytest.fixture
-    async def claim(self, runs: DrivenRuns) -> Claim:
+    async def claim(self, runs: DrivenRuns) -> ClaimedRun:
         return await runs.begin(new_id())

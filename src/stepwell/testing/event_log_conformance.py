@@ -11,9 +11,9 @@ class TestMyEventLog(EventLogConformance):
 
 from __future__ import annotations
 
-from stepwell.testing.event_log_appending import AppendingCases, ReadingCases
-from stepwell.testing.event_log_following import EndingCases, FollowingCases, ThreadCases
+from stepwell.testing.event_log_appending import AppendingCases, LogReadingCases
+from stepwell.testing.event_log_following import EndingCases, FollowingCases, ThreadEventCases
 
 
-class EventLogConformance(AppendingCases, ReadingCases, FollowingCases, EndingCases, ThreadCases):
+class EventLogConformance(AppendingCases, LogReadingCases, FollowingCases, EndingCases, ThreadEventCases):
     """All of it."""

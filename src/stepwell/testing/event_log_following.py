@@ -6,15 +6,15 @@ import asyncio
 
 from stepwell.runs.event_log import BEGINNING, EventLog
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, Claim
-from stepwell.runs.records import NewEvent, Outcome, RunEvent
+from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.records import NewEvent, RunEvent, RunOutcome
 from stepwell.testing.driven_runs import PATIENCE_S, DrivenRuns, a_run, new_id
 from stepwell.testing.event_log_case import EventLogCase, append_documents, gather, numbers, said, said_of, words
 
 
 class FollowingCases(EventLogCase):
     async def test_a_reconnect_at_any_place_has_no_gap_and_no_duplicate(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         for start in range(0, 199, 7):
             await log.append(claim.lease, words(*range(start, min(start + 7, 199))))
@@ -27,7 +27,7 @@ class FollowingCases(EventLogCase):
             assert await gather(log.follow_run(thread_id, run_id, after=place)) == whole[place:]
 
     async def test_a_reconnect_while_the_run_goes_on_has_no_gap_and_no_duplicate(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         thread_id, run_id = claim.run.thread_id, claim.run.run_id
         followers = []
@@ -39,7 +39,7 @@ class FollowingCases(EventLogCase):
             assert numbers(followed) == list(range(number // 2 + 1, 201))
 
     async def test_a_client_that_drops_after_every_batch_sees_everything_once(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         async def restless() -> list[RunEvent]:
             seen: list[RunEvent] = []
@@ -58,7 +58,7 @@ class FollowingCases(EventLogCase):
             assert numbers(seen) == list(range(1, 201))
 
     async def test_followers_that_join_while_appends_happen_see_everything_once(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         thread_id, run_id = claim.run.thread_id, claim.run.run_id
 
@@ -78,7 +78,7 @@ class FollowingCases(EventLogCase):
             assert numbers(followed) == list(range(1, 302))
 
     async def test_a_slow_follower_loses_nothing_and_holds_nobody_up(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         thread_id, run_id = claim.run.thread_id, claim.run.run_id
         await log.append(claim.lease, words(0))
@@ -94,7 +94,7 @@ class FollowingCases(EventLogCase):
         assert numbers(seen) == list(range(1, 2003))
 
     async def test_whoever_follows_gets_whole_what_is_stored_as_changes(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         """Whether there already when it was written, or joining at any place."""
         thread_id, run_id = claim.run.thread_id, claim.run.run_id
@@ -108,7 +108,7 @@ class FollowingCases(EventLogCase):
         assert [event.data for event in (await late)[:-1]] == texts[21:]
 
     async def test_following_a_run_leaves_the_others_out_and_ends_with_it(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         thread_id = claim.run.thread_id
         first = asyncio.create_task(gather(log.follow_run(thread_id, claim.run.run_id)))
@@ -122,7 +122,7 @@ class FollowingCases(EventLogCase):
         assert said(await following) == said_of(words(3))
         assert said(await gather(log.follow_run(thread_id, claim.run.run_id))) == said_of(words(1, 2))
 
-    async def test_a_run_that_is_driven_again_is_followed_on(self, log: EventLog, runs: DrivenRuns, claim: Claim) -> None:
+    async def test_a_run_that_is_driven_again_is_followed_on(self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun) -> None:
         following = asyncio.create_task(gather(log.follow_run(claim.run.thread_id, claim.run.run_id)))
         await log.append(claim.lease, words(1))
         newer = await runs.lose(claim)
@@ -130,7 +130,9 @@ class FollowingCases(EventLogCase):
         await runs.end(newer)
         assert said(await following) == said_of(words(1, 2))
 
-    async def test_a_place_that_never_was_gives_what_comes_next(self, log: EventLog, runs: DrivenRuns, claim: Claim) -> None:
+    async def test_a_place_that_never_was_gives_what_comes_next(
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
+    ) -> None:
         await log.append(claim.lease, words(1))
         for place in (10**6, 10**30):
             following = log.follow_run(claim.run.thread_id, claim.run.run_id, after=place)
@@ -142,13 +144,13 @@ class FollowingCases(EventLogCase):
 
 
 class EndingCases(EventLogCase):
-    async def test_a_run_that_is_not_there_gives_nothing_and_ends(self, log: EventLog, claim: Claim) -> None:
+    async def test_a_run_that_is_not_there_gives_nothing_and_ends(self, log: EventLog, claim: ClaimedRun) -> None:
         await log.append(claim.lease, words(1))
         assert await gather(log.follow_run(claim.run.thread_id, new_id())) == []
         assert await gather(log.follow_run(new_id(), claim.run.run_id)) == []
 
     async def test_an_old_run_whose_events_are_trimmed_gives_nothing_and_ends(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         await log.append(claim.lease, words(1, 2))
         await runs.end(claim)
@@ -156,15 +158,15 @@ class EndingCases(EventLogCase):
         assert await gather(log.follow_run(claim.run.thread_id, claim.run.run_id)) == []
 
     async def test_a_follower_of_a_run_that_is_rolled_back_is_let_go(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         following = asyncio.create_task(gather(log.follow_run(claim.run.thread_id, claim.run.run_id)))
         await log.append(claim.lease, words(1))
-        await runs.end(claim, Outcome("interrupted", "idle", rolled_back=True))
+        await runs.end(claim, RunOutcome("interrupted", "idle", rolled_back=True))
         assert said(await following) in ([], said_of(words(1)))
 
     async def test_a_follower_of_a_run_that_never_began_is_let_go(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim, persistence: Persistence
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun, persistence: Persistence
     ) -> None:
         waiting = a_run(claim.run.thread_id)
         await persistence.queue.admit(Admission(waiting))
@@ -174,8 +176,10 @@ class EndingCases(EventLogCase):
         assert [event.event for event in await following] == ["end"]
 
 
-class ThreadCases(EventLogCase):
-    async def test_following_a_thread_gives_all_its_runs_in_order(self, log: EventLog, runs: DrivenRuns, claim: Claim) -> None:
+class ThreadEventCases(EventLogCase):
+    async def test_following_a_thread_gives_all_its_runs_in_order(
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
+    ) -> None:
         thread_id = claim.run.thread_id
         await log.append(claim.lease, words(1))
         following = asyncio.create_task(gather(log.follow_thread(thread_id, after=BEGINNING), until=6))
@@ -189,7 +193,7 @@ class ThreadCases(EventLogCase):
         assert [event.event for event in followed] == ["values", "values", "end", "values", "values", "end"]
 
     async def test_following_a_thread_from_now_on_leaves_out_what_was(
-        self, log: EventLog, runs: DrivenRuns, claim: Claim
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
     ) -> None:
         await log.append(claim.lease, words(1, 2))
         following = asyncio.create_task(gather(log.follow_thread(claim.run.thread_id), until=2))
@@ -198,7 +202,7 @@ class ThreadCases(EventLogCase):
         await log.append(claim.lease, words(4))
         assert said(await following) == said_of(words(3, 4))
 
-    async def test_threads_do_not_hear_of_each_other(self, log: EventLog, runs: DrivenRuns, claim: Claim) -> None:
+    async def test_threads_do_not_hear_of_each_other(self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun) -> None:
         other = await runs.begin(new_id())
         following = asyncio.create_task(gather(log.follow_run(claim.run.thread_id, claim.run.run_id)))
         for number in range(20):

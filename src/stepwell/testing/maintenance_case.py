@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from stepwell.clock import Clock
 from stepwell.runs.maintenance import Maintenance
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, Claim
-from stepwell.runs.records import Outcome, PendingInterrupt
+from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.records import PendingInterrupt, RunOutcome
 from stepwell.testing.driven_runs import DrivenRuns, a_run, driving, new_id
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -40,7 +40,7 @@ class _Words(TypedDict):
     words: Annotated[list[str], operator.add]
 
 
-def three_steps(persistence: Persistence, claim: Claim) -> Graph:
+def three_steps(persistence: Persistence, claim: ClaimedRun) -> Graph:
     """A graph that keeps its state with the run's saver: each time it is driven it adds three words, and five checkpoints."""
     builder = StateGraph(_Words)
     names = ("one", "two", "three")
@@ -80,8 +80,8 @@ class MaintenanceCase:
     async def unrest(self, persistence: Persistence, runs: DrivenRuns, clock: MovableClock) -> dict[str, str]:
         """Threads that nobody may touch, by why."""
         first, second = await runs.begin(new_id()), await runs.begin(new_id())
-        await runs.end(first, Outcome("success", "interrupted", interrupts=[PendingInterrupt("a" * 32, "why?")]))
-        await runs.end(second, Outcome("success", "interrupted"))
+        await runs.end(first, RunOutcome("success", "interrupted", interrupts=[PendingInterrupt("a" * 32, "why?")]))
+        await runs.end(second, RunOutcome("success", "interrupted"))
         running = await runs.begin(new_id())
         queued = await self.at_rest(runs)
         later = clock.now() + timedelta(days=365)

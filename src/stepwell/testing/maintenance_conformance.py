@@ -21,7 +21,7 @@ from stepwell.errors import NotFoundError
 from stepwell.runs.maintenance import Maintenance
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission
-from stepwell.runs.records import ModelUsage, NewEvent, Outcome
+from stepwell.runs.records import ModelUsage, NewEvent, RunOutcome
 from stepwell.testing.driven_runs import OWNER, DrivenRuns, a_run, new_id
 from stepwell.testing.maintenance_case import MaintenanceCase, MovableClock
 from stepwell.tools.effect_journal import Done
@@ -82,7 +82,7 @@ class _ErasingCases(MaintenanceCase):
         claim = await runs.begin(new_id())
         thread_id = claim.run.thread_id
         await persistence.events.append(claim.lease, [NewEvent("values", b"1")])
-        await runs.end(claim, Outcome("success", "idle", values=b"{}", usage=[ModelUsage("m", 1, 2, 3, 0.5)]))
+        await runs.end(claim, RunOutcome("success", "idle", values=b"{}", usage=[ModelUsage("m", 1, 2, 3, 0.5)]))
         limit = clock.move(DAY)
         assert await maintenance.erase(thread_id, limit)
         assert not await maintenance.erase(thread_id, limit), "it is gone"

@@ -13,22 +13,22 @@ from typing import Any
 import pytest
 
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, Admitted, Bare, Claim
-from stepwell.runs.records import Outcome, PendingInterrupt, Run, RunRequest
+from stepwell.runs.queue import Admission, Admitted, BareAnswer, ClaimedRun
+from stepwell.runs.records import PendingInterrupt, Run, RunOutcome, RunRequest
 
 OWNER = "somebody"
 PATIENCE_S = 10.0
 
-DONE = Outcome("success", "idle", values=b"{}")
+DONE = RunOutcome("success", "idle", values=b"{}")
 
 
 def new_id() -> str:
     return str(uuid.uuid4())
 
 
-def asking(*interrupts: str) -> Outcome:
+def asking(*interrupts: str) -> RunOutcome:
     """A run that ended with questions."""
-    return Outcome(
+    return RunOutcome(
         "success", "interrupted", interrupts=[PendingInterrupt(name, "why?", task_id=f"task-{name}") for name in interrupts]
     )
 
@@ -38,18 +38,18 @@ class Worker:
 
     def __init__(self, persistence: Persistence) -> None:
         self.persistence = persistence
-        self.claims: asyncio.Queue[Claim] = asyncio.Queue()
+        self.claims: asyncio.Queue[ClaimedRun] = asyncio.Queue()
         self._ended: dict[str, asyncio.Event] = {}
 
-    async def drive(self, claim: Claim) -> None:
+    async def drive(self, claim: ClaimedRun) -> None:
         self._ended[claim.run.run_id] = asyncio.Event()
         await self.claims.put(claim)
         await self._ended[claim.run.run_id].wait()
 
-    async def next(self) -> Claim:
+    async def next(self) -> ClaimedRun:
         return await asyncio.wait_for(self.claims.get(), PATIENCE_S)
 
-    async def end(self, claim: Claim, outcome: Outcome = DONE) -> Run:
+    async def end(self, claim: ClaimedRun, outcome: RunOutcome = DONE) -> Run:
         run = await self.persistence.queue.finish(claim.lease, outcome)
         self._ended[claim.run.run_id].set()
         return run
@@ -72,7 +72,7 @@ class QueueCase:
         return new_id()
 
     async def admit(
-        self, persistence: Persistence, thread_id: str, answers: Mapping[str, Any] | Bare | None = None, **changes: Any
+        self, persistence: Persistence, thread_id: str, answers: Mapping[str, Any] | BareAnswer | None = None, **changes: Any
     ) -> Admitted:
         now = datetime.now(UTC)
         admission_only = {name: changes.pop(name) for name in ("max_active", "create_thread", "checked") if name in changes}

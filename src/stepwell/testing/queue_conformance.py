@@ -28,8 +28,8 @@ from stepwell.errors import (
     ThreadBusyError,
 )
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import MAX_ATTEMPTS, Admission, Bare
-from stepwell.runs.records import NewEvent, Outcome, PendingInterrupt, Run, RunRequest
+from stepwell.runs.queue import MAX_ATTEMPTS, Admission, BareAnswer
+from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
 from stepwell.testing.queue_case import DONE, OWNER, PATIENCE_S, asking, new_id
 from stepwell.testing.queue_unfinished import UnfinishedCases
 
@@ -111,7 +111,7 @@ class QueueConformance(UnfinishedCases):
             told = await asyncio.wait_for(anext(aiter(persistence.queue.cancellations())), PATIENCE_S)
             assert (told.run_id, told.action) == (running.run.run_id, "interrupt")
             assert (await persistence.records.get_run(OWNER, thread_id, pending.run.run_id)).status == "interrupted"
-            await worker.end(claim, Outcome("interrupted", "interrupted"))
+            await worker.end(claim, RunOutcome("interrupted", "interrupted"))
             assert (await worker.next()).run.run_id == newest.run.run_id
 
     async def test_rollback_forgets_the_run_and_leaves_the_thread_as_it_was(
@@ -124,7 +124,7 @@ class QueueConformance(UnfinishedCases):
             claim = await worker.next()
             await persistence.events.append(claim.lease, [NewEvent("x", b"1")])
             newest = await self.admit(persistence, thread_id, multitask_strategy="rollback")
-            await worker.end(claim, Outcome("interrupted", "idle", rolled_back=True))
+            await worker.end(claim, RunOutcome("interrupted", "idle", rolled_back=True))
             with pytest.raises(NotFoundError):
                 await persistence.records.get_run(OWNER, thread_id, doomed.run.run_id)
             assert await persistence.events.read(thread_id, run_id=doomed.run.run_id) == []
@@ -158,15 +158,15 @@ class QueueConformance(UnfinishedCases):
         await self.admit(persistence, thread_id)
         async with self.working(persistence) as worker:
             with pytest.raises(ResumeError):
-                await self.admit(persistence, thread_id, Bare("yes"))
+                await self.admit(persistence, thread_id, BareAnswer("yes"))
             await worker.end(await worker.next(), asking(first, second))
             with pytest.raises(ResumeError) as refused:
-                await self.admit(persistence, thread_id, Bare("yes"))
+                await self.admit(persistence, thread_id, BareAnswer("yes"))
             assert refused.value.interrupt_ids == (first, second)
             await self.admit(persistence, thread_id, {first: 1})
             await worker.end(await worker.next(), asking(second))
-            taken = await self.admit(persistence, thread_id, Bare(2))
-            repeated = await self.admit(persistence, thread_id, Bare(2))
+            taken = await self.admit(persistence, thread_id, BareAnswer(2))
+            repeated = await self.admit(persistence, thread_id, BareAnswer(2))
             assert (repeated.rejoined, repeated.run.run_id) == (True, taken.run.run_id)
             assert (await worker.next()).run.request.resume == {second: 2}
 
@@ -176,7 +176,7 @@ class QueueConformance(UnfinishedCases):
         async with self.working(persistence) as worker:
             await worker.end(await worker.next(), asking(question))
             with pytest.raises(ResumeError) as refused:
-                await self.admit(persistence, thread_id, Bare("yes", refused=True))
+                await self.admit(persistence, thread_id, BareAnswer("yes", refused=True))
             assert refused.value.interrupt_ids == (question,)
             await self.admit(persistence, thread_id, {question: "yes"})
 

@@ -6,7 +6,7 @@ import pytest
 
 from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import ModelUsage, NewEvent, Outcome, PendingInterrupt
+from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
 from stepwell.testing.queue_case import OWNER, PATIENCE_S, QueueCase, asking
 
 FIRST, SECOND = "a" * 32, "b" * 32
@@ -48,7 +48,7 @@ class UnfinishedCases(QueueCase):
                 first.lease, usage=[ModelUsage("priced", 1, 10, 2, 0.5), ModelUsage("other", 1, 1, 1, 0.25)]
             )
             used = [ModelUsage("priced", 2, 5, 1, 0.25), ModelUsage("other", 1, 1, 1, None)]
-            await worker.end(await worker.next(), Outcome("success", "idle", usage=used))
+            await worker.end(await worker.next(), RunOutcome("success", "idle", usage=used))
         sums = {row.usage.model: row.usage for row in await persistence.records.usage(OWNER, "run")}
         assert sums["priced"] == ModelUsage("priced", 3, 15, 3, 0.75)
         assert sums["other"] == ModelUsage("other", 2, 2, 2, None), "what is unknown in part is unknown"
@@ -79,7 +79,7 @@ class UnfinishedCases(QueueCase):
             await worker.end(await worker.next(), asking(FIRST, SECOND))
             taken = await self.admit(persistence, thread_id, {FIRST: "no"})
             still = [PendingInterrupt(name, "why?", task_id=f"task-{name}") for name in (FIRST, SECOND)]
-            failed = Outcome("error", "error", interrupts=still if known else None, error={"error": "E", "message": "m"})
+            failed = RunOutcome("error", "error", interrupts=still if known else None, error={"error": "E", "message": "m"})
             await worker.end(await worker.next(), failed)
             thread = await persistence.records.get_thread(OWNER, thread_id)
             assert [question.interrupt_id for question in thread.interrupts] == [FIRST, SECOND]
@@ -92,7 +92,7 @@ class UnfinishedCases(QueueCase):
             await worker.end(await worker.next(), asking(FIRST))
             await self.admit(persistence, thread_id)
             await worker.end(
-                await worker.next(), Outcome("error", "error", interrupts=(), error={"error": "E", "message": "m"})
+                await worker.next(), RunOutcome("error", "error", interrupts=(), error={"error": "E", "message": "m"})
             )
         assert (await persistence.records.get_thread(OWNER, thread_id)).interrupts == ()
         with pytest.raises(InterruptAnsweredError):

@@ -6,12 +6,12 @@ import pytest
 
 from stepwell.errors import InvalidRequestError, ThreadBusyError
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Claim
-from stepwell.runs.records import Outcome
+from stepwell.runs.queue import ClaimedRun
+from stepwell.runs.records import RunOutcome
 from stepwell.runs.repository import EffectFilter, EffectRecord, Page, Repository
 from stepwell.testing.driven_runs import OWNER, DrivenRuns, new_id
 from stepwell.testing.repository_case import OTHER, PROGRAM, RepositoryCase, refusal
-from stepwell.tools.effect_journal import Begun, Call, Done, OtherArguments, Settled, Unknown
+from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Unknown
 
 ALL = Page(limit=1000)
 PATIENCE_S = 20.0
@@ -19,12 +19,12 @@ PATIENCE_S = 20.0
 
 class EffectCases(RepositoryCase):
     @staticmethod
-    async def begin(persistence: Persistence, runs: DrivenRuns, *, result: bytes | None = None) -> tuple[Claim, str]:
+    async def begin(persistence: Persistence, runs: DrivenRuns, *, result: bytes | None = None) -> tuple[ClaimedRun, str]:
         """An effect under way, or done."""
         claim = await runs.begin(new_id())
         journal = persistence.effects(claim.lease)
         key = f"{journal.origin}/message/call/0"
-        assert journal.begin(key, Call("pay", "fingerprint")).result(PATIENCE_S) == Begun()
+        assert journal.begin(key, NotedCall("pay", "fingerprint")).result(PATIENCE_S) == Begun()
         if result is not None:
             journal.finish(key, result).result(PATIENCE_S)
         return claim, key
@@ -89,7 +89,7 @@ class EffectCases(RepositoryCase):
         self, persistence: Persistence, records: Repository, runs: DrivenRuns
     ) -> None:
         claim, key = await self.begin(persistence, runs, result=b"receipt")
-        await persistence.queue.finish(claim.lease, Outcome("interrupted", "idle", rolled_back=True))
+        await persistence.queue.finish(claim.lease, RunOutcome("interrupted", "idle", rolled_back=True))
         (shown,) = await self.listed(records, thread_id=claim.run.thread_id)
         assert (shown.key, shown.outcome, shown.taken_back) == (key, "done", True)
         await records.delete_thread(OWNER, claim.run.thread_id)
@@ -108,10 +108,10 @@ class EffectCases(RepositoryCase):
         await records.copy_thread(OWNER, first, second)
         copy = persistence.effects((await runs.begin(second)).lease)
         assert copy.origin == persistence.effects(claim.lease).origin
-        assert copy.begin(key, Call("pay", "fingerprint")).result(PATIENCE_S) == Unknown()
-        assert copy.begin(key, Call("pay", "another")).result(PATIENCE_S) == OtherArguments()
+        assert copy.begin(key, NotedCall("pay", "fingerprint")).result(PATIENCE_S) == Unknown()
+        assert copy.begin(key, NotedCall("pay", "another")).result(PATIENCE_S) == OtherArguments()
         persistence.effects(claim.lease).finish(key, b"receipt").result(PATIENCE_S)
         assert copy.look([key, "other"]).result(PATIENCE_S) == {key: Done(b"receipt")}
         await runs.end(claim)
         await records.delete_thread(OWNER, claim.run.thread_id)
-        assert copy.begin(key, Call("pay", "fingerprint")).result(PATIENCE_S) == Done(None)
+        assert copy.begin(key, NotedCall("pay", "fingerprint")).result(PATIENCE_S) == Done(None)

@@ -10,7 +10,7 @@ import pytest
 from stepwell.errors import AlreadyExistsError, NotFoundError, ThreadBusyError
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission
-from stepwell.runs.records import ModelUsage, NewEvent, Outcome, PendingInterrupt, RunEvent
+from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunEvent, RunOutcome
 from stepwell.runs.repository import Page, Repository, ThreadFilter, UsageGroup
 from stepwell.testing.driven_runs import OWNER, PATIENCE_S, DrivenRuns, a_run, a_thread, new_id
 from stepwell.testing.repository_case import OTHER, PROGRAM, RepositoryCase, refusal
@@ -75,7 +75,7 @@ class UsageCases(RepositoryCase):
             (OWNER, mine, [used("small", 3, 0.5)]),
             (OTHER, theirs, [used("small", 5, 1.0)]),
         ):
-            await runs.end(await runs.begin(thread_id, owner), Outcome("success", "idle", usage=usage))
+            await runs.end(await runs.begin(thread_id, owner), RunOutcome("success", "idle", usage=usage))
         return [mine, theirs]
 
     async def test_usage_is_summed_by_key_and_model(self, records: Repository, spent: list[str]) -> None:
@@ -111,7 +111,7 @@ class CopyCases(RepositoryCase):
         thread = await records.create_thread(a_thread(metadata={"k": 1}), if_exists="raise")
         claim = await runs.begin(thread.thread_id)
         await persistence.events.append(claim.lease, [NewEvent("values", b"{}")])
-        await runs.end(claim, Outcome("success", "interrupted", values=b'{"a": 1}', interrupts=[QUESTION]))
+        await runs.end(claim, RunOutcome("success", "interrupted", values=b'{"a": 1}', interrupts=[QUESTION]))
         copy = await records.copy_thread(OWNER, thread.thread_id, new_id())
         assert (copy.owner, copy.status, copy.values, copy.interrupts) == (OWNER, "interrupted", {"a": 1}, (QUESTION,))
         assert copy.metadata == (await records.get_thread(OWNER, thread.thread_id)).metadata
@@ -123,7 +123,7 @@ class CopyCases(RepositoryCase):
         self, records: Repository, runs: DrivenRuns, persistence: Persistence
     ) -> None:
         claim = await runs.begin(new_id())
-        await runs.end(claim, Outcome("success", "interrupted", interrupts=[QUESTION]))
+        await runs.end(claim, RunOutcome("success", "interrupted", interrupts=[QUESTION]))
         copy = await records.copy_thread(OWNER, claim.run.thread_id, new_id())
         admitted = await persistence.queue.admit(Admission(a_run(copy.thread_id), answers={"question": "because"}))
         assert admitted.run.request.resume == {"question": "because"}
@@ -168,7 +168,7 @@ class ErasingCases(RepositoryCase):
         gone, kept = await runs.begin(new_id()), await runs.begin(new_id())
         for claim in (gone, kept):
             await persistence.events.append(claim.lease, [NewEvent("values", b"{}")])
-            await runs.end(claim, Outcome("success", "interrupted", values=b"{}", interrupts=[QUESTION]))
+            await runs.end(claim, RunOutcome("success", "interrupted", values=b"{}", interrupts=[QUESTION]))
         thread_id = gone.run.thread_id
         await records.delete_thread(OWNER, thread_id)
         for asking in (
@@ -187,7 +187,7 @@ class ErasingCases(RepositoryCase):
         self, records: Repository, runs: DrivenRuns, persistence: Persistence
     ) -> None:
         claim = await runs.begin(new_id())
-        await runs.end(claim, Outcome("success", "interrupted", values=b'{"old": 1}', interrupts=[QUESTION]))
+        await runs.end(claim, RunOutcome("success", "interrupted", values=b'{"old": 1}', interrupts=[QUESTION]))
         await records.delete_thread(OWNER, claim.run.thread_id)
         new = await records.create_thread(a_thread(OTHER, thread_id=claim.run.thread_id), if_exists="raise")
         assert await records.get_thread(OTHER, new.thread_id) == new

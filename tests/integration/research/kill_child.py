@@ -22,7 +22,7 @@ from typing import Any
 from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_kit
+from stepwell.apps.research.kit import make_equipment
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.bundle import write_bundle
@@ -134,7 +134,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
     roles = Roles(write=word_for_word)
     planner = ScriptedModel.answering(lambda asked: plan(*subjects))
-    kit = make_kit(
+    kit = make_equipment(
         settings,
         web=world.web,
         search=lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),

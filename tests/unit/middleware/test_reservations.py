@@ -9,11 +9,11 @@ from contextlib import ExitStack
 import pytest
 
 from stepwell.middleware.reservations import Account, Hold, aholding, await_for, holding, wait_for
-from stepwell.middleware.spending import Limits, Spending
+from stepwell.middleware.spending import Ceilings, Spending
 
 
 def account(spent: int = 0, **more: float) -> Account:
-    return Account(Spending(tokens=spent), Limits(tokens=1_000), **more)
+    return Account(Spending(tokens=spent), Ceilings(tokens=1_000), **more)
 
 
 def hold(tokens: int | None) -> Hold:

@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import Graph, build_graph
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.audit.bundle import BundleReader
@@ -120,13 +120,15 @@ def _embedder(question: Entry) -> Embedder:
     return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
 
 
-def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool) -> Kit:
+def _kit(
+    policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool
+) -> Equipment:
     settings = Settings(search=recorded_search(entries))
 
     async def at_once(seconds: float) -> None:
         """Nobody is asked, so nobody needs a pause."""
 
-    return Kit(
+    return Equipment(
         policy=parse_policy(policy, "policy.md"),
         web=NoWeb(),
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),

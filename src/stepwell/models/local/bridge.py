@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from stepwell.models.local.llama_runtime import END, Chunk, LlamaRuntime, Request
+from stepwell.models.local.llama_runtime import END, Chunk, LlamaRequest, LlamaRuntime
 
 _Item = Chunk | BaseException | None
 
@@ -19,7 +19,7 @@ _Item = Chunk | BaseException | None
 def chunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> Generator[Chunk]:
     """The answer to a request, for sync code."""
     inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
-    request = Request(body, inbox.put)
+    request = LlamaRequest(body, inbox.put)
     runtime.ask(request)
     try:
         while (item := inbox.get()) is not END:
@@ -37,7 +37,7 @@ async def achunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> AsyncGenera
         with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             loop.call_soon_threadsafe(inbox.put_nowait, item)
 
-    request = Request(body, deliver)
+    request = LlamaRequest(body, deliver)
     runtime.ask(request)
     try:
         while (item := await inbox.get()) is not END:

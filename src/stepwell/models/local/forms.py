@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.utils.json import parse_partial_json
 
-from stepwell.models.local.schemas import bounded
+from stepwell.models.local.schemas import bound_schema
 
 Json = dict[str, Any]
 
@@ -55,7 +55,7 @@ class JsonForm:
         return f"Answer with one JSON value that fits this JSON schema, and nothing else:\n{_compact(self.wanted)}"
 
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
-        return bounded(self.wanted, attempt, max_tokens)
+        return bound_schema(self.wanted, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
         return ""
@@ -86,7 +86,7 @@ class ToolForm:
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
         calls = [_closed({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
         answer = [] if self.must_call else [_closed({"answer": {"type": "string"}})]
-        return bounded({"anyOf": [*calls, *answer]}, attempt, max_tokens)
+        return bound_schema({"anyOf": [*calls, *answer]}, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
         """The answer's own text, as far as it has come."""

@@ -5,7 +5,7 @@ ask() -> queue -> worker: load on the first request -> generate -> chunks to who
                           a failed load is told to the one who asked; the next request tries again
 ```
 The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served whole, one after the other.
-A request is cancelled by `Request.cancel()` from anywhere: a waiting one is skipped, a running one ends at the next token (or, while
+A request is cancelled by `LlamaRequest.cancel()` from anywhere: a waiting one is skipped, a running one ends at the next token (or, while
 the prompt is read, at the next small batch). What is published on the board: downloading, loading, ready, error, and idle when
 unloaded.
 """
@@ -33,7 +33,7 @@ _LEAVE_S = 5.0
 
 
 @dataclass(eq=False)
-class Request:
+class LlamaRequest:
     """A question to the model. `deliver` is called from the worker: with chunks, then END or an exception."""
 
     body: Mapping[str, Any] | None
@@ -64,12 +64,12 @@ class LlamaRuntime:
         self._locate = locate
         self._options = options
         self._board = board
-        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[LlamaRequest | None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._worker: threading.Thread | None = None
         self._stop = threading.Event()
 
-    def ask(self, request: Request) -> None:
+    def ask(self, request: LlamaRequest) -> None:
         """Put a request in the queue; answers come through `request.deliver`."""
         with self._guard:
             if self._worker is None or not self._worker.is_alive():
@@ -93,7 +93,7 @@ class LlamaRuntime:
         if worker is not threading.current_thread():
             worker.join(_LEAVE_S)
 
-    def _work(self, requests: queue.SimpleQueue[Request | None], stop: threading.Event) -> None:
+    def _work(self, requests: queue.SimpleQueue[LlamaRequest | None], stop: threading.Event) -> None:
         """The worker's life. The server lives and dies in this frame."""
         server: Any = None
         while (request := requests.get()) is not None:
@@ -130,7 +130,7 @@ class LlamaRuntime:
         return server
 
 
-def _generate(server: Any, request: Request, stop: threading.Event) -> None:
+def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None:
     """Run one request; returns when it is finished or no longer wanted."""
     faults: list[BaseException] = []
 

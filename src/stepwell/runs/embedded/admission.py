@@ -69,7 +69,7 @@ def _admit_answers(connection: sqlite3.Connection, admission: Admission, infligh
     untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
     waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
-    situation = questions.Situation(
+    situation = questions.AnswerSituation(
         now, busy=bool(inflight), elsewhere=is_elsewhere(connection, run), checked=admission.checked
     )
     taken = questions.take_answers(connection, run.thread_id, admission.answers, taker, situation)

@@ -23,7 +23,7 @@ from stepwell.runs.embedded.migrate import migrations, version_of
 from stepwell.runs.embedded.opening import opening
 from stepwell.runs.embedded.process_lock import ProcessLock
 
-Progress = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Pages copied so far, and pages in all."""
 
 _PAGES = 256
@@ -37,7 +37,7 @@ class Backup:
     form: int
 
 
-def back_up(database: Path, file: Path, *, force: bool = False, progress: Progress | None = None) -> Backup:
+def back_up(database: Path, file: Path, *, force: bool = False, progress: ReportProgress | None = None) -> Backup:
     """Copy the database as it stands now. It may be in use."""
     _require_database(database)
     if file.exists() and not force:
@@ -52,7 +52,7 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Progre
     return made
 
 
-def restore(file: Path, database: Path, *, kept_as: str, progress: Progress | None = None) -> Path | None:
+def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgress | None = None) -> Path | None:
     """Put a backup in the database's place. Gives where the earlier database lies now, if there was one.
 
     Refused with `ConfigurationError` while a server holds the database, and when the file is no sound backup.
@@ -109,7 +109,7 @@ def check_copy(file: Path) -> int:
     return form
 
 
-def _copy(source: Path, target: Path, progress: Progress | None) -> None:
+def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
     _make_private(target)
     with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
         # One snapshot for the whole copy: without it SQLite would begin anew whenever somebody writes.

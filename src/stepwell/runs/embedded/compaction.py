@@ -38,7 +38,7 @@ from stepwell.runs.records import Lease
 from stepwell.runs.strict_serde import strict_serializer
 from stepwell.state.compact import CompactReport, acompact
 from stepwell.state.history import Delete, Key, Measure, Request, Stored, ThreadHistory
-from stepwell.state.history_sql import Statement, executor
+from stepwell.state.history_sql import SqlStatement, executor
 
 T = TypeVar("T")
 _HOLDER = "hold:retention"
@@ -105,7 +105,7 @@ class _SaverAtRest(EmbeddedSaver):
 class _Plan(Generic[T]):
     fence: int
     """The thread's, when it was read."""
-    rewrites: list[Statement] = field(default_factory=list)
+    rewrites: list[SqlStatement] = field(default_factory=list)
     goes: list[Key] = field(default_factory=list)
     outcome: T | None = None
 
@@ -134,7 +134,7 @@ class _HistoryAtRest(EmbeddedHistory):
         plan = _Plan[T](self._fence_at_rest(connection))
         read = executor(connection.cursor())
 
-        def execute(statement: Statement) -> Sequence[Any]:
+        def execute(statement: SqlStatement) -> Sequence[Any]:
             if statement.sql.lstrip().startswith("SELECT"):
                 return read(statement)
             plan.rewrites.append(statement)

@@ -33,7 +33,7 @@ class Condition:
     """A server holds it."""
 
 
-def look_at(database: Path) -> Condition:
+def inspect_database(database: Path) -> Condition:
     """`ConfigurationError` says why the file cannot be read."""
     with opening(database), closing(_connect(database)) as connection:
         connection.execute("BEGIN")

@@ -30,7 +30,7 @@ from stepwell.errors import StorageUnavailableError
 from stepwell.runs.embedded.group_commit import GroupCommit, Job, Work, answer, unavailable
 from stepwell.runs.embedded.migrate import migrate
 from stepwell.runs.embedded.opening import opening
-from stepwell.runs.embedded.room import Room
+from stepwell.runs.embedded.room import DiskSpace
 from stepwell.runs.embedded.write_ahead_log import WriteAheadLog
 
 __all__ = ["Database", "GroupWritten", "Work"]
@@ -64,7 +64,7 @@ class Database:
         least_free_bytes: int | None = None,
     ) -> None:
         self.path = path
-        self.room = Room(path, least_free=least_free_bytes)
+        self.room = DiskSpace(path, least_free=least_free_bytes)
         self._group_written = group_written
         self._synchronous = "FULL" if power_loss else "NORMAL"
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()

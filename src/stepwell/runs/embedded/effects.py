@@ -24,7 +24,7 @@ from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.fence import fenced, in_order, require
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease, Run
-from stepwell.tools.effect_journal import Begun, Call, Done, OtherArguments, Settled, Standing, Unknown
+from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Standing, Unknown
 
 _KNOWN = "SELECT * FROM effects WHERE origin = :origin AND key IN (:key, :former)"
 _BEGIN = """
@@ -50,8 +50,8 @@ class EmbeddedEffects:
     def origin(self) -> str:
         return self._lease.origin or self._lease.thread_id
 
-    def begin(self, key: str, call: Call | None = None) -> Future[Standing]:
-        lease, call, now = self._lease, call or Call(""), to_time(self._clock.now())
+    def begin(self, key: str, call: NotedCall | None = None) -> Future[Standing]:
+        lease, call, now = self._lease, call or NotedCall(""), to_time(self._clock.now())
         names = {
             "origin": self.origin,
             "thread": lease.thread_id,

@@ -13,7 +13,7 @@ from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, re
 from stepwell.runs.embedded.thread_values import keep_text, keep_values, read_values
 from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.embedded.webhooks import insert_webhook
-from stepwell.runs.records import CancelAction, Lease, NewEvent, Outcome, Run, RunEvent, RunStatus
+from stepwell.runs.records import CancelAction, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -24,7 +24,7 @@ def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEve
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
-def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> list[RunEvent]:
+def finish(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> list[RunEvent]:
     """End a run that was driven. The caller has made sure that the lease still holds."""
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
@@ -145,7 +145,7 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
     return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
 
 
-def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
     questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
@@ -187,7 +187,7 @@ def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: flo
     return row is not None
 
 
-def _roll_back(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
+def _roll_back(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
     run = _run(connection, lease.run_id)
     keeps_steps = effects.stands_behind(connection, run)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.embedded.room import Room
+from stepwell.runs.embedded.room import DiskSpace
 from stepwell.runs.embedded.write_ahead_log import WriteAheadLog
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ _PAGES_WHILE_DELETING = 256
 
 
 @dataclass(frozen=True)
-class InOrder(Generic[T]):
+class OrderedWork(Generic[T]):
     """Work that is refused once earlier work of its lane could not be stored."""
 
     lane: Hashable
@@ -67,13 +67,13 @@ class Job(Generic[T]):
 
     @property
     def lane(self) -> Hashable | None:
-        return self.work.lane if isinstance(self.work, InOrder) else None
+        return self.work.lane if isinstance(self.work, OrderedWork) else None
 
 
 class GroupCommit:
     """Runs groups on the writer's connection. Used by the writer thread alone."""
 
-    def __init__(self, connection: sqlite3.Connection, log: WriteAheadLog, room: Room) -> None:
+    def __init__(self, connection: sqlite3.Connection, log: WriteAheadLog, room: DiskSpace) -> None:
         self._connection = connection
         self._log = log
         self._room = room

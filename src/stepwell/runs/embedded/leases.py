@@ -11,8 +11,8 @@ from typing import NamedTuple
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded import ending, suspects, thread_state_record
 from stepwell.runs.embedded.rows import run_from_row
-from stepwell.runs.embedded.set_aside import SetAside, set_aside
-from stepwell.runs.queue import MAX_ATTEMPTS, Claim
+from stepwell.runs.embedded.set_aside import UnreadableRun, set_aside
+from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
 from stepwell.runs.records import Lease, Run, RunEvent
 
 # Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
@@ -30,15 +30,15 @@ _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
-class Claimed(NamedTuple):
-    claims: list[Claim]
+class ClaimResult(NamedTuple):
+    claims: list[ClaimedRun]
     next_due: float | None
     """When a run is due that is not due yet."""
-    set_aside: list[SetAside]
+    set_aside: list[UnreadableRun]
     """Runs that could not be read. They have ended, with that as their error."""
 
 
-def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> Claimed:
+def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> ClaimResult:
     """Take up to `limit` runs for `worker`."""
     connection.execute(_COME_DUE, (now,))
     moment = {"now": now, "limit": min(limit, 1)}
@@ -46,14 +46,16 @@ def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -
     rows = [*alone, *connection.execute(_FREE, {"limit": limit - len(alone)}).fetchall()]
     later = (connection.execute(_NEXT_DUE).fetchone()[0], suspects.next_ready(connection, now))
     taken = [_begin_or_set_aside(connection, row, worker, now) for row in rows]
-    return Claimed(
-        [one for one in taken if isinstance(one, Claim)],
+    return ClaimResult(
+        [one for one in taken if isinstance(one, ClaimedRun)],
         min((when for when in later if when is not None), default=None),
-        [one for one in taken if isinstance(one, SetAside)],
+        [one for one in taken if isinstance(one, UnreadableRun)],
     )
 
 
-def _begin_or_set_aside(connection: sqlite3.Connection, row: sqlite3.Row, worker: str, now: float) -> Claim | SetAside:
+def _begin_or_set_aside(
+    connection: sqlite3.Connection, row: sqlite3.Row, worker: str, now: float
+) -> ClaimedRun | UnreadableRun:
     """One run that cannot be read must not keep all others from being claimed, for good."""
     try:
         run = run_from_row(row)
@@ -62,7 +64,7 @@ def _begin_or_set_aside(connection: sqlite3.Connection, row: sqlite3.Row, worker
     return _begin(connection, run, worker, now)
 
 
-def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> Claim:
+def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> ClaimedRun:
     lease = _take(connection, run.thread_id, run.run_id, worker)
     connection.execute("UPDATE threads SET status = 'busy' WHERE thread_id = ?", (run.thread_id,))
     row = connection.execute(
@@ -70,7 +72,7 @@ def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) ->
         " WHERE run_id = :run RETURNING *",
         {"now": now, "run": run.run_id},
     ).fetchone()
-    return Claim(run_from_row(row), lease)
+    return ClaimedRun(run_from_row(row), lease)
 
 
 def _take(connection: sqlite3.Connection, thread_id: str, run_id: str, worker: str) -> Lease:
@@ -124,7 +126,7 @@ def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> list[
 
 class Recovered(NamedTuple):
     runs: list[Run]
-    set_aside: list[SetAside]
+    set_aside: list[UnreadableRun]
 
 
 def recover(connection: sqlite3.Connection, now: float) -> Recovered:

@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
-from stepwell.runs.checkpoint_ids import go_on_after
+from stepwell.runs.checkpoint_ids import continue_ids_after
 from stepwell.runs.embedded import questions
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database, GroupWritten
@@ -76,7 +76,7 @@ class EmbeddedPersistence:
             raise
         try:
             for checkpoint_id in await self.database.read(_newest_checkpoints):
-                go_on_after(checkpoint_id)
+                continue_ids_after(checkpoint_id)
         except BaseException:
             await asyncio.to_thread(self._close)
             raise

@@ -24,7 +24,7 @@ import orjson
 
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
 from stepwell.runs.embedded.rows import dumps, loads
-from stepwell.runs.queue import REPEATED_S, Bare
+from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
@@ -48,7 +48,7 @@ class Rejoin:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenAnswers:
     """Answers that are new, and the run that asked."""
 
     answers: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Situation:
+class AnswerSituation:
     """What stands around answers when they come."""
 
     now: float
@@ -167,11 +167,15 @@ def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[Pendi
 
 
 def take_answers(
-    connection: sqlite3.Connection, thread_id: str, answers: Mapping[str, Any] | Bare, run_id: str, situation: Situation
-) -> Taken | Rejoin:
+    connection: sqlite3.Connection,
+    thread_id: str,
+    answers: Mapping[str, Any] | BareAnswer,
+    run_id: str,
+    situation: AnswerSituation,
+) -> TakenAnswers | Rejoin:
     """Match answers with open questions and take them for `run_id`."""
-    if isinstance(answers, Bare):
-        found = _name_the_question(connection, thread_id, answers, situation)
+    if isinstance(answers, BareAnswer):
+        found = _name_the_interrupt(connection, thread_id, answers, situation)
         if isinstance(found, Rejoin):
             return found
         answers = found
@@ -181,7 +185,7 @@ def take_answers(
         if row["state"] == "pending":
             fresh[row["interrupt_id"]] = answer
         elif row["state"] == "dropped" or row["answer_hash"] != _hash(answer):
-            raise _settled(row)
+            raise _settled_error(row)
     if not fresh:
         return Rejoin(rows[0]["answered_by"])
     if situation.elsewhere:
@@ -195,7 +199,7 @@ def take_answers(
             "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ? WHERE thread_id = ? AND interrupt_id = ?",
             (_hash(answer), run_id, thread_id, interrupt_id),
         )
-    return Taken(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
+    return TakenAnswers(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
 
 
 def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
@@ -210,8 +214,8 @@ def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShape
             raise fault
 
 
-def _name_the_question(
-    connection: sqlite3.Connection, thread_id: str, bare: Bare, situation: Situation
+def _name_the_interrupt(
+    connection: sqlite3.Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
 ) -> Mapping[str, Any] | Rejoin:
     """Which question an answer without an id means; a repetition of the thread's last answer means the run that took it."""
     waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
@@ -231,12 +235,12 @@ def _name_the_question(
     if last is None:
         raise ResumeError("Nothing to resume: no question is open on this thread. Send an input instead.")
     if last["answer_hash"] != _hash(bare.answer):
-        raise _settled(last)
+        raise _settled_error(last)
     return Rejoin(last["answered_by"])
 
 
 def _ambiguity(
-    connection: sqlite3.Connection, thread_id: str, waiting: Sequence[str], bare: Bare, situation: Situation
+    connection: sqlite3.Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
 ) -> str | None:
     """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repetition."""
     if bare.refused:
@@ -278,7 +282,7 @@ def _question(connection: sqlite3.Connection, thread_id: str, interrupt_id: str)
     return row
 
 
-def _settled(row: sqlite3.Row) -> InterruptAnsweredError:
+def _settled_error(row: sqlite3.Row) -> InterruptAnsweredError:
     interrupt_id = row["interrupt_id"]
     fact = "is no longer asked: the thread went on without it" if row["state"] == "dropped" else "has another answer already"
     return InterruptAnsweredError(

@@ -18,19 +18,19 @@ from stepwell.runs.embedded import admission, ending, fence, leases, questions
 from stepwell.runs.embedded.database import Database
 from stepwell.runs.embedded.event_log import EmbeddedEventLog, insert_events
 from stepwell.runs.embedded.rows import run_from_row, to_time
-from stepwell.runs.embedded.set_aside import SetAside
+from stepwell.runs.embedded.set_aside import UnreadableRun
 from stepwell.runs.embedded.usage_records import keep_usage
-from stepwell.runs.queue import Admission, Admitted, Cancellation, Claim, Drive
+from stepwell.runs.queue import Admission, Admitted, Cancellation, ClaimedRun, Drive
 from stepwell.runs.records import (
     FINISHED,
     CancelAction,
     Lease,
     ModelUsage,
     NewEvent,
-    Outcome,
     PendingInterrupt,
     Run,
     RunEvent,
+    RunOutcome,
 )
 from stepwell.runs.supervision import Duty
 
@@ -128,7 +128,7 @@ class EmbeddedQueue:
 
         await self._database.write(work)
 
-    async def finish(self, lease: Lease, outcome: Outcome) -> Run:
+    async def finish(self, lease: Lease, outcome: RunOutcome) -> Run:
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> tuple[Run, list[RunEvent]]:
@@ -219,7 +219,7 @@ class EmbeddedQueue:
     def _now(self) -> float:
         return to_time(self._clock.now())
 
-    async def _claim(self, worker: str, free: int) -> tuple[list[Claim], float]:
+    async def _claim(self, worker: str, free: int) -> tuple[list[ClaimedRun], float]:
         """What can be driven now, and in how many seconds to look again even without news."""
         if free <= 0:
             return [], _LOOK_AGAIN_S
@@ -229,14 +229,14 @@ class EmbeddedQueue:
         due = claimed.next_due
         return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
 
-    def _tell_set_aside(self, unread: Sequence[SetAside]) -> None:
+    def _tell_set_aside(self, unread: Sequence[UnreadableRun]) -> None:
         for one in unread:
             fields = {"run_id": one.run_id, "thread_id": one.thread_id}
             logger.error("a run cannot be read and was set aside: %s", one.reason, extra=fields)
             self._tell_ended(one.thread_id, one.run_id, one.events)
             self._changed.set()  # the next run of its thread may begin
 
-    async def _drive(self, drive: Drive, claim: Claim) -> None:
+    async def _drive(self, drive: Drive, claim: ClaimedRun) -> None:
         """A drive ends its run itself. One that fails to leaves the run to the next process."""
         try:
             await drive(claim)

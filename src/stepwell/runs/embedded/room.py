@@ -1,4 +1,4 @@
-"""Room on the disk that the database is on: below a mark no new run is let in, and a little is kept back for deleting.
+"""Space on the disk that the database is on: below a mark no new run is let in, and a little is kept back for deleting.
 
 Deleting writes first: what goes is overwritten, in SQLite's log. On a disk without a single byte left nothing could be deleted. So a
 server keeps a file of a few megabytes beside its database, the *reserve*. When deleting finds the disk full, the reserve is lent to it
@@ -32,7 +32,7 @@ class _Disk(NamedTuple):
     free: int
 
 
-class Room:
+class DiskSpace:
     """The disk of one database. `least_free`: refuse new runs below so many bytes; 0 never does; `None` is the usual mark."""
 
     def __init__(self, database: Path, *, least_free: int | None = None) -> None:

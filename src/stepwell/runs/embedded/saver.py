@@ -37,7 +37,7 @@ from stepwell.runs.embedded.database import Database, Work
 from stepwell.runs.embedded.delta_history import Lineage, read_lineage
 from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.saver_history import EmbeddedHistory
-from stepwell.runs.embedded.saver_places import Pages, Place, config_of, listing_of, place_of
+from stepwell.runs.embedded.saver_places import CheckpointPlace, Pages, config_of, listing_of, place_of
 from stepwell.runs.public_config import SECRETS
 from stepwell.runs.records import Lease
 from stepwell.runs.strict_serde import strict_serializer
@@ -250,7 +250,7 @@ WriteRow = tuple[Any, ...]
 
 
 def _write_rows(
-    place: Place, run_id: str, serde: SerializerProtocol, writes: Sequence[tuple[str, Any]], task: tuple[str, str]
+    place: CheckpointPlace, run_id: str, serde: SerializerProtocol, writes: Sequence[tuple[str, Any]], task: tuple[str, str]
 ) -> tuple[list[WriteRow], list[WriteRow]]:
     """Rows that stay as they were first written, and rows that replace older ones."""
     task_id, task_path = task

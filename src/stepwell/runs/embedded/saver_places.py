@@ -9,31 +9,33 @@ from typing import Any, NamedTuple
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 
-from stepwell.runs.embedded.saver_sql import CheckpointRow, Listing, page
+from stepwell.runs.embedded.saver_sql import CheckpointListing, CheckpointRow, page
 
 _PAGE = 64
 
 
-class Place(NamedTuple):
+class CheckpointPlace(NamedTuple):
     thread_id: str
     namespace: str
     checkpoint_id: str | None
 
 
-def place_of(config: RunnableConfig) -> Place:
+def place_of(config: RunnableConfig) -> CheckpointPlace:
     """What a config names. Without a checkpoint it means the latest, or for a new one that it has no parent."""
     named = config["configurable"]
-    return Place(str(named["thread_id"]), named.get("checkpoint_ns", ""), get_checkpoint_id(config))
+    return CheckpointPlace(str(named["thread_id"]), named.get("checkpoint_ns", ""), get_checkpoint_id(config))
 
 
 def config_of(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
 
 
-def listing_of(config: RunnableConfig | None, metadata: Mapping[str, Any] | None, before: RunnableConfig | None) -> Listing:
+def listing_of(
+    config: RunnableConfig | None, metadata: Mapping[str, Any] | None, before: RunnableConfig | None
+) -> CheckpointListing:
     """A config without a namespace means all of them."""
     named = config["configurable"] if config else {}
-    return Listing(
+    return CheckpointListing(
         thread_id=str(named["thread_id"]) if config else None,
         namespace=named.get("checkpoint_ns"),
         checkpoint_id=named.get("checkpoint_id"),
@@ -45,7 +47,9 @@ def listing_of(config: RunnableConfig | None, metadata: Mapping[str, Any] | None
 class Pages:
     """Goes through a listing page by page, so that a long history is never in memory as a whole."""
 
-    def __init__(self, listing: Listing, limit: int | None, build: Callable[[CheckpointRow], CheckpointTuple]) -> None:
+    def __init__(
+        self, listing: CheckpointListing, limit: int | None, build: Callable[[CheckpointRow], CheckpointTuple]
+    ) -> None:
         self._listing = listing
         self._left = limit
         self._build = build

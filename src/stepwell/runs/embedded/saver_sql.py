@@ -70,7 +70,7 @@ class CheckpointRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Listing:
+class CheckpointListing:
     """Which checkpoints are asked for. `None` means: any."""
 
     thread_id: str | None = None
@@ -103,7 +103,9 @@ def get(connection: sqlite3.Connection, thread_id: str, namespace: str, checkpoi
     return None if row is None else _with_writes(connection, row)
 
 
-def page(connection: sqlite3.Connection, listing: Listing, after: CheckpointRow | None, size: int) -> list[CheckpointRow]:
+def page(
+    connection: sqlite3.Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int
+) -> list[CheckpointRow]:
     """Checkpoints, newest first, from behind the one given."""
     conditions = list(listing.conditions())
     if after is not None:

@@ -27,7 +27,7 @@ WHERE run_id = :run
 """
 
 
-class SetAside(NamedTuple):
+class UnreadableRun(NamedTuple):
     run_id: str
     thread_id: str
     reason: str
@@ -35,7 +35,7 @@ class SetAside(NamedTuple):
     """What its followers are told."""
 
 
-def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exception, now: float) -> SetAside:
+def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exception, now: float) -> UnreadableRun:
     """End the run with an error that names the reason. The row as it stood is in `unreadable_runs`."""
     run_id, thread_id = row["run_id"], row["thread_id"]
     cause = f"{type(reason).__name__}: {reason}"
@@ -48,4 +48,4 @@ def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exceptio
     connection.execute(_KEEP, {"run": run_id, "reason": cause, "now": now})
     connection.execute(_MAKE_READABLE, {"run": run_id, "request": empty, "error": dumps(error), "now": now})
     said = NewEvent("error", wire.encode(error))
-    return SetAside(run_id, thread_id, cause, ending.end_unread(connection, thread_id, run_id, said, now))
+    return UnreadableRun(run_id, thread_id, cause, ending.end_unread(connection, thread_id, run_id, said, now))

@@ -67,7 +67,7 @@ class EmbeddedStore(BaseStore):
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        batch = _prepared(ops)
+        batch = _prepare(ops)
         if batch.reads:
             self._database.read_now(self._reading(batch))
         if batch.writes:
@@ -75,7 +75,7 @@ class EmbeddedStore(BaseStore):
         return batch.results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        batch = _prepared(ops)
+        batch = _prepare(ops)
         if batch.reads:
             await self._database.read(self._reading(batch))
         if batch.writes:
@@ -106,7 +106,7 @@ class EmbeddedStore(BaseStore):
         return sql.Shelf(self._owner, self._clock.now().timestamp())
 
 
-def _prepared(ops: Iterable[Op]) -> _Batch:
+def _prepare(ops: Iterable[Op]) -> _Batch:
     listed = list(ops)
     for op in listed:
         validate_op_namespace(op)

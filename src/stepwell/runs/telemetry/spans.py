@@ -29,7 +29,7 @@ from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
-from stepwell.runs.records import Outcome, Run
+from stepwell.runs.records import Run, RunOutcome
 from stepwell.runs.telemetry.content import messages_text, text_of
 
 _NODE_TAG = "graph:step:"
@@ -58,7 +58,7 @@ class RunSpans(BaseCallbackHandler):
             f"invoke_agent {run.request.graph_id}", Context(), attributes={**self._everywhere, **_of_run(run)}
         )
 
-    def finish(self, outcome: Outcome | None) -> None:
+    def finish(self, outcome: RunOutcome | None) -> None:
         """End the run's span, and what is left open within: calls in threads that nobody waits for any more."""
         for left in list(self._owners):
             self._end(left)

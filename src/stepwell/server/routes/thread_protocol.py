@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from stepwell.server.answers import json_answer
+from stepwell.server.answers import json_response
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.principal import Principal
 from stepwell.server.problems import problem
-from stepwell.server.protocol.bodies import CommandAnswer, EventsQuery, ThreadCommand
+from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
 from stepwell.server.protocol.commands import carry_out
 from stepwell.server.protocol.following import beginning, protocol_frames
 from stepwell.server.routing import Given, JsonRoute
@@ -32,10 +32,10 @@ _NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offer
     "/threads/{thread_id}/commands",
     operation_id="send_thread_command",
     summary="Tell a thread what to do: start a run, answer a question, read or branch its state",
-    responses={200: {"model": CommandAnswer}},
+    responses={200: {"model": CommandResponse}},
 )
 async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given) -> Response:
-    return json_answer(await carry_out(services, principal, thread_id, body))
+    return json_response(await carry_out(services, principal, thread_id, body))
 
 
 @router.post(

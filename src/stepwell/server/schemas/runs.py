@@ -10,13 +10,13 @@ from pydantic import Field
 from stepwell.runs.records import CancelAction, Durability, MultitaskStrategy, Run, RunStatus
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
-    Answer,
     AssistantRef,
     Body,
     CheckpointId,
     CheckpointRef,
     JsonObject,
     NodeName,
+    ResponseBody,
     Uuid,
 )
 
@@ -88,7 +88,7 @@ class CancelMany(Body):
     status: Literal["pending", "running", "all"] | None = None
 
 
-class RunAnswer(Answer):
+class RunResponse(ResponseBody):
     """One drive through a graph."""
 
     run_id: str
@@ -103,7 +103,7 @@ class RunAnswer(Answer):
     cancel_reason: str | None
 
 
-__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunAnswer", "RunCommand", "RunCreate", "run_wire"]
+__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunCommand", "RunCreate", "RunResponse", "run_wire"]
 
 
 def run_wire(run: Run) -> dict[str, Any]:

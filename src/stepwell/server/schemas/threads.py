@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from stepwell.runs.records import PendingInterrupt, Thread, ThreadStatus
 from stepwell.runs.repository import ThreadFilter
-from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, NodeName, Offset, SortOrder, Uuid
+from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
 
 ThreadField = Literal[
     "thread_id", "created_at", "updated_at", "state_updated_at", "metadata", "config", "context", "status", "values",
@@ -76,7 +76,7 @@ class Pruned(BaseModel):
     pruned_count: int
 
 
-class ThreadAnswer(Answer):
+class ThreadResponse(ResponseBody):
     """A conversation; `interrupts` are the open questions, by the task that asks."""
 
     thread_id: str

@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stepwell.errors import ConfigurationError
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Found, Outcome, SearchEngine, bounded, checked_query
+from stepwell.tools.web.outcomes import (
+    DEFAULT_RESULTS,
+    Blocked,
+    Empty,
+    Found,
+    SearchEngine,
+    SearchOutcome,
+    check_query,
+    clamp_limit,
+)
 
 
 @dataclass(frozen=True)
@@ -18,8 +27,8 @@ class Searched:
     """What a search came to."""
 
     query: str
-    outcome: Outcome
-    tried: tuple[Outcome, ...]
+    outcome: SearchOutcome
+    tried: tuple[SearchOutcome, ...]
     """What every engine that was asked said, in their order; `outcome` is one of them."""
 
     @property
@@ -41,8 +50,8 @@ class SearchChain:
         return tuple(engine.name for engine in self._engines)
 
     async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Searched:
-        query, limit = checked_query(query), bounded(limit)
-        tried: list[Outcome] = []
+        query, limit = check_query(query), clamp_limit(limit)
+        tried: list[SearchOutcome] = []
         for engine in self._engines:
             outcome = await engine.search(query, limit)
             tried.append(outcome)
@@ -51,7 +60,7 @@ class SearchChain:
         return Searched(query, min(tried, key=_rank), tuple(tried))
 
 
-def _rank(outcome: Outcome) -> int:
+def _rank(outcome: SearchOutcome) -> int:
     """The smallest counts; among equals the first that was asked."""
     if isinstance(outcome, Found):
         return 0

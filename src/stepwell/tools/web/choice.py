@@ -21,7 +21,7 @@ from stepwell.tools.web.engines.google_cse import GoogleCse
 from stepwell.tools.web.engines.searxng import SearXng
 from stepwell.tools.web.engines.tavily import Tavily
 from stepwell.tools.web.engines.wikipedia import Wikipedia
-from stepwell.tools.web.guard import EngineLimits, GuardedEngine, Manners
+from stepwell.tools.web.guard import EngineLimits, EngineState, GuardedEngine
 from stepwell.tools.web.outcomes import SearchEngine
 from stepwell.tools.web.public_web import PublicWeb
 from stepwell.tools.web.transport import Web
@@ -49,7 +49,7 @@ def search_chain(
     clock: Clock | None = None,
     cached: bool = True,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    manners: dict[str, Manners] | None = None,
+    manners: dict[str, EngineState] | None = None,
 ) -> SearchChain:
     """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`.
 
@@ -68,7 +68,7 @@ def search_chain(
     return SearchChain(
         [
             GuardedEngine(
-                available[name], clock, cache=cache, sleep=sleep, manners=known.setdefault(name, Manners(_LIMITS.get(name)))
+                available[name], clock, cache=cache, sleep=sleep, manners=known.setdefault(name, EngineState(_LIMITS.get(name)))
             )
             for name in names
         ]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from stepwell.errors import FetchRefusedError
 
-Kind = Literal["html", "pdf", "text"]
+ContentKind = Literal["html", "pdf", "text"]
 
 _SNIFFED = 2048
 _MAGIC = (
@@ -56,7 +56,7 @@ _CHARSET = re.compile(
 )
 
 
-def kind_of(content: bytes, content_type: str | None) -> tuple[Kind, str]:
+def kind_of(content: bytes, content_type: str | None) -> tuple[ContentKind, str]:
     """How to read the bytes, and their media type; `FetchRefusedError` when they are not for reading."""
     said = (content_type or "").split(";")[0].strip().lower()
     if not (said in (*_UNSAID, *_HTML, *_PDF, *_TEXT) or said.startswith("text/") or said.endswith(("+json", "+xml"))):
@@ -73,7 +73,7 @@ def kind_of(content: bytes, content_type: str | None) -> tuple[Kind, str]:
     return "text", "text/plain" if said in _UNSAID else said
 
 
-def decoded(content: bytes, content_type: str | None, *, html: bool) -> str:
+def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
     """The text. A mark at the start wins, then the server's word, then the page's own; whichever the bytes can bear."""
     for mark, name in _MARKS:
         if content.startswith(mark):

@@ -15,10 +15,10 @@ from stepwell.tools.web.outcomes import (
     Empty,
     Failed,
     Found,
-    Outcome,
     SearchEngine,
-    bounded,
-    checked_query,
+    SearchOutcome,
+    check_query,
+    clamp_limit,
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ class EngineLimits:
     """For the engine's whole answer. The transport has its own; this holds for engines of other people's too."""
 
 
-class Manners:
+class EngineState:
     """How we stand with an engine: who asks it through several guards side by side gives them all the same."""
 
     def __init__(self, limits: EngineLimits | None = None) -> None:
@@ -56,12 +56,12 @@ class GuardedEngine:
         limits: EngineLimits | None = None,
         cache: SearchCache | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        manners: Manners | None = None,
+        manners: EngineState | None = None,
     ) -> None:
         """`manners` brings limits of its own, and `limits` is then not looked at."""
         self._engine = engine
         self._clock = clock
-        self._manners = manners or Manners(limits)
+        self._manners = manners or EngineState(limits)
         self._limits = self._manners.limits
         self._cache = cache
         self._sleep = sleep
@@ -70,8 +70,8 @@ class GuardedEngine:
     def name(self) -> str:
         return self._engine.name
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        query, limit = checked_query(query), bounded(limit)
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        query, limit = check_query(query), clamp_limit(limit)
         kept = await self._cache.get(self.name, query, limit) if self._cache else None
         if kept is not None:
             return kept
@@ -84,7 +84,7 @@ class GuardedEngine:
             await self._cache.put(outcome, query, limit)
         return outcome
 
-    async def _admit(self) -> Outcome | None:
+    async def _admit(self) -> SearchOutcome | None:
         """Wait for a turn; an outcome when there is none to be had."""
         now = self._now()
         if now < self._manners.not_before:
@@ -104,7 +104,7 @@ class GuardedEngine:
                 raise
         return None
 
-    async def _ask(self, query: str, limit: int) -> Outcome:
+    async def _ask(self, query: str, limit: int) -> SearchOutcome:
         try:
             async with asyncio.timeout(self._limits.timeout_s):
                 return await self._engine.search(query, limit)
@@ -115,7 +115,7 @@ class GuardedEngine:
             self._manners.breaker.gave_up()
             raise
 
-    def _learn(self, outcome: Outcome) -> None:
+    def _learn(self, outcome: SearchOutcome) -> None:
         if isinstance(outcome, Found | Empty):
             self._manners.breaker.worked()
             return

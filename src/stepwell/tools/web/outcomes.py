@@ -56,7 +56,7 @@ class Failed:
     why: str
 
 
-Outcome = Found | Empty | Blocked | Failed
+SearchOutcome = Found | Empty | Blocked | Failed
 
 
 class SearchEngine(Protocol):
@@ -65,10 +65,10 @@ class SearchEngine(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome: ...
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome: ...
 
 
-def checked_query(query: str) -> str:
+def check_query(query: str) -> str:
     """The query with plain spaces; `ToolUseError` for one that cannot be asked."""
     plain = " ".join(query.split())
     if not plain:
@@ -78,6 +78,6 @@ def checked_query(query: str) -> str:
     return plain
 
 
-def bounded(limit: int) -> int:
+def clamp_limit(limit: int) -> int:
     """A number of results that may be asked for: 1 to `MOST_RESULTS`."""
     return max(1, min(limit, MOST_RESULTS))

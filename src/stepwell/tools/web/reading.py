@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepwell.errors import FetchFailedError, needs_extra
-from stepwell.tools.web.content import Kind, decoded, kind_of
+from stepwell.tools.web.content import ContentKind, decode_text, kind_of
 from stepwell.tools.web.plain_html import is_hidden, title_of, words_of
-from stepwell.tools.web.visible import one_line, settled
+from stepwell.tools.web.visible import normalise, one_line
 
 MOST_PDF_PAGES = 300
 MOST_CHARACTERS = 4_000_000
@@ -41,7 +41,7 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float) -> Pag
     deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
     title, text, note = _read_pdf(content, deadline) if kind == "pdf" else (*_read_markup(kind, content, content_type), "")
-    text = settled(text[:MOST_CHARACTERS])
+    text = normalise(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
         raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
     return PageText(media_type, one_line(title), text, note)
@@ -54,8 +54,8 @@ def warm_up() -> None:
         import pypdf  # noqa: F401  only loaded
 
 
-def _read_markup(kind: Kind, content: bytes, content_type: str | None) -> tuple[str, str]:
-    text = decoded(content, content_type, html=kind == "html")[:MOST_CHARACTERS]
+def _read_markup(kind: ContentKind, content: bytes, content_type: str | None) -> tuple[str, str]:
+    text = decode_text(content, content_type, html=kind == "html")[:MOST_CHARACTERS]
     return ("", text) if kind == "text" else (title_of(text), _article(text) or words_of(text))
 
 

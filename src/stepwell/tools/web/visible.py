@@ -28,7 +28,7 @@ def visible(text: str) -> tuple[str, int]:
     return kept, len(text) - len(kept)
 
 
-def settled(text: str) -> str:
+def normalise(text: str) -> str:
     """Visible, in Unicode's composed form (NFC), with plain spaces and at most one blank line at a time."""
     text = visible(text)[0]
     text = _replace(text, {letter: " " for letter in set(text) if unicodedata.category(letter) == "Zs"})
@@ -39,8 +39,8 @@ def settled(text: str) -> str:
 
 
 def one_line(text: str, most: int = 300) -> str:
-    """For titles and excerpts: settled, on one line, cut to a length."""
-    line = " ".join(settled(text).split())
+    """For titles and excerpts: normalised, on one line, cut to a length."""
+    line = " ".join(normalise(text).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

@@ -22,7 +22,7 @@ from fastapi import Depends, FastAPI
 
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
 from stepwell.runs.embedded.database import Database
-from stepwell.server.doors import install_doors
+from stepwell.server.doors import install_sign_in
 from stepwell.server.limits import limit_layers
 from stepwell.server.policy import policy
 from stepwell.server.principal import Principal
@@ -177,7 +177,7 @@ def site(variables: dict[str, str], clock: MovableClock, tmp_path: Path) -> Iter
     settings = ServerSettings.load(Settings.load(variables).server)
     database = Database(tmp_path / "stepwell.db")
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
-    install_doors(app, settings, EmbeddedAccess(database, clock), clock)
+    install_sign_in(app, settings, EmbeddedAccess(database, clock), clock)
     install_problems(app)
 
     @app.get("/whoami")

@@ -25,7 +25,7 @@ from stepwell.tools.web.engines.google_cse import GoogleCse
 from stepwell.tools.web.engines.searxng import SearXng
 from stepwell.tools.web.engines.tavily import Tavily
 from stepwell.tools.web.engines.wikipedia import Wikipedia
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, Outcome
+from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, SearchOutcome
 from stepwell.tools.web.reader_pool import ReaderPool
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
@@ -54,7 +54,7 @@ def playing(engine: str, mode: Mode) -> ScriptedWeb:
     return ScriptedWeb({MAKE[engine][0]: reply})
 
 
-async def ask(engine: str, web: ScriptedWeb, query: str = PAGES[0].subject, limit: int = 5) -> Outcome:
+async def ask(engine: str, web: ScriptedWeb, query: str = PAGES[0].subject, limit: int = 5) -> SearchOutcome:
     return await MAKE[engine][1](web).search(query, limit)
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from stepwell.settings import Secret
 from stepwell.tools.web.engines.asking import ask, read_json, results_from, search_request
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
 
 ADDRESS = "https://api.search.brave.com/res/v1/web/search"
@@ -21,8 +21,8 @@ class Brave:
         self._web = web
         self._key = key
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        asked = urlencode({"q": checked_query(query), "count": bounded(limit), "text_decorations": "false"})
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        asked = urlencode({"q": check_query(query), "count": clamp_limit(limit), "text_decorations": "false"})
         headers = {"x-subscription-token": self._key.reveal(), "accept": "application/json"}
         response = await ask(self._web, self.name, search_request(self.name, f"{ADDRESS}?{asked}", headers=headers))
         if isinstance(response, Blocked | Failed):
@@ -37,4 +37,4 @@ class Brave:
             return Empty(self.name)  # Brave leaves the part out when it has nothing for it
         if not isinstance(web, dict):
             return Failed(self.name, "its answer has no list of results")
-        return results_from(self.name, web.get("results"), ("title", "url", "description"), bounded(limit))
+        return results_from(self.name, web.get("results"), ("title", "url", "description"), clamp_limit(limit))

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 
 from stepwell.errors import FetchFailedError
 from stepwell.tools.web.engines.asking import ask, search_request, usable_results
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, Found, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, Found, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.reader_pool import ReaderPool, usual_readers
 from stepwell.tools.web.result_page import ResultPage
 from stepwell.tools.web.transport import Web
@@ -27,8 +27,8 @@ class DuckDuckGo:
         self._web = web
         self._readers = readers or usual_readers()
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        query, limit = checked_query(query), bounded(limit)
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        query, limit = check_query(query), clamp_limit(limit)
         request = search_request(
             self.name,
             ADDRESS,
@@ -46,7 +46,7 @@ class DuckDuckGo:
         return _judge(page, limit)
 
 
-def _judge(page: ResultPage, limit: int) -> Outcome:
+def _judge(page: ResultPage, limit: int) -> SearchOutcome:
     """What a page with status 200 says."""
     engine = DuckDuckGo.name
     # Results are looked for first: a page about bots may mention all that a bot check does.

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from stepwell.errors import WebError
 from stepwell.settings import Secret
 from stepwell.tools.web.engines.asking import read_json, results_from, retry_after_s, search_request
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
 
 ADDRESS = "https://customsearch.googleapis.com/customsearch/v1"
@@ -28,8 +28,8 @@ class GoogleCse:
         self._key = key
         self._cx = cx
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        asked = {"cx": self._cx, "q": checked_query(query), "num": min(bounded(limit), 10)}
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        asked = {"cx": self._cx, "q": check_query(query), "num": min(clamp_limit(limit), 10)}
         request = search_request(self.name, f"{ADDRESS}?{urlencode(asked)}", headers={"x-goog-api-key": self._key.reveal()})
         try:
             response = await self._web.send(request)
@@ -47,10 +47,10 @@ class GoogleCse:
             return Failed(self.name, "its answer is not a list of results")
         if "items" not in data:
             return _without_items(self.name, data)
-        return results_from(self.name, data["items"], ("title", "link", "snippet"), min(bounded(limit), 10))
+        return results_from(self.name, data["items"], ("title", "link", "snippet"), min(clamp_limit(limit), 10))
 
 
-def _without_items(engine: str, data: dict[str, Any]) -> Outcome:
+def _without_items(engine: str, data: dict[str, Any]) -> SearchOutcome:
     about = data.get("searchInformation")
     total = about.get("totalResults") if isinstance(about, dict) else None
     return Empty(engine) if str(total) == "0" else Failed(engine, "its answer says there are results and has none")

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from stepwell.tools.web.addresses import read_url
 from stepwell.tools.web.engines.asking import ask, read_json, results_from, search_request
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
 from stepwell.tools.web.visible import one_line
 
@@ -27,8 +27,8 @@ class SearXng:
         self._web = web
         self._address = address.rstrip("/").removesuffix("/search")
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        asked = urlencode({"q": checked_query(query), "format": "json"})
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        asked = urlencode({"q": check_query(query), "format": "json"})
         request = search_request(
             self.name, f"{self._address}/search?{asked}", headers={"accept": "application/json"}, inside=True
         )
@@ -40,7 +40,7 @@ class SearXng:
         data = read_json(self.name, response)
         if isinstance(data, Failed):
             return data
-        outcome = results_from(self.name, data.get("results"), ("title", "url", "content"), bounded(limit))
+        outcome = results_from(self.name, data.get("results"), ("title", "url", "content"), clamp_limit(limit))
         silent = _silent_engines(data.get("unresponsive_engines"))
         return _because_of(silent, self.name) if isinstance(outcome, Empty) and silent else outcome
 
@@ -50,7 +50,7 @@ def _silent_engines(rows: Any) -> list[tuple[str, str]]:
     return [(one_line(str(row[0]), 40), one_line(str(row[1]), 60)) for row in pairs]
 
 
-def _because_of(silent: list[tuple[str, str]], name: str) -> Outcome:
+def _because_of(silent: list[tuple[str, str]], name: str) -> SearchOutcome:
     said = ", ".join(f"{engine} ({why})" for engine, why in silent[:6])
     if all(any(word in why.lower() for word in _BLOCKS) for _, why in silent):
         return Blocked(name, f"the engines behind it block it: {said}")

@@ -6,7 +6,7 @@ import json
 
 from stepwell.settings import Secret
 from stepwell.tools.web.engines.asking import ask, read_json, results_from, search_request
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Failed, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
 
 ADDRESS = "https://api.tavily.com/search"
@@ -23,8 +23,8 @@ class Tavily:
         self._web = web
         self._key = key
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        asked = {"query": checked_query(query), "max_results": bounded(limit), "search_depth": "basic"}
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        asked = {"query": check_query(query), "max_results": clamp_limit(limit), "search_depth": "basic"}
         headers = {"authorization": f"Bearer {self._key.reveal()}", "content-type": "application/json"}
         request = search_request(self.name, ADDRESS, method="POST", headers=headers, body=json.dumps(asked).encode())
         response = await ask(self._web, self.name, request, blocked_by=_USED_UP)
@@ -33,4 +33,4 @@ class Tavily:
         data = read_json(self.name, response)
         if isinstance(data, Failed):
             return data
-        return results_from(self.name, data.get("results"), ("title", "url", "content"), bounded(limit))
+        return results_from(self.name, data.get("results"), ("title", "url", "content"), clamp_limit(limit))

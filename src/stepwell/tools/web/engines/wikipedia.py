@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from stepwell.tools.web.engines.asking import ask, read_json, results_from, search_request
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Failed, Outcome, bounded, checked_query
+from stepwell.tools.web.outcomes import DEFAULT_RESULTS, Blocked, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
 
 
@@ -19,8 +19,8 @@ class Wikipedia:
         self._web = web
         self._origin = f"https://{language}.wikipedia.org"
 
-    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Outcome:
-        asked = urlencode({"q": checked_query(query), "limit": bounded(limit)})
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        asked = urlencode({"q": check_query(query), "limit": clamp_limit(limit)})
         request = search_request(self.name, f"{self._origin}/w/rest.php/v1/search/page?{asked}")
         response = await ask(self._web, self.name, request)
         if isinstance(response, Blocked | Failed):
@@ -30,7 +30,7 @@ class Wikipedia:
             return data
         pages = data.get("pages")
         rows = [self._row(page) for page in pages] if isinstance(pages, list) else pages
-        return results_from(self.name, rows, ("title", "url", "excerpt"), bounded(limit))
+        return results_from(self.name, rows, ("title", "url", "excerpt"), clamp_limit(limit))
 
     def _row(self, page: Any) -> Any:
         if not isinstance(page, dict) or not isinstance(page.get("key"), str):
