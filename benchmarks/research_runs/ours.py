@@ -29,11 +29,11 @@ from stepwell.audit.recording import requests_made
 from stepwell.audit.verify import verify_bundle
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.runs.graph_binding import allowed_classes, bind
+from stepwell.runs.graphs.binding import allowed_classes, bind
 from stepwell.settings import Settings
 from stepwell.testing import Asked, ScriptedModel
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)
 _POLICY = "# Policy of the benchmark\n\n```toml policy\n[limits]\nrequests = {requests}\n```\n\n- **J1** The steps serve the question.\n"

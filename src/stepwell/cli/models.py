@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from stepwell.cli.progress import show_progress
+from stepwell.cli.model_progress import show_progress
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, DEFAULT_LOCAL_MODEL, process_local_models
 from stepwell.models.local.catalogue import LocalModel

@@ -91,7 +91,7 @@ def _runs(number: int) -> str:
 
 def _model(settings: Settings) -> Iterator[str]:
     """The model our applications use and why, or what to do about it. Imports no provider's package."""
-    from stepwell.cli.doctor import warning_about
+    from stepwell.cli.operator.doctor import warning_about
     from stepwell.models.choice import choose_model
     from stepwell.models.providers import check_installed
 

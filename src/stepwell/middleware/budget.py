@@ -39,12 +39,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.meter import Meter, Sizes, current_meter, metering
-from stepwell.middleware.repeats import refusal, repeats_of
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.reservations import Account, Measure, aholding, holding
-from stepwell.middleware.spending import Ceilings, Spending, add_spending, in_words, used_up
-from stepwell.middleware.turns import turn_of
+from stepwell.middleware.spending.meter import Meter, Sizes, current_meter, metering
+from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
+from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, used_up
+from stepwell.middleware.turns import refusal, repeats_of, turn_of
 from stepwell.models import describe
 from stepwell.models.pricing import Price, price_of
 

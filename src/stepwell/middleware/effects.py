@@ -34,8 +34,8 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from stepwell.middleware.prefix_memory import PrefixMemory
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.models.prefix_memory import PrefixMemory
 from stepwell.state.messages import reduce_messages
 from stepwell.tools.effect_journal import (
     Begun,

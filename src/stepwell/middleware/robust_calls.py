@@ -36,11 +36,10 @@ from langgraph.types import Command
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.deadlines import Deadlines, TimedCall
-from stepwell.middleware.model_errors import Fault, fault_of
-from stepwell.middleware.model_failures import failure, label_of
+from stepwell.middleware.model_calls.deadlines import Deadlines, TimedCall
+from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, label_of
+from stepwell.middleware.model_calls.side_threads import SideThreads
 from stepwell.middleware.request import AsyncHandler, Handler, Response
-from stepwell.middleware.side_threads import SideThreads
 from stepwell.middleware.turns import turn_of
 from stepwell.models.resolve import resolve_model
 

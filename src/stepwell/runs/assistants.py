@@ -22,9 +22,9 @@ from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotFoundError
-from stepwell.runs.graph_schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 from stepwell.runs.records import SYSTEM, Assistant, Json
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import AssistantFilter, Page, Repository
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")

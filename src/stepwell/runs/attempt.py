@@ -28,20 +28,18 @@ from langgraph.types import StateSnapshot
 from stepwell.audit.vault import VAULT
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
-from stepwell.runs.closing import close_open_calls
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
-from stepwell.runs.events import Progress, stream_graph
 from stepwell.runs.failures import failed
-from stepwell.runs.journal import Journal
-from stepwell.runs.partial_text import PartialText
-from stepwell.runs.pauses import has_breakpoints, pending_interrupts
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.public_config import SECRETS
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, PendingInterrupt, RunOutcome
-from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.stopping import ended_by, stop_streaming
+from stepwell.runs.run_config import SECRETS
+from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
+from stepwell.runs.streaming.graph import Progress, stream_graph
+from stepwell.runs.streaming.journal import Journal
 from stepwell.runs.usage import UsageMeter
 from stepwell.tools.effect_journal import JOURNAL
 

@@ -23,7 +23,7 @@ from langgraph.types import Command, Send
 from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Run
-from stepwell.runs.run_user import describe_user
+from stepwell.runs.run_config import describe_user
 
 
 def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:

@@ -29,10 +29,10 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import failed
+from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
 from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url

@@ -16,7 +16,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
-from stepwell.runs.run_user import PREFIX
+from stepwell.runs.run_config import PREFIX
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}

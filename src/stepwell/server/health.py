@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from stepwell.errors import NotReadyError, StorageUnavailableError
-from stepwell.server.opening import Services
+from stepwell.server.assembly import Services
 
 _CHECK_S = 5.0
 

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Protocol
 import uvicorn
 
 from stepwell.errors import ConfigurationError
-from stepwell.server.request_heads import BoundedHeads
+from stepwell.server.limits.heads import BoundedHeads
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from stepwell.server.opening import Services
+    from stepwell.server.assembly import Services
 
 _ANSWERS_S = 2
 """For answers that are being written when the runs are done with."""

@@ -52,7 +52,7 @@ class ModelLoading:
 
     def _ask(self, models: LocalModels) -> asyncio.Future[BaseException | None]:
         """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""
-        from stepwell.models.local.llama_runtime import LlamaRequest
+        from stepwell.models.local.llama.runtime import LlamaRequest
 
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[BaseException | None] = loop.create_future()

@@ -28,12 +28,12 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from stepwell.errors import AccessError, ConfigurationError
-from stepwell.server.principal import Principal
+from stepwell.server.login.principal import Principal
 from stepwell.server.sse import READER_CHECK
 
 if TYPE_CHECKING:
-    from stepwell.server.auth import Authenticator
-    from stepwell.server.limits import OpenStreams
+    from stepwell.server.limits.layers import OpenStreams
+    from stepwell.server.login.authentication import Authenticator
 
 PUBLIC_PATHS = frozenset({"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout"})
 """Answered to anybody. They show nothing that belongs to a user."""

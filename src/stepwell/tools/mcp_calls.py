@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 
-from stepwell.backends.colours import run_in_portal
+from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError
 from stepwell.tools.effects import EFFECT, Effect
 

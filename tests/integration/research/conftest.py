@@ -16,7 +16,7 @@ from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 
 @pytest.fixture

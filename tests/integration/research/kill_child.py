@@ -33,19 +33,19 @@ from stepwell.clock import SystemClock
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.assistants import Assistants
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.engine import Engine
-from stepwell.runs.graph_sources import GraphSource
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Lease
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import Page
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 OWNER = "somebody"
 THREAD = str(uuid.UUID(int=5))

@@ -35,7 +35,7 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, raw, reply, say
 from stepwell.testing.web import OfflineWorld, WorldPage
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 PARTS = ("one", "two")
 

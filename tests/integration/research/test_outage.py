@@ -16,8 +16,8 @@ from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.verify import verify_bundle
-from stepwell.cli.research import ResearchOptions, run
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import FetchFailedError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings

@@ -27,9 +27,9 @@ from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
-from stepwell.cli import export, replay
-from stepwell.cli.research import ResearchOptions, run
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research import export, replay
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
@@ -202,11 +202,11 @@ import threading
 import time
 from pathlib import Path
 from stepwell.apps.research.kit import make_equipment
-from stepwell.cli.research import ResearchOptions, run
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 def tell_when_asked():
     while not world.count():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.cli.approvals import OpenInterrupt, answer_all
+from stepwell.cli.dialogue.answers import OpenInterrupt, answer_all
 
 OPTIONS = [{"id": "sq", "label": "SQLite"}, {"id": "pg", "label": "Postgres, the big one"}]
 

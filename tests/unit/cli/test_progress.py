@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
-from stepwell.cli.progress import ProgressBar, show_progress
+from stepwell.cli.model_progress import ProgressBar, show_progress
 from stepwell.models.status import ModelEvent, StatusBoard
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stepwell.cli.research_gate import Gate, plan_lines
-from stepwell.cli.research_progress import ResearchProgress
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research.gate import Gate, plan_lines
+from stepwell.cli.research.progress import ResearchProgress
 
 STEPS = [
     {"id": "one", "tool": "web_search", "input": "wells", "rationale": "first", "dependsOn": [], "output": None},

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from stepwell.middleware.reservations import Account, Hold, aholding, await_for, holding, wait_for
-from stepwell.middleware.spending import Ceilings, Spending
+from stepwell.middleware.spending.reservations import Account, Hold, aholding, await_for, holding, wait_for
+from stepwell.middleware.spending.sums import Ceilings, Spending
 
 
 def account(spent: int = 0, **more: float) -> Account:

@@ -9,11 +9,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from pydantic import BaseModel, field_validator
 
 from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError
-from stepwell.models.local.forms import FreeText, JsonForm, Unfit
+from stepwell.models.local.forms import FreeText, JsonForm, Unfit, tool_form
 from stepwell.models.local.messages import chat_lines
 from stepwell.models.local.reply import ATTEMPTS, Asking
 from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
-from stepwell.models.local.tools import tool_form
 
 ADD = {
     "name": "add",

@@ -14,7 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from stepwell.runs.snapshots import checkpoint_metadata, empty_state, open_interrupts, status_of, thread_state
+from stepwell.runs.threads.snapshots import checkpoint_metadata, empty_state, open_interrupts, status_of, thread_state
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 NAMES = {"values", "next", "tasks", "metadata", "created_at", "checkpoint", "parent_checkpoint", "interrupts"}

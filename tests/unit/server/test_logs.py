@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
-from stepwell.server import logs
-from stepwell.server.log_context import enter_request, owner_hash
-from stepwell.server.logs import open_logs
-from stepwell.server.run_log import RunLog
+from stepwell.server.monitoring import logs
+from stepwell.server.monitoring.log_context import enter_request, owner_hash
+from stepwell.server.monitoring.logs import open_logs
+from stepwell.server.monitoring.run_log import RunLog
 
 KEY = "sw_0123456789ab_" + "s" * 43
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
-from stepwell.server.metrics import Metrics
-from stepwell.server.run_metrics import MOST_MODELS, OTHER
+from stepwell.server.monitoring.metrics import MOST_MODELS, OTHER, Metrics
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -46,7 +45,7 @@ def test_runs_are_counted_by_graph_and_status(metrics: Metrics) -> None:
 def test_waiting_counts_from_when_a_run_was_due() -> None:
     from prometheus_client import CollectorRegistry
 
-    from stepwell.server.run_metrics import RunMetrics
+    from stepwell.server.monitoring.metrics import RunMetrics
 
     registry = CollectorRegistry()
     runs = RunMetrics(registry, now=lambda: (NOW + timedelta(seconds=3)).timestamp())

@@ -37,7 +37,7 @@ from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.effects import with_effect
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
+from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
 from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 

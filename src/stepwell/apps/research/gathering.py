@@ -14,9 +14,9 @@ from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import ResearchStep
 from stepwell.apps.research.state import Unreached
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
-from stepwell.tools.web.chain import Searched
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found
+from stepwell.tools.web.search.chain import Searched
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
 MOST_RESULTS = 10
 Cause = Literal["offline", "blocked", "failed"]

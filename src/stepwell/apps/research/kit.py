@@ -22,9 +22,9 @@ from stepwell.models import capabilities_of, model_from_environment, resolve_mod
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.choice import public_web, search_chain
-from stepwell.tools.web.guard import EngineState
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import public_web, search_chain
+from stepwell.tools.web.search.guard import EngineState
 from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3

@@ -33,10 +33,10 @@ from stepwell.errors import BundleError, NotRecordedError
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.runs.graph_binding import AnyGraph, allowed_classes, bind
-from stepwell.runs.strict_serde import strict_serializer
+from stepwell.runs.checkpoints import strict_serializer
+from stepwell.runs.graphs.binding import AnyGraph, allowed_classes, bind
 from stepwell.settings import Settings
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 MOST_DIFFERENCES = 20
 _MOST_QUESTIONS = 1000

@@ -22,7 +22,7 @@ from pathlib import Path
 from stepwell.errors import ModelChecksumError, ModelLoadError
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.local.catalogue import LocalModel, WheelSource
-from stepwell.models.local.download import ReportBytes, fetch_model
+from stepwell.models.local.files.fetching import ReportBytes, fetch_model
 
 Fetch = Callable[[LocalModel], Path]
 """Brings a file to this machine and says where it is."""

@@ -11,11 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.json import parse_partial_json
+from pydantic import BaseModel
 
-from stepwell.models.local.schemas import bound_schema
+from stepwell.errors import ConfigurationError
+from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
 
 Json = dict[str, Any]
 
@@ -157,3 +160,54 @@ def _type(schema: Json) -> str:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# From tools and `tool_choice` to the form of an answer.
+
+
+def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
+    """The form that lets the model use these tools as the choice says."""
+    if isinstance(choice, dict):  # OpenAI's {"type": "function", "function": {"name": ...}}, Anthropic's {"name": ...}
+        choice = (choice.get("function") or choice).get("name") or choice.get("type")
+    if not functions or choice == "none":
+        return FreeText()
+    if choice in (None, False, "auto"):
+        return ToolForm(functions, must_call=False, check=_check)
+    if choice in (True, "any", "required"):
+        return ToolForm(functions, must_call=True, check=_check)
+    chosen = [function for function in functions if function["name"] == choice]
+    if not chosen:
+        names = ", ".join(function["name"] for function in functions)
+        raise ConfigurationError(f"tool_choice is '{choice}', which is none of the tools: {names}. Name one of them, or 'any'.")
+    return ToolForm(chosen, must_call=True, check=_check)
+
+
+def _check(arguments: Any, schema: Json) -> None:
+    fault = checker(schema)(arguments)
+    if fault:
+        raise Unfit(f"the arguments do not fit: {fault}")
+
+
+# `with_structured_output` for the embedded model.
+
+
+def structured_output(
+    bind: Callable[..., Runnable[Any, Any]], argument: str, wanted: dict[str, Any] | type, include_raw: bool
+) -> Runnable[Any, Any]:
+    """The model bound to the schema's form, and what its text stands for."""
+    kind = wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
+    schema = schema_of(wanted)
+    fault_of = checker(schema)
+
+    def check(value: Any) -> None:
+        # The class knows more than its schema does: validators of its own.
+        fault = fault_of(value) or (pydantic_fault(kind, value) if kind else None)
+        if fault:
+            raise Unfit(fault)
+
+    def read(message: AIMessage) -> Any:
+        value = json.loads(str(message.text))
+        parsed = kind.model_validate(value) if kind else value
+        return {"raw": message, "parsed": parsed, "parsing_error": None} if include_raw else parsed
+
+    return bind(**{argument: JsonForm(schema, check)}) | RunnableLambda(read, name="read_answer")

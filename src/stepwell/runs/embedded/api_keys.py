@@ -6,7 +6,7 @@ import sqlite3
 
 from stepwell.clock import Clock
 from stepwell.runs.access import ApiKey, SignIn, SignInSession
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.rows import from_time, to_time
 
 

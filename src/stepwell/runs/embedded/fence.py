@@ -6,7 +6,7 @@ import sqlite3
 from typing import TypeVar
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.embedded.group_commit import OrderedWork, Work
+from stepwell.runs.embedded.file.group_commit import OrderedWork, Work
 from stepwell.runs.records import Lease
 
 T = TypeVar("T")

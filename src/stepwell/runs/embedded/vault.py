@@ -12,7 +12,7 @@ from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stor
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
 from stepwell.runs.embedded import fence
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
 
 

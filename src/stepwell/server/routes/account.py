@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from stepwell.runs.repository import UsageGroup
-from stepwell.server.answers import json_response
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Uuid
 from stepwell.server.schemas.system import UsageResponse

@@ -9,9 +9,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_response, next_page, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, next_page, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.assistants import (
     AssistantCount,

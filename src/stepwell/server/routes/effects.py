@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from stepwell.runs.repository import EffectFilter, Page
-from stepwell.server.answers import json_response
-from stepwell.server.opening import Services
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.effects import EffectResponse, EffectSettle
 from stepwell.server.schemas.fields import Limit, Offset, Uuid

@@ -9,23 +9,23 @@ from starlette.responses import Response
 
 from stepwell.runs.records import CancelAction, RunStatus
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_response, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
-from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import (
+from stepwell.server.responses import (
     RESULT,
     SSE,
     LastEventId,
     await_run,
     cancels_on_disconnect,
+    json_response,
+    nothing,
     parse_last_event_id,
     show_run,
     stream_run,
 )
-from stepwell.server.run_orders import run_order_of
+from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, SeveralNames, ThreadId, pick
-from stepwell.server.schemas.runs import RunCreate, RunField, RunResponse, StreamMode, run_wire
+from stepwell.server.schemas.runs import RunCreate, RunField, RunResponse, StreamMode, run_order_of, run_wire
 
 router = APIRouter(tags=["Runs"], route_class=JsonRoute)
 

@@ -9,13 +9,20 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.runs.records import CancelAction
-from stepwell.server.answers import json_response, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import (
+    RESULT,
+    SSE,
+    await_run,
+    cancels_on_disconnect,
+    json_response,
+    nothing,
+    show_run,
+    stream_run,
+)
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import RESULT, SSE, await_run, cancels_on_disconnect, show_run, stream_run
-from stepwell.server.run_orders import run_order_of
-from stepwell.server.schemas.runs import BatchRun, CancelMany, RunCreate, RunResponse, run_wire
+from stepwell.server.schemas.runs import BatchRun, CancelMany, RunCreate, RunResponse, run_order_of, run_wire
 
 router = APIRouter(tags=["Stateless runs"], route_class=JsonRoute)
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError
-from stepwell.server.answers import json_response, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.store import (
     ItemDelete,

@@ -9,12 +9,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.server.answers import json_response
-from stepwell.server.docs_page import render_docs
-from stepwell.server.front_page import describe_front, render_front
 from stepwell.server.health import check_readiness, describe_server
+from stepwell.server.login.principal import Principal
+from stepwell.server.page.docs import render_docs
+from stepwell.server.page.front import describe_front, render_front
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.system import Info, Ok
 

@@ -9,13 +9,12 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.runs.documents import GrowingText
-from stepwell.runs.snapshots import ShowValues
+from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.wire import plain
-from stepwell.server.answers import json_response
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import SSE, LastEventId, json_response, parse_last_event_id
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id
 from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, SeveralNames, ThreadId, checkpoint_of
 from stepwell.server.schemas.state import (
     HistoryQuery,

@@ -9,10 +9,9 @@ from starlette.responses import Response
 
 from stepwell.runs.records import Thread
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_response, next_page, nothing
-from stepwell.server.extract import extract
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, next_page, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId, pick
 from stepwell.server.schemas.threads import (
@@ -23,6 +22,7 @@ from stepwell.server.schemas.threads import (
     ThreadPrune,
     ThreadResponse,
     ThreadSearch,
+    extract,
     thread_wire,
 )
 

@@ -16,11 +16,11 @@ from stepwell.clock import Clock
 from stepwell.errors import FetchRefusedError, ToolUseError, WebError
 from stepwell.settings import Settings
 from stepwell.tools.effects import with_effect
-from stepwell.tools.web.chain import SearchChain, Searched
-from stepwell.tools.web.choice import public_web, search_chain
 from stepwell.tools.web.fencing import fence
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Blocked, Empty, Failed, Found, SearchOutcome
+from stepwell.tools.web.search.chain import SearchChain, Searched
+from stepwell.tools.web.search.choice import public_web, search_chain
+from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Blocked, Empty, Failed, Found, SearchOutcome
 from stepwell.tools.web.transport import Web
 
 MOST_CHARACTERS = 40_000

@@ -17,8 +17,8 @@ from stepwell.audit.trail import Entry, NewEntry
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.outcomes import Found, SearchOutcome, SearchResult
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.outcomes import Found, SearchOutcome, SearchResult
 from stepwell.tools.web.transport import Web, WebRequest
 
 

@@ -15,7 +15,7 @@ from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import requests_made
 from stepwell.errors import FetchFailedError
 from stepwell.testing.web import answer
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, SearchOutcome
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, SearchOutcome
 
 from .conftest import MakeBench, found
 

@@ -11,7 +11,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import SearchSettings, Settings
 from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.tools.web.outcomes import Blocked
+from stepwell.tools.web.search.outcomes import Blocked
 
 SEARCH = "https://html.duckduckgo.com/html/"
 

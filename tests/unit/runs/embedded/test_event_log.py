@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.event_log import EmbeddedEventLog, insert_events
-from stepwell.runs.embedded.followers import MOST_WAITING, Follower
+from stepwell.runs.embedded.events.followers import MOST_WAITING, Follower
+from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import NewEvent, RunEvent

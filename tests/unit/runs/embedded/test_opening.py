@@ -11,11 +11,11 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded.backup import back_up
-from stepwell.runs.embedded.condition import inspect_database
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.file.process_lock import ProcessLock
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.process_lock import ProcessLock
+from stepwell.runs.embedded.upkeep.backup import back_up
+from stepwell.runs.embedded.upkeep.condition import inspect_database
 
 
 def a_file_where_the_folder_should_be(folder: Path) -> Path:

@@ -13,9 +13,9 @@ import pytest
 
 from stepwell.errors import NotFoundError, StorageUnavailableError
 from stepwell.runs.documents import VALUES
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.repository import EmbeddedRepository
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome

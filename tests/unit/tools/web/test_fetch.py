@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
 from stepwell.testing.web import ScriptedWeb, answer
 from stepwell.testing.web.rendering import html, pdf
+from stepwell.tools.web.documents.visible import normalise
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.visible import normalise
 
 PAGE = "https://a.example/page"
 SENTENCE = "The bridge is 482 metres long and was opened in spring, as everybody here remembers."

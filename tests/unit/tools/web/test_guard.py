@@ -11,12 +11,12 @@ import pytest
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 from stepwell.testing.web import ScriptedWeb
-from stepwell.tools.web.cache import SearchCache
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.choice import search_chain
-from stepwell.tools.web.guard import EngineLimits, EngineState, GuardedEngine
-from stepwell.tools.web.limits import Breaker
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, SearchOutcome, SearchResult
+from stepwell.tools.web.search.cache import SearchCache
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import search_chain
+from stepwell.tools.web.search.guard import EngineLimits, EngineState, GuardedEngine
+from stepwell.tools.web.search.limits import Breaker
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, SearchOutcome, SearchResult
 
 FOUND = Found("e", (SearchResult("A title", "https://a.example/", "An excerpt"),))
 FAILED, EMPTY = Failed("e", "broken"), Empty("e")
