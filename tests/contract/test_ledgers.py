@@ -9,7 +9,7 @@ import pytest
 
 from stepwell.payments.ledger import Ledger
 from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
 from stepwell.testing import LedgerConformance
 

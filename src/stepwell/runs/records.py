@@ -204,7 +204,7 @@ class ModelUsage:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended, for the one transaction that ends it."""
 
     status: RunStatus

@@ -9,14 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stepwell.testing.asked import Asked
-    from stepwell.testing.backends import BackendConformance
-    from stepwell.testing.event_log_conformance import EventLogConformance
-    from stepwell.testing.ledger_conformance import LedgerConformance
-    from stepwell.testing.maintenance_conformance import MaintenanceConformance
-    from stepwell.testing.memory_mint import MemoryMint
-    from stepwell.testing.queue_conformance import QueueConformance
-    from stepwell.testing.replies import (
+    from stepwell.testing.backends.conformance import BackendConformance
+    from stepwell.testing.event_log.conformance import EventLogConformance
+    from stepwell.testing.maintenance import MaintenanceConformance
+    from stepwell.testing.payments.conformance import LedgerConformance
+    from stepwell.testing.payments.mint import MemoryMint
+    from stepwell.testing.queue.conformance import QueueConformance
+    from stepwell.testing.repository.conformance import RepositoryConformance
+    from stepwell.testing.saver.conformance import FencedSaverConformance, SaverConformance
+    from stepwell.testing.scripted.asked import Asked
+    from stepwell.testing.scripted.model import ScriptedModel
+    from stepwell.testing.scripted.replies import (
         Reply,
         ScriptError,
         call,
@@ -30,12 +33,9 @@ if TYPE_CHECKING:
         slow,
         stream_then_fail,
     )
-    from stepwell.testing.repository_conformance import RepositoryConformance
-    from stepwell.testing.saver_conformance import FencedSaverConformance, SaverConformance
-    from stepwell.testing.scripted import ScriptedModel
-    from stepwell.testing.scripts import ScriptExhaustedError, each_run
-    from stepwell.testing.store_conformance import OwnedStoreConformance, StoreConformance
-    from stepwell.testing.vault_conformance import VaultConformance
+    from stepwell.testing.scripted.scripts import ScriptExhaustedError, each_run
+    from stepwell.testing.store import OwnedStoreConformance, StoreConformance
+    from stepwell.testing.vault import VaultConformance
 
 __all__ = [
     "Asked",
@@ -69,14 +69,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "asked": ("Asked",),
-    "backends": ("BackendConformance",),
-    "event_log_conformance": ("EventLogConformance",),
-    "ledger_conformance": ("LedgerConformance",),
-    "maintenance_conformance": ("MaintenanceConformance",),
-    "memory_mint": ("MemoryMint",),
-    "queue_conformance": ("QueueConformance",),
-    "replies": (
+    "scripted.asked": ("Asked",),
+    "backends.conformance": ("BackendConformance",),
+    "event_log.conformance": ("EventLogConformance",),
+    "maintenance": ("MaintenanceConformance",),
+    "payments.conformance": ("LedgerConformance",),
+    "payments.mint": ("MemoryMint",),
+    "queue.conformance": ("QueueConformance",),
+    "scripted.replies": (
         "Reply",
         "ScriptError",
         "call",
@@ -90,12 +90,12 @@ _HOMES = {
         "slow",
         "stream_then_fail",
     ),
-    "repository_conformance": ("RepositoryConformance",),
-    "saver_conformance": ("FencedSaverConformance", "SaverConformance"),
-    "scripted": ("ScriptedModel",),
-    "scripts": ("ScriptExhaustedError", "each_run"),
-    "store_conformance": ("OwnedStoreConformance", "StoreConformance"),
-    "vault_conformance": ("VaultConformance",),
+    "repository.conformance": ("RepositoryConformance",),
+    "saver.conformance": ("FencedSaverConformance", "SaverConformance"),
+    "scripted.model": ("ScriptedModel",),
+    "scripted.scripts": ("ScriptExhaustedError", "each_run"),
+    "store": ("OwnedStoreConformance", "StoreConformance"),
+    "vault": ("VaultConformance",),
 }
 
 

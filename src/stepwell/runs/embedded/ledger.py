@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.payments.sql.ledger import SqlLedger, Work
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 
 T = TypeVar("T")
 

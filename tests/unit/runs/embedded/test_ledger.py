@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 
 SYNCED, USUAL = 2, 1
 

@@ -1,0 +1,5 @@
+"""What a browser is shown: the front page, the API's documentation, the forms of signing in, and the web page with its static files.
+
+HTML made here has no script and escapes everything put in. The routes that send them are in `server.routes.system` and
+`server.login.sessions`. Importing this package imports nothing.
+"""

@@ -1,0 +1,1 @@
+"""Money in tests: what every ledger must do, and a mint in memory."""
