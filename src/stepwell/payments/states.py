@@ -40,14 +40,14 @@ IS_OVER: frozenset[SessionState] = frozenset({"refund_ready", "refunded"})
 
 _NEXT: Mapping[SessionState, frozenset[SessionState]] = {
     "pending": frozenset({"authorized", "rejected", "refund_ready"}),
-    "authorized": frozenset({"redeeming", "rejected", "refund_ready"}),
+    "authorized": frozenset({"redeeming", "active", "rejected", "refund_ready"}),
     "redeeming": frozenset({"active", "authorized", "rejected", "error"}),
     "active": frozenset({"exhausted", "settling", "refunded"}),
     "exhausted": frozenset({"active", "settling", "refunded"}),
     "settling": frozenset({"refund_ready", "active", "error"}),
     "refund_ready": frozenset({"refunded"}),
     "refunded": frozenset(),
-    "rejected": frozenset({"authorized", "pending"}),
+    "rejected": frozenset({"authorized", "pending", "active"}),
     "error": frozenset({"redeeming", "settling"}),
 }
 

@@ -6,11 +6,12 @@ begin (outputs are on disk) ─> ask the mint ──signatures──────
                                   └ refused: ask for the signatures again (NUT-09)
                                        ├ all of them: it had done it before ───────────> complete
                                        ├ none, and the inputs are unspent ─────────────> fail: nothing was taken
-                                       ├ none, and the inputs are spent ───────────────> fail: somebody else had spent them
+                                       ├ none, and the inputs are spent for good ──────> fail: somebody else had spent them
                                        │     (our own inputs, in a settlement) ────────> unknown: the mint contradicts itself
                                        └ some of them ─────────────────────────────────> unknown
 ```
-Any number of workers may carry out one operation at the same time: it is the same request each time, and one of them completes it.
+Any number of workers may carry out one operation at the same time: it is the same request each time, and one of them completes it. If one
+has given it up and another then gets the signatures after all, they count: what the mint has signed is money.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 _TRIES = 3
 _KEYSET_INACTIVE = 12002
+_NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
+"""Spent, pending, signed, outputs pending: the mint has met this request before, and what became of it is still to be seen."""
 
 
 @dataclass(frozen=True)
@@ -168,14 +171,17 @@ class Swapper:
         raise AssertionError("the last attempt returns or raises")
 
     async def _find_out(self, mint: Mint, operation: Operation, refusal: MintRejectedError) -> _Outcome:
+        """Another worker may be asking for the same at this moment. So the inputs are looked at first: if they are spent by then and the
+        signatures are still not there, also when asked again, it was somebody else who spent them."""
         for attempt in range(1, _TRIES + 1):
+            states = set((await mint.states([proof.point for proof in operation.inputs])).values())
             restored = await mint.restore([output.message for output in operation.outputs])
             if len(restored) == len(operation.outputs):
                 return _Outcome([restored[output.blinded] for output in operation.outputs])
             if restored:
                 return _Outcome(reason="the mint signed a part of the outputs", unknown=True)
-            states = set((await mint.states([proof.point for proof in operation.inputs])).values())
-            if "PENDING" not in states:
+            decided = "PENDING" not in states and ("SPENT" in states or refusal.mint_code not in _NOT_DECIDED)
+            if decided and ("SPENT" not in states or attempt == _TRIES):
                 return _judge(operation, refusal, states)
             await asyncio.sleep(self._pause_s * attempt)
         raise MintUnavailableError("The mint is still at work on this money. Try again in a moment.", "token_pending")

@@ -174,6 +174,43 @@ async def test_fifty_wallets_with_one_ledger_credit_a_token_once(ledger: MemoryL
     assert (session.credits, session.fees, session.reserved, mint.swaps) == (100, 1, 50, 1)
 
 
+class RacingMint(MemoryMint):
+    """The first swap is still under way while a second worker asks for the same, looks, and sees nothing of it yet."""
+
+    def __init__(self) -> None:
+        super().__init__(fee_ppk=100)
+        self.begun, self.looked, self.stale, self.asked = asyncio.Event(), asyncio.Event(), 2, 0
+
+    async def swap(self, inputs, outputs):
+        self.asked += 1
+        self.begun.set()
+        if self.asked == 2:
+            raise MintRejectedError("pending", 11002)
+        if self.asked == 1:
+            await self.looked.wait()
+        return await super().swap(inputs, outputs)
+
+    async def restore(self, outputs):
+        self.stale -= 1
+        if self.stale == 0:
+            self.looked.set()
+            return {}
+        return {} if self.stale > 0 else await super().restore(outputs)
+
+
+async def test_a_worker_that_comes_too_early_does_not_give_up_what_another_is_doing(ledger: MemoryLedger):
+    mint = RacingMint()
+    first, second = (Wallet(ledger, [mint], SEED, pause_s=0.01) for _ in range(2))
+    session_id = (await first.fund("alice", mint.issue(100))).session_id
+    working = asyncio.create_task(first.reserve("alice", session_id, "a", 1))
+    await mint.begun.wait()
+    await second.reserve("alice", session_id, "b", 1)
+    await working
+    session = await first.session("alice", session_id)
+    assert (session.credits, session.balance, session.reserved) == (100, 99, 2)
+    assert (await first.audit()).adds_up
+
+
 async def test_a_token_that_is_spent_between_validation_and_start_is_rejected(wallet: Wallet, mint: MemoryMint):
     token = mint.issue(100)
     session_id = (await wallet.fund("alice", token)).session_id

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from stepwell.errors import TokenInvalidError
@@ -36,7 +37,7 @@ class Proof:
     dleq: Dleq | None = field(default=None, repr=False)
     witness: str | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def point(self) -> str:
         """What the mint calls it, without giving it away."""
         return secret_point(self.secret)

@@ -1,7 +1,7 @@
 """Swaps, written down before the mint is asked, and what becomes of session, token and proofs when it has answered.
 
 ```
-begin ──> pending ──complete──> done
+begin ──> pending ──complete──> done <──complete── failed      a redemption that the mint has done after all
              │ └──fail──> failed           the mint took nothing: the token is rejected, or may be tried again
              └──mark_unknown──> unknown    it contradicts itself: an operator settles it
 ```
@@ -23,6 +23,7 @@ from stepwell.payments.sql.handed_out import keep_handed_out
 from stepwell.payments.sql.rows import as_list, find_session, keep_proofs, move, to_operation, write_entry
 from stepwell.payments.states import SPENDS_MONEY, OperationState, SessionState
 
+_NOT_SPENDING = frozenset({"authorized", "redeeming", "rejected", "exhausted"})
 _HOLDERS = {"session": "session", "earnings": "earnings", "refund": "out"}
 
 
@@ -59,7 +60,7 @@ def begin(connection: sqlite3.Connection, operation: Operation, now: float) -> O
 def complete(
     connection: sqlite3.Connection, operation_id: str, proofs: Sequence[Proof], handed_out: HandedOut | None, now: float
 ) -> bool:
-    if not _leave_pending(connection, operation_id, "done", None):
+    if not _leave_pending(connection, operation_id, "done", None) and not _rescue(connection, operation_id):
         return False
     operation = find_operation(connection, operation_id)
     session = find_session(connection, None, operation.session_id)
@@ -82,7 +83,8 @@ def fail(connection: sqlite3.Connection, operation_id: str, reason: str, final: 
         return True
     state = "rejected" if final else "authorized"
     connection.execute(
-        "UPDATE payment_fundings SET state = ?, reason = ? WHERE fingerprint = ?", (state, reason, operation.fingerprint)
+        "UPDATE payment_fundings SET state = ?, reason = ? WHERE fingerprint = ? AND state = 'redeeming'",
+        (state, reason, operation.fingerprint),
     )
     if session.state == "redeeming":
         move(connection, session, _after_failure(connection, session), now, reason)
@@ -136,6 +138,15 @@ def _leave_pending(connection: sqlite3.Connection, operation_id: str, state: Ope
     return changed.rowcount == 1
 
 
+def _rescue(connection: sqlite3.Connection, operation_id: str) -> bool:
+    """A redemption that was given up, and the mint has done it after all: the payer's money is here, so it is credited."""
+    changed = connection.execute(
+        "UPDATE payment_operations SET state = 'done' WHERE operation_id = ? AND state = 'failed' AND kind = 'redeem'",
+        (operation_id,),
+    )
+    return changed.rowcount == 1
+
+
 def _begin_redeem(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> bool:
     changed = connection.execute(
         "UPDATE payment_fundings SET state = 'redeeming' WHERE fingerprint = ? AND state = 'authorized'",
@@ -181,7 +192,7 @@ def _credit(connection: sqlite3.Connection, session: Session, operation: Operati
     )
     write_entry(connection, session, "credit", operation.amount, operation.operation_id, now)
     write_entry(connection, session, "fee", operation.fee, operation.operation_id, now)
-    move(connection, session, "active", now)
+    move(connection, session, session.state if session.state not in _NOT_SPENDING else "active", now)
 
 
 def _part(

@@ -276,7 +276,16 @@ class SwapRules(LedgerCase):
         assert await ledger.fail(operation.operation_id, "token_spent", final=True)
         session = await require_balanced(ledger, operation.session_id)
         assert (session.state, session.reason, session.credits) == ("rejected", "token_spent", 0)
-        assert not await ledger.complete(operation.operation_id, [])
+
+    async def test_a_swap_that_was_given_up_and_done_after_all_is_credited_once(self, ledger: Ledger, mint: MemoryMint) -> None:
+        operation = await self.operation(ledger, mint)
+        assert await ledger.fail(operation.operation_id, "token_spent", final=True)
+        signatures = await mint.swap(operation.inputs, [output.message for output in operation.outputs])
+        keysets = {output.keyset_id: await mint.keyset(output.keyset_id) for output in operation.outputs}
+        proofs = make_proofs(operation.outputs, signatures, keysets)
+        assert [await ledger.complete(operation.operation_id, proofs) for _ in range(2)] == [True, False]
+        session = await require_balanced(ledger, operation.session_id)
+        assert (session.state, session.balance) == ("active", 99)
 
     async def test_a_swap_that_may_be_tried_again_leaves_the_token(self, ledger: Ledger, mint: MemoryMint) -> None:
         operation = await self.operation(ledger, mint)

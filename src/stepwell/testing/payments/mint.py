@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from stepwell.errors import MintRejectedError, MintUnavailableError, TokenInvalidError
-from stepwell.payments.cashu.curve import hash_to_curve, point_text, prove_signature, sign
+from stepwell.payments.cashu.curve import prove_signature, sign
 from stepwell.payments.cashu.keysets import Keyset, KeysetInfo, derive_id
 from stepwell.payments.cashu.locks import is_unlocked
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Dleq, Proof, swap_fee, total
@@ -28,6 +29,13 @@ Fault = Literal["before", "after", "pending"]
 
 _G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 _LARGEST_POWER = 24
+
+
+@lru_cache(maxsize=64)
+def _make_keys(seed: bytes) -> tuple[dict[int, bytes], dict[int, str]]:
+    """Private and public keys by amount. A test makes many mints, and their keys are the dearest part."""
+    private = {2**n: hmac.digest(seed, n.to_bytes(2, "big"), "sha256") for n in range(_LARGEST_POWER)}
+    return private, {amount: sign(_G, key) for amount, key in private.items()}
 
 
 class MemoryMint:
@@ -56,9 +64,7 @@ class MemoryMint:
 
     def rotate(self, fee_ppk: int = 0) -> str:
         """Sign with a new keyset from now on. The old ones can still be spent."""
-        label = f"{len(self._keysets)}".encode()
-        private = {2**n: hmac.digest(self._seed + label, n.to_bytes(2, "big"), "sha256") for n in range(_LARGEST_POWER)}
-        keys = {amount: sign(_G, key) for amount, key in private.items()}
+        private, keys = _make_keys(self._seed + f"{len(self._keysets)}".encode())
         keyset_id = derive_id(keys, KeysetInfo(self._version, "sat", True, fee_ppk))
         self._private[keyset_id] = private
         self._keysets[keyset_id] = Keyset(KeysetInfo(keyset_id, "sat", True, fee_ppk), keys)
@@ -145,7 +151,7 @@ class MemoryMint:
     def _is_ours(self, proof: Proof) -> bool:
         for keyset_id, private in self._private.items():
             if keyset_id.startswith(proof.keyset_id) and proof.amount in private:
-                return sign(point_text(hash_to_curve(proof.secret.encode())), private[proof.amount]) == proof.signature
+                return sign(proof.point, private[proof.amount]) == proof.signature
         return False
 
     def _sign(self, output: BlindedMessage) -> BlindSignature:

@@ -1,0 +1,168 @@
+"""Money of a real mint, kept in SQLite, with answers that get lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.payments.mints import OLDER, MintProcess, buy, run_mint
+
+from stepwell.errors import MintUnavailableError, RefundUnavailableError, TokenSpentError
+from stepwell.payments.cashu.curve import sign
+from stepwell.payments.cashu.locks import unlock
+from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
+from stepwell.payments.mint import HttpMint
+from stepwell.payments.wallet import Wallet
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.testing.fault_proxy import Fault, FaultProxy
+
+G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+OWNER = "alice"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "stepwell.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+async def mint(proxy: FaultProxy) -> AsyncIterator[HttpMint]:
+    async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as mint:
+        yield mint
+
+
+@pytest.fixture
+def wallet(mint: HttpMint, database: Database) -> Wallet:
+    return Wallet(EmbeddedLedger(database), [mint], os.urandom(32), pause_s=0.01)
+
+
+async def pay(wallet: Wallet, session_id: str, key: str, sats: int) -> None:
+    await wallet.settle(await wallet.reserve(OWNER, session_id, key, sats), sats)
+
+
+async def worth(text: str, mint: HttpMint, database: Database) -> int:
+    """What somebody else gets for a token, after the mint's fee."""
+    other = Wallet(EmbeddedLedger(database), [mint], os.urandom(32), pause_s=0.01)
+    funding = await other.fund("somebody", text)
+    await other.release(await other.reserve("somebody", funding.session_id, f"look at {funding.fingerprint}", 1))
+    return (await other.session("somebody", funding.session_id)).credits
+
+
+async def test_a_payer_pays_and_gets_the_rest_back(
+    wallet: Wallet, mint: HttpMint, mint_process: MintProcess, database: Database, proxy: FaultProxy
+):
+    token = await buy(mint, mint_process, 100)
+    value = await wallet.validate(token)
+    assert (value.amount_sats, value.fee_sats, value.net_sats) == (100, 1, 99)
+    session_id = (await wallet.fund(OWNER, token)).session_id
+    assert "POST /v1/swap" not in proxy.seen
+    await pay(wallet, session_id, "first", 10)
+    asked = len(proxy.seen)
+    for number in range(5):
+        await pay(wallet, session_id, f"k{number}", 4)
+    assert len(proxy.seen) == asked, "the mint is not asked in the steady state"
+    refund = await wallet.refund(OWNER, session_id)
+    assert refund.amount == 99 - 30 - 1
+    assert await worth(await wallet.claim(OWNER, refund.token_id), mint, database) == refund.amount
+    with pytest.raises(RefundUnavailableError):
+        await wallet.claim(OWNER, refund.token_id)
+    assert await worth((await wallet.payout(mint.url)).token, mint, database) == 30
+
+
+@pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "cut_answer", "unavailable"])
+async def test_a_fault_on_the_way_loses_nothing(
+    wallet: Wallet, mint: HttpMint, mint_process: MintProcess, proxy: FaultProxy, fault: Fault
+):
+    session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 64))).session_id
+    proxy.faults = [("POST /v1/swap", fault), ("POST /v1/restore", fault)]
+    await pay(wallet, session_id, f"call behind {fault}", 5)
+    proxy.faults = [("POST /v1/swap", fault), ("POST /v1/restore", fault)]
+    refund = await wallet.refund(OWNER, session_id)
+    session = await wallet.session(OWNER, session_id)
+    assert (session.credits, session.spent, session.refunded + session.fees) == (64, 5, 59)
+    assert refund.amount == 57
+    audit = await wallet.audit()
+    assert audit.adds_up
+    assert audit.spent_elsewhere == 0
+
+
+async def test_a_mint_that_answers_with_a_page_leaves_the_swap_to_be_found_out(
+    wallet: Wallet, mint: HttpMint, mint_process: MintProcess, proxy: FaultProxy
+):
+    session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 64))).session_id
+    proxy.faults = [("POST /v1/swap", "html")]
+    with pytest.raises(MintUnavailableError):
+        await wallet.reserve(OWNER, session_id, "k", 5)
+    assert (await wallet.session(OWNER, session_id)).state == "redeeming"
+    assert await wallet.recover() == 0
+    assert (await wallet.session(OWNER, session_id)).balance == 63
+
+
+async def test_fifty_uses_of_one_token_at_once_are_one_credit(
+    mint: HttpMint, mint_process: MintProcess, database: Database, proxy: FaultProxy
+):
+    """As many wallets, which share nothing but the database."""
+    token, seed = await buy(mint, mint_process, 100), os.urandom(32)
+    wallets = [Wallet(EmbeddedLedger(database), [mint], seed, pause_s=0.05) for _ in range(50)]
+
+    async def use(number: int) -> str:
+        session_id = (await wallets[number].fund(OWNER, token)).session_id
+        for _ in range(20):
+            try:
+                await wallets[number].reserve(OWNER, session_id, f"use {number}", 1)
+            except MintUnavailableError:  # another one's swap is under way at the mint
+                continue
+            return session_id
+        raise AssertionError("never got through")
+
+    (session_id,) = set(await asyncio.gather(*(use(number) for number in range(50))))
+    session = await wallets[0].session(OWNER, session_id)
+    assert (session.credits, session.fees, session.reserved) == (100, 1, 50)
+    entries = await wallets[0].ledger.entries(OWNER, session_id)
+    assert [entry.kind for entry in entries].count("credit") == 1
+
+
+async def test_a_token_spent_after_validation_is_rejected_before_the_first_call(
+    wallet: Wallet, mint: HttpMint, mint_process: MintProcess, database: Database, tmp_path: Path
+):
+    token = await buy(mint, mint_process, 32)
+    session_id = (await wallet.fund(OWNER, token)).session_id
+    elsewhere = Database(tmp_path / "elsewhere.db")
+    assert await worth(token, mint, elsewhere) == 32
+    elsewhere.close()
+    with pytest.raises(TokenSpentError):
+        await wallet.reserve(OWNER, session_id, "k", 1)
+    assert (await wallet.session(OWNER, session_id)).state == "rejected"
+
+
+async def test_a_locked_refund_is_opened_by_the_payers_key_alone(
+    wallet: Wallet, mint: HttpMint, mint_process: MintProcess, database: Database
+):
+    private = os.urandom(32)
+    funding = await wallet.fund(OWNER, await buy(mint, mint_process, 64), refund_pubkey=sign(G, private))
+    await pay(wallet, funding.session_id, "a locked one", 10)
+    token = decode_token(await wallet.claim(OWNER, (await wallet.refund(OWNER, funding.session_id)).token_id))
+    opened = Token(token.mint, token.unit, tuple(unlock(proof, private) for proof in token.proofs))
+    with pytest.raises(Exception, match="locked"):
+        await wallet.validate(encode_token(token))
+    assert await worth(encode_token(opened), mint, database) == 52
+
+
+@pytest.mark.prove
+async def test_an_older_mint_with_keysets_of_the_first_version_is_as_good(tmp_path: Path, database: Database, effort):
+    if not effort.long:
+        pytest.skip("the older mint is part of `make prove`")
+    with run_mint(tmp_path, OLDER) as process:
+        async with HttpMint(process.url, timeout_s=30) as mint:
+            wallet = Wallet(EmbeddedLedger(database), [mint], os.urandom(32))
+            session_id = (await wallet.fund(OWNER, await buy(mint, process, 100))).session_id
+            assert all(name.startswith("00") for name in await mint.keysets())
+            await pay(wallet, session_id, "k", 30)
+            refund = await wallet.refund(OWNER, session_id)
+            assert await worth(await wallet.claim(OWNER, refund.token_id), mint, database) == refund.amount == 68
