@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SummarizationMiddleware,
     )
     from stepwell.middleware.budget import BudgetMiddleware
+    from stepwell.middleware.payment import CashuPaymentMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.models import resolve_model
@@ -76,6 +77,7 @@ _HOMES = {
     ),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
+    "stepwell.middleware.payment": ("CashuPaymentMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.models": ("resolve_model",),
@@ -88,6 +90,7 @@ __all__ = [
     "BackendFactory",
     "BackendProtocol",
     "BudgetMiddleware",
+    "CashuPaymentMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
     "ConfigurationError",

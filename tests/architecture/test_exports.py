@@ -13,7 +13,7 @@ import stepwell
 PROMISED = [
     "create_deep_agent", "compile_agent", "default_stack",
     "SubAgent", "CompiledSubAgent", "DeepAgentState",
-    "FilesystemMiddleware", "SubAgentMiddleware", "PatchToolCallsMiddleware",
+    "FilesystemMiddleware", "SubAgentMiddleware", "PatchToolCallsMiddleware", "CashuPaymentMiddleware",
     "BackendProtocol", "BackendFactory", "StateBackend", "StoreBackend", "FilesystemBackend", "CompositeBackend",
     "FileData", "FileInfo", "GrepMatch", "WriteResult", "EditResult",
     "StepwellError", "ConfigurationError",

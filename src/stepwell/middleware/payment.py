@@ -1,0 +1,267 @@
+"""Every model call is paid for: reserved before, charged after, free if it fails. Without money the run pauses and asks for some.
+
+```
+model call ─ confirm the charge of the step before (its key stands in the state, so its answer does too)
+           ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
+                      │                 └─ error ───▶ release
+                      └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
+                                                             └─ {cancel: true} ─▶ a last message
+```
+The session is named by `funding_id`, in the state or in `config["configurable"]`; subagents draw on their caller's. A token never enters
+the graph: it is handed to the wallet first (`Wallet.fund`), and one that turns up here is refused. It stands outermost, before a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Annotated, Any, NotRequired, cast
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, tool
+from langgraph.config import get_config
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command, interrupt
+
+from stepwell.backends.sync_async import run_in_portal
+from stepwell.errors import MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
+from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
+from stepwell.middleware.spending.meter import tokens_of
+from stepwell.models import describe
+from stepwell.models.token_count import IncrementalCounter
+from stepwell.payments.ledger import Reservation, Session
+from stepwell.payments.meter import Meter
+from stepwell.payments.pricing import CallSize
+from stepwell.tools.effect_journal import effect_key
+
+FUNDING_ID = "funding_id"
+_CHARGED = "payment_charged"
+_UNIT = "sat"
+_CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
+
+
+class PaymentState(AgentState[Any]):
+    """Mirrors of the ledger, for clients. Nothing in here is money."""
+
+    funding_id: NotRequired[str | None]
+    payment_balance_sats: NotRequired[int]
+    payment_spent_sats: NotRequired[int]
+    payment_status: NotRequired[str]
+    payment_charged: NotRequired[Annotated[str | None, PrivateStateAttr]]
+
+
+class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Charges each model call to the payment session of the run.
+
+    `owner` says whose sessions may be drawn on: a name, or a function of the run's config. None trusts whoever names a session.
+    `max_output_tokens` is what a call is reserved with where the model itself has no limit; only a price by tokens looks at it.
+    """
+
+    state_schema = PaymentState
+    stands_outermost = True
+    reaches_subagents = True
+
+    def __init__(
+        self,
+        meter: Meter,
+        *,
+        owner: str | Callable[[RunnableConfig], str | None] | None = None,
+        max_output_tokens: int = 4096,
+    ) -> None:
+        super().__init__()
+        self._meter = meter
+        self._owner = owner
+        self._max_output_tokens = max_output_tokens
+        self._counter = IncrementalCounter()
+        self.tools: list[BaseTool] = [make_request_funding(meter)]
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
+        call = self._expect(request)
+        run_in_portal(self._confirm(request.state))
+        reservation = run_in_portal(self._reserve(request.state, call))
+        while not isinstance(reservation, Reservation):
+            session_id = self._ask(reservation, request.state, call)
+            if session_id is None:
+                return _last_words(reservation)
+            reservation = run_in_portal(self._reserve({FUNDING_ID: session_id}, call))
+        try:
+            response = handler(request)
+        except BaseException:
+            run_in_portal(self._meter.release(reservation))
+            raise
+        return _with_charge(response, reservation, run_in_portal(self._settle(request, response, reservation, call)))
+
+    def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
+        # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
+        return self._awrap_model_call(request, handler)
+
+    async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
+        call = self._expect(request)
+        await self._confirm(request.state)
+        reservation = await self._reserve(request.state, call)
+        while not isinstance(reservation, Reservation):
+            session_id = self._ask(reservation, request.state, call)
+            if session_id is None:
+                return _last_words(reservation)
+            reservation = await self._reserve({FUNDING_ID: session_id}, call)
+        try:
+            response = await handler(request)
+        except BaseException:
+            await self._meter.release(reservation)
+            raise
+        return _with_charge(response, reservation, await self._settle(request, response, reservation, call))
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        with _paying_for_subagents(request.state):
+            return handler(request)
+
+    def awrap_tool_call(  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Coroutine[Any, Any, ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        with _paying_for_subagents(request.state):
+            return await handler(request)
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        run_in_portal(self._confirm(state))
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        await self._confirm(state)
+
+    async def _confirm(self, state: Any) -> None:
+        """A key in the state stands there together with its answer."""
+        session_id, key = state.get(FUNDING_ID), state.get(_CHARGED)
+        if session_id and key:
+            await self._meter.confirm(session_id, key)
+
+    async def _reserve(self, state: Any, call: CallSize) -> Reservation | PaymentError:
+        """The money for this call, or why there is none. What passes by itself (a mint that is down) ends the run, to be resumed."""
+        config = get_config()
+        session_id = _session_of(state, config)
+        if session_id is None:
+            needed = self._meter.price_of(call)
+            return PaymentRequiredError(
+                f"The next call costs up to {needed} sats, and nobody pays for it yet.", needed_sats=needed
+            )
+        owner = self._owner(config) if callable(self._owner) else self._owner
+        try:
+            reservation = await self._meter.reserve(owner, session_id, effect_key(config, "model"), call)
+        except MintUnavailableError:
+            raise
+        except PaymentError as error:
+            return error
+        thread_id = (config.get("configurable") or {}).get("thread_id")
+        if thread_id and _CHARGED not in state:
+            await self._meter.attach(session_id, str(thread_id))
+        return reservation
+
+    async def _settle(
+        self, request: ModelRequest[Any], response: ModelResponse[Any], reservation: Reservation, call: CallSize
+    ) -> Session:
+        answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
+        used = tokens_of(answer, request.messages)
+        return await self._meter.settle(reservation, CallSize(call.model, used.input, used.output))
+
+    def _expect(self, request: ModelRequest[Any]) -> CallSize:
+        facts = describe(request.model)
+        limit = getattr(request.model, "max_tokens", None)
+        most = limit if isinstance(limit, int) and limit > 0 else self._max_output_tokens
+        name = ":".join(part for part in (facts.provider, facts.name) if part)
+        return CallSize(name, self._counter.total(request.messages), most)
+
+    def _ask(self, why: PaymentError, state: Any, call: CallSize) -> str | None:
+        """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
+        needed, balance = self._meter.price_of(call), getattr(why, "balance_sats", 0)
+        answer = interrupt(_payload(self._meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
+        return _read_answer(answer)
+
+
+def make_request_funding(meter: Meter) -> BaseTool:
+    """The tool by which an agent asks its user for money. It pauses: whoever answers approves by paying, or declines."""
+
+    @tool
+    def request_funding(amount_sats: int, reason: str) -> str | Command[Any]:
+        """Ask the user for more money when the work ahead will cost more than the balance. Say briefly what it is for. Not for every
+        call: a balance that runs short is asked for by itself."""
+        answer = interrupt({**_payload(meter, reason, "requested", max(amount_sats, 0), 0, 0), "reason": reason})
+        session_id = _read_answer(answer)
+        if session_id is None:
+            return "The user declined to add money. Go on with what is left, or finish."
+        return f"The user has added money (funding {session_id})."
+
+    return request_funding
+
+
+def _payload(meter: Meter, message: str, code: str, needed: int, balance: int, spent: int) -> dict[str, Any]:
+    return {
+        "type": "payment_exhausted",
+        "spent_sats": spent,
+        "needed_sats": needed,
+        "balance_sats": balance,
+        "accepted_mints": list(meter.accepted_mints),
+        "unit": _UNIT,
+        "code": code,
+        "message": message,
+    }
+
+
+def _read_answer(answer: Any) -> str | None:
+    if isinstance(answer, Mapping):
+        if answer.get("cancel") is True:
+            return None
+        if isinstance(answer.get(FUNDING_ID), str) and answer[FUNDING_ID]:
+            return str(answer[FUNDING_ID])
+    raise TokenInvalidError(
+        "A pause for money is answered with {'funding_id': ...} or {'cancel': true}. Hand a token to the wallet first; it gives the id.",
+        "funding_id",
+    )
+
+
+def _session_of(state: Any, config: RunnableConfig) -> str | None:
+    configurable = config.get("configurable") or {}
+    if state.get("payment_token") or configurable.get("payment_token"):
+        raise TokenInvalidError(
+            "A token must not enter a graph, where it would be stored. Hand it to the wallet: fund() gives an id.",
+            "token_in_graph",
+        )
+    return state.get(FUNDING_ID) or _CALLERS_SESSION.get() or configurable.get(FUNDING_ID)
+
+
+@contextmanager
+def _paying_for_subagents(state: Any) -> Iterator[None]:
+    """What a tool starts in here draws on the caller's session, unless it has its own."""
+    session_id = cast("Mapping[str, Any]", state).get(FUNDING_ID) or _CALLERS_SESSION.get()
+    token = _CALLERS_SESSION.set(session_id)
+    try:
+        yield
+    finally:
+        _CALLERS_SESSION.reset(token)
+
+
+def _with_charge(response: ModelResponse[Any], reservation: Reservation, session: Session) -> Response:
+    update = {
+        FUNDING_ID: session.session_id,
+        _CHARGED: reservation.key,
+        "payment_balance_sats": session.balance,
+        "payment_spent_sats": session.spent,
+        "payment_status": session.state,
+    }
+    return ExtendedModelResponse(response, Command(update=update))
+
+
+def _last_words(why: PaymentError) -> AIMessage:
+    return AIMessage(
+        f"I stopped before the end, because nobody paid for going on. {why}", response_metadata={"finish_reason": "payment"}
+    )

@@ -1,0 +1,73 @@
+"""What stands between a model call and money: reserve before it, settle or release after it. The middleware knows nothing else of payments.
+
+A protocol, so that other money than ecash can be charged the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from stepwell.payments.ledger import Reservation, Session
+from stepwell.payments.pricing import CallSize, Price
+from stepwell.payments.wallet import Wallet
+
+
+class Meter(Protocol):
+    """Charges for model calls. A session is whatever the payer has set up; `owner` is who may draw on it, None for anybody."""
+
+    @property
+    def accepted_mints(self) -> Sequence[str]: ...
+
+    async def reserve(self, owner: str | None, session_id: str, key: str, call: CallSize) -> Reservation:
+        """Set aside what the call may cost at most; a `PaymentError` if that cannot be had."""
+        ...
+
+    async def settle(self, reservation: Reservation, call: CallSize) -> Session:
+        """Charge for the answer. Gives the session as it stands then."""
+        ...
+
+    async def release(self, reservation: Reservation) -> None:
+        """The call failed: it costs nothing."""
+        ...
+
+    async def confirm(self, session_id: str, key: str) -> None:
+        """The answer that was charged under this key is in the thread."""
+        ...
+
+    async def attach(self, session_id: str, thread_id: str) -> None:
+        """A thread draws on the session, which lasts at least as long as the thread."""
+        ...
+
+    def price_of(self, call: CallSize) -> int: ...
+
+
+class WalletMeter:
+    """A `Meter` over a wallet, at a price that the operator sets."""
+
+    def __init__(self, wallet: Wallet, price: Price) -> None:
+        self._wallet = wallet
+        self._price = price
+
+    @property
+    def accepted_mints(self) -> Sequence[str]:
+        return self._wallet.accepted_mints
+
+    async def reserve(self, owner: str | None, session_id: str, key: str, call: CallSize) -> Reservation:
+        return await self._wallet.reserve(owner, session_id, key, self._price.cost(call))
+
+    async def settle(self, reservation: Reservation, call: CallSize) -> Session:
+        await self._wallet.settle(reservation, self._price.cost(call))
+        return await self._wallet.session(None, reservation.session_id)
+
+    async def release(self, reservation: Reservation) -> None:
+        await self._wallet.release(reservation)
+
+    async def confirm(self, session_id: str, key: str) -> None:
+        await self._wallet.confirm(session_id, [key])
+
+    async def attach(self, session_id: str, thread_id: str) -> None:
+        await self._wallet.ledger.attach(session_id, thread_id)
+
+    def price_of(self, call: CallSize) -> int:
+        return self._price.cost(call)
