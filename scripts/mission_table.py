@@ -44,6 +44,11 @@ ROWS = {
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
     "R14": "checkpoints: memory in development, SQLite by default",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
+    "P1": "a Cashu token is validated without being redeemed; nothing is taken until work starts",
+    "P2": "a set number of sats per model call: every checkpointed answer is charged once, a lost one never, and is counted",
+    "P3": "when the balance is short the run pauses with `payment_exhausted` and goes on in the same run when funded",
+    "P4": "the unused balance comes back as a real refund token, recoverable until claimed",
+    "P5": "funding requests (`request_funding(amount_sats, reason)`) pass human approval",
 }
 
 HEAD = """# The mission, row by row
@@ -56,7 +61,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DR]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DPR]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

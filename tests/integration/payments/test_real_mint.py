@@ -57,6 +57,7 @@ async def worth(text: str, mint: HttpMint, database: Database) -> int:
 async def test_a_payer_pays_and_gets_the_rest_back(
     wallet: Wallet, mint: HttpMint, mint_process: MintProcess, database: Database, proxy: FaultProxy
 ):
+    """P1, P2, P4: with a real mint and SQLite."""
     token = await buy(mint, mint_process, 100)
     value = await wallet.validate(token)
     assert (value.amount_sats, value.fee_sats, value.net_sats) == (100, 1, 99)

@@ -63,6 +63,7 @@ def colour(request: pytest.FixtureRequest) -> str:
 
 
 def test_p2_each_model_call_is_charged_once(wallet: Wallet, mint: MemoryMint, colour: str):
+    """P2."""
     session_id = fund(wallet, mint, 100)
     agent = paid(wallet, call("write_file", file_path="/a.md", content="x"), say("done"))
     result = invoke(agent, colour, ASK, thread(session_id))
@@ -84,6 +85,7 @@ def test_a_failed_call_is_free(wallet: Wallet, mint: MemoryMint, colour: str):
 
 
 def test_p3_a_run_pauses_without_money_and_goes_on_when_it_is_funded(wallet: Wallet, mint: MemoryMint, colour: str):
+    """P3."""
     session_id = fund(wallet, mint, 16)
     agent = paid(wallet, call("write_file", file_path="/a.md", content="x"), say("done"))
     paused = invoke(agent, colour, ASK, thread(session_id))
@@ -148,6 +150,7 @@ def test_an_answer_is_confirmed_once_it_is_in_the_thread_and_a_branch_is_charged
 
 
 def test_p5_an_agent_asks_for_money_and_a_person_decides(wallet: Wallet, mint: MemoryMint, colour: str):
+    """P5."""
     session_id = fund(wallet, mint, 100)
     agent = paid(wallet, call("request_funding", amount_sats=500, reason="forty pages to read"), say("thanks"))
     (question,) = invoke(agent, colour, ASK, thread(session_id))["__interrupt__"]
@@ -159,6 +162,7 @@ def test_p5_an_agent_asks_for_money_and_a_person_decides(wallet: Wallet, mint: M
 
 
 def test_p5_declining_costs_nothing(wallet: Wallet, mint: MemoryMint):
+    """P5."""
     session_id = fund(wallet, mint, 100)
     agent = paid(wallet, call("request_funding", amount_sats=500, reason="more"), say("then not"))
     (question,) = agent.invoke(ASK, thread(session_id))["__interrupt__"]
@@ -209,6 +213,7 @@ class ForgetfulSaver(InMemorySaver):
 
 
 def test_p2_an_answer_that_is_lost_in_a_crash_is_not_charged_and_is_counted(wallet: Wallet, mint: MemoryMint):
+    """P2."""
     session_id = fund(wallet, mint, 100)
     saver = ForgetfulSaver()
     payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(PRICE)), owner="alice")

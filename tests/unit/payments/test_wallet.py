@@ -36,6 +36,7 @@ async def pay(wallet: Wallet, session_id: str, key: str, sats: int, owner: str =
 
 
 async def test_p1_a_token_is_validated_without_being_redeemed(wallet: Wallet, mint: MemoryMint):
+    """P1."""
     token = mint.issue(100)
     value = await wallet.validate(token)
     assert (value.amount_sats, value.fee_sats, value.net_sats) == (100, 1, 99)
@@ -46,6 +47,7 @@ async def test_p1_a_token_is_validated_without_being_redeemed(wallet: Wallet, mi
 
 
 async def test_p1_nothing_is_taken_until_work_starts_and_then_all_of_it_before_the_first_call(wallet: Wallet, mint: MemoryMint):
+    """P1."""
     token = mint.issue(100)
     funding = await wallet.fund("alice", token)
     await wallet.reserve("alice", funding.session_id, "k", 5)
@@ -55,6 +57,7 @@ async def test_p1_nothing_is_taken_until_work_starts_and_then_all_of_it_before_t
 
 
 async def test_p2_every_answer_is_charged_once(wallet: Wallet, mint: MemoryMint):
+    """P2."""
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     for number in range(5):
         reservation = await wallet.reserve("alice", session_id, f"k{number}", 3)
@@ -66,6 +69,7 @@ async def test_p2_every_answer_is_charged_once(wallet: Wallet, mint: MemoryMint)
 
 
 async def test_p3_a_short_balance_goes_on_when_it_is_topped_up(wallet: Wallet, mint: MemoryMint):
+    """P3."""
     session_id = (await wallet.fund("alice", mint.issue(10))).session_id
     await pay(wallet, session_id, "a", 6)
     with pytest.raises(PaymentRequiredError) as short:
@@ -79,6 +83,7 @@ async def test_p3_a_short_balance_goes_on_when_it_is_topped_up(wallet: Wallet, m
 
 
 async def test_p4_the_rest_comes_back_as_a_token_until_it_is_spent(wallet: Wallet, mint: MemoryMint):
+    """P4."""
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     await pay(wallet, session_id, "a", 30)
     refund = await wallet.refund("alice", session_id)
@@ -95,6 +100,7 @@ async def test_p4_the_rest_comes_back_as_a_token_until_it_is_spent(wallet: Walle
 
 
 async def test_p4_a_refund_is_locked_to_the_payers_key(wallet: Wallet, mint: MemoryMint):
+    """P4."""
     private = bytes(31) + b"\x07"
     funding = await wallet.fund("alice", mint.issue(100), refund_pubkey=sign(G, private))
     await pay(wallet, funding.session_id, "a", 1)

@@ -1,0 +1,87 @@
+"""A process that sells answers until it is killed, and goes on where it was when it is started again. Used by `test_killed.py`.
+
+It has imported everything once and forks a seller for each line that it reads, so that a start takes a fraction of a second. A seller works
+through all tokens of a file: fund, three paid calls, refund. An answer counts as checkpointed when its key is in the file of answers,
+synced to the disk; keys in there are not asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from stepwell.payments.mint import HttpMint
+from stepwell.payments.wallet import Wallet
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.ledger import EmbeddedLedger
+
+OWNER = "alice"
+CALLS = 3
+PRICE = 7
+
+
+class Answers:
+    """What was checkpointed: one key a line."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a+", encoding="utf-8")
+        self._file.seek(0)
+        # The last line may be half of one: then it was not checkpointed.
+        self.known = {line.strip() for line in self._file.read().split("\n")[:-1]}
+        self._file.write("\n")
+
+    def checkpoint(self, key: str) -> None:
+        self._file.write(f"{key}\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.known.add(key)
+
+
+async def sell(folder: Path, url: str, seed: bytes) -> None:
+    database, answers = Database(folder / "stepwell.db"), Answers(folder / "answers")
+    async with HttpMint(url, timeout_s=60) as mint:
+        wallet = Wallet(EmbeddedLedger(database), [mint], seed)
+        await wallet.recover()
+        for number, token in enumerate(json.loads((folder / "tokens").read_text())):
+            if f"refunded {number}" not in answers.known:
+                await sell_one(wallet, answers, number, token)
+    database.close()
+
+
+async def sell_one(wallet: Wallet, answers: Answers, number: int, token: str) -> None:
+    session_id = (await wallet.fund(OWNER, token)).session_id
+    for call in range(CALLS):
+        key = f"{number}/{call}"
+        if key in answers.known:
+            await wallet.confirm(session_id, [key])
+            continue
+        reservation = await wallet.reserve(OWNER, session_id, key, PRICE)
+        await asyncio.sleep(0.005)  # the model
+        await wallet.settle(reservation, PRICE)
+        answers.checkpoint(key)
+        await wallet.confirm(session_id, [key])
+    refund = await wallet.refund(OWNER, session_id)
+    await wallet.claim(OWNER, refund.token_id)
+    answers.checkpoint(f"refunded {number}")
+
+
+def main() -> None:
+    print("warm", flush=True)
+    for line in sys.stdin:
+        order: dict[str, Any] = json.loads(line)
+        if number := order.get("reap"):
+            _, status = os.waitpid(number, 0)
+            print(f"gone {status}", flush=True)
+        elif pid := os.fork():
+            print(f"pid {pid}", flush=True)
+        else:
+            asyncio.run(sell(Path(order["folder"]), order["url"], bytes.fromhex(order["seed"])))
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
