@@ -1,7 +1,7 @@
 """Every model call is paid for: reserved before, charged after, free if it fails. Without money the run pauses and asks for some.
 
 ```
-model call ─ confirm the charge of the step before (its key stands in the state, so its answer does too)
+model call ─ the charge of the step before is confirmed (its key stands in the state, so its answer does too)
            ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
                       │                 └─ error ───▶ release
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
@@ -87,13 +87,12 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
         call = self._expect(request)
-        run_in_portal(self._confirm(request.state))
         reservation = run_in_portal(self._reserve(request.state, call))
         while not isinstance(reservation, Reservation):
             session_id = self._ask(reservation, request.state, call)
             if session_id is None:
                 return _last_words(reservation)
-            reservation = run_in_portal(self._reserve({FUNDING_ID: session_id}, call))
+            reservation = run_in_portal(self._reserve({**request.state, FUNDING_ID: session_id}, call))
         try:
             response = handler(request)
         except BaseException:
@@ -107,13 +106,12 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
         call = self._expect(request)
-        await self._confirm(request.state)
         reservation = await self._reserve(request.state, call)
         while not isinstance(reservation, Reservation):
             session_id = self._ask(reservation, request.state, call)
             if session_id is None:
                 return _last_words(reservation)
-            reservation = await self._reserve({FUNDING_ID: session_id}, call)
+            reservation = await self._reserve({**request.state, FUNDING_ID: session_id}, call)
         try:
             response = await handler(request)
         except BaseException:
@@ -141,10 +139,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         await self._confirm(state)
 
     async def _confirm(self, state: Any) -> None:
-        """A key in the state stands there together with its answer."""
-        session_id, key = state.get(FUNDING_ID), state.get(_CHARGED)
-        if session_id and key:
-            await self._meter.confirm(session_id, key)
+        for key in _charged_in(state):
+            await self._meter.confirm(state[FUNDING_ID], key)
 
     async def _reserve(self, state: Any, call: CallSize) -> Reservation | PaymentError:
         """The money for this call, or why there is none. What passes by itself (a mint that is down) ends the run, to be resumed."""
@@ -157,7 +153,9 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             )
         owner = self._owner(config) if callable(self._owner) else self._owner
         try:
-            reservation = await self._meter.reserve(owner, session_id, effect_key(config, "model"), call)
+            reservation = await self._meter.reserve(
+                owner, session_id, effect_key(config, "model"), call, confirms=_charged_in(state)
+            )
         except MintUnavailableError:
             raise
         except PaymentError as error:
@@ -170,11 +168,15 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def _settle(
         self, request: ModelRequest[Any], response: ModelResponse[Any], reservation: Reservation, call: CallSize
     ) -> Session:
+        if not self._meter.counts_tokens:
+            return await self._meter.settle(reservation, call)
         answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
         used = tokens_of(answer, request.messages)
         return await self._meter.settle(reservation, CallSize(call.model, used.input, used.output))
 
     def _expect(self, request: ModelRequest[Any]) -> CallSize:
+        if not self._meter.counts_tokens:
+            return CallSize()
         facts = describe(request.model)
         limit = getattr(request.model, "max_tokens", None)
         most = limit if isinstance(limit, int) and limit > 0 else self._max_output_tokens
@@ -237,6 +239,12 @@ def _session_of(state: Any, config: RunnableConfig) -> str | None:
             "token_in_graph",
         )
     return state.get(FUNDING_ID) or _CALLERS_SESSION.get() or configurable.get(FUNDING_ID)
+
+
+def _charged_in(state: Any) -> list[str]:
+    """A key in the state stands there together with its answer, so that answer was kept."""
+    key = state.get(_CHARGED)
+    return [key] if key and state.get(FUNDING_ID) else []
 
 
 @contextmanager

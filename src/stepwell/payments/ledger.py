@@ -105,6 +105,8 @@ class Reservation:
     state: ReservationState
     held: int
     charged: int = 0
+    session: Session | None = field(default=None, compare=False, repr=False)
+    """The session as a charge left it."""
 
 
 @dataclass(frozen=True)
@@ -197,13 +199,16 @@ class Ledger(Protocol):
 
     async def funding(self, fingerprint: str) -> Funding | None: ...
 
-    async def reserve(self, owner: str | None, session_id: str, key: str, amount: int) -> Reservation:
+    async def reserve(
+        self, owner: str | None, session_id: str, key: str, amount: int, *, confirms: Sequence[str] = ()
+    ) -> Reservation:
         """Set money aside. `PaymentRequiredError` if there is too little (`unredeemed`: a token waits to be redeemed; `ceiling`;
-        `balance_short`). A key that was charged for an answer nobody confirmed is charged back first: that answer was lost."""
+        `balance_short`). A key that was charged for an answer nobody confirmed is charged back first: that answer was lost. `confirms`
+        are keys to confirm in the same transaction."""
         ...
 
     async def settle(self, key: str, attempt: int, cost: int) -> Reservation:
-        """Charge for an answer, once."""
+        """Charge for an answer, once. Gives the session with it."""
         ...
 
     async def release(self, key: str, attempt: int) -> Reservation:
@@ -211,7 +216,8 @@ class Ledger(Protocol):
         ...
 
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
-        """The answers of these charges are checkpointed: they stand. All of the session's without `keys`. Gives how many."""
+        """The answers of these charges are checkpointed: they stand, also those of another session. All of the session's without `keys`.
+        Gives how many."""
         ...
 
     async def held_since(self, moment: datetime) -> list[Reservation]:

@@ -19,8 +19,15 @@ class Meter(Protocol):
     @property
     def accepted_mints(self) -> Sequence[str]: ...
 
-    async def reserve(self, owner: str | None, session_id: str, key: str, call: CallSize) -> Reservation:
-        """Set aside what the call may cost at most; a `PaymentError` if that cannot be had."""
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the price depends on tokens."""
+        ...
+
+    async def reserve(
+        self, owner: str | None, session_id: str, key: str, call: CallSize, *, confirms: Sequence[str] = ()
+    ) -> Reservation:
+        """Set aside what the call may cost at most; a `PaymentError` if that cannot be had. `confirms`: as `confirm`, at the same time."""
         ...
 
     async def settle(self, reservation: Reservation, call: CallSize) -> Session:
@@ -53,12 +60,18 @@ class WalletMeter:
     def accepted_mints(self) -> Sequence[str]:
         return self._wallet.accepted_mints
 
-    async def reserve(self, owner: str | None, session_id: str, key: str, call: CallSize) -> Reservation:
-        return await self._wallet.reserve(owner, session_id, key, self._price.cost(call))
+    @property
+    def counts_tokens(self) -> bool:
+        return self._price.counts_tokens
+
+    async def reserve(
+        self, owner: str | None, session_id: str, key: str, call: CallSize, *, confirms: Sequence[str] = ()
+    ) -> Reservation:
+        return await self._wallet.reserve(owner, session_id, key, self._price.cost(call), confirms=confirms)
 
     async def settle(self, reservation: Reservation, call: CallSize) -> Session:
-        await self._wallet.settle(reservation, self._price.cost(call))
-        return await self._wallet.session(None, reservation.session_id)
+        settled = await self._wallet.settle(reservation, self._price.cost(call))
+        return settled.session or await self._wallet.session(None, reservation.session_id)
 
     async def release(self, reservation: Reservation) -> None:
         await self._wallet.release(reservation)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from stepwell.errors import ConfigurationError
 
@@ -26,6 +26,11 @@ class CallSize:
 class Price(Protocol):
     """Gives the sats for a call; whole, and never less than zero."""
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens matter to it. Where they do not, nobody counts them."""
+        ...
+
     def cost(self, call: CallSize) -> int: ...
 
     def describe(self) -> dict[str, Any]:
@@ -38,6 +43,7 @@ class FlatPrice:
     """The same for every call."""
 
     sats_per_call: int
+    counts_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _require_sats("sats_per_call", self.sats_per_call)
@@ -67,6 +73,7 @@ class TokenPrice:
 
     rates: Mapping[str, Rate]
     minimum_sats: int = 1
+    counts_tokens: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _require_sats("minimum_sats", self.minimum_sats)

@@ -147,13 +147,16 @@ class Wallet:
     async def session(self, owner: str | None, session_id: str) -> Session:
         return await self._ledger.session(owner, session_id)
 
-    async def reserve(self, owner: str | None, session_id: str, key: str, amount_sats: int) -> Reservation:
-        """Money for a call. Redeems waiting tokens when it is needed, so the first call of a session asks the mint, and no other does."""
+    async def reserve(
+        self, owner: str | None, session_id: str, key: str, amount_sats: int, *, confirms: Sequence[str] = ()
+    ) -> Reservation:
+        """Money for a call. Redeems waiting tokens when it is needed, so the first call of a session asks the mint, and no other does.
+        `confirms`: keys of charges whose answers are known to be checkpointed by now."""
         if amount_sats < 0:
             raise ValueError("a reservation of less than nothing")
         for _ in range(_TRIES):
             try:
-                return await self._ledger.reserve(owner, session_id, key, amount_sats)
+                return await self._ledger.reserve(owner, session_id, key, amount_sats, confirms=confirms)
             except PaymentRequiredError as short:
                 if short.code != "unredeemed":
                     raise

@@ -77,12 +77,18 @@ class SqlLedger(ABC):
     async def funding(self, fingerprint: str) -> Funding | None:
         return await self._read(lambda connection: fundings.find_funding(connection, fingerprint))
 
-    async def reserve(self, owner: str | None, session_id: str, key: str, amount: int) -> Reservation:
+    async def reserve(
+        self, owner: str | None, session_id: str, key: str, amount: int, *, confirms: Sequence[str] = ()
+    ) -> Reservation:
         now = self._now()
+
+        def work(connection: sqlite3.Connection) -> Reservation | reservations.Short:
+            if confirms:
+                reservations.confirm(connection, session_id, confirms)
+            return reservations.reserve(connection, owner, session_id, key, amount, now)
+
         # A hold that a power cut takes away was of no use to anybody; a charge that it takes back is a charge too many.
-        outcome = await self._write(
-            lambda connection: reservations.reserve(connection, owner, session_id, key, amount, now), synced=False
-        )
+        outcome = await self._write(work, synced=False)
         if isinstance(outcome, reservations.Short):
             raise _shortage(outcome, amount)
         return outcome

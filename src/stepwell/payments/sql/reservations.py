@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from stepwell.errors import NotFoundError
@@ -50,9 +50,9 @@ def reserve(
 
 def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, now: float) -> Reservation:
     reservation = find(connection, key, attempt)
-    if reservation.state not in ("held", "released"):
-        return reservation
     session = find_session(connection, None, reservation.session_id)
+    if reservation.state not in ("held", "released"):
+        return replace(reservation, session=session)
     held = reservation.held if reservation.state == "held" else 0
     # Never more than there is: an answer that cost more than was reserved takes what is free, and no other call's money.
     charged = min(cost, held + session.available) if session.state in SPENDS_MONEY else 0
@@ -61,7 +61,7 @@ def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, no
     connection.execute(
         "UPDATE payment_reservations SET state = 'settled', charged = ? WHERE key = ? AND attempt = ?", (charged, key, attempt)
     )
-    return find(connection, key, attempt)
+    return replace(find(connection, key, attempt), session=find_session(connection, None, session.session_id))
 
 
 def release(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
@@ -72,11 +72,16 @@ def release(connection: sqlite3.Connection, key: str, attempt: int, now: float) 
 
 
 def confirm(connection: sqlite3.Connection, session_id: str, keys: Sequence[str] | None) -> int:
-    changed = connection.execute(
-        "UPDATE payment_reservations SET state = 'confirmed' WHERE session_id = :session AND state = 'settled'"
-        " AND (:keys IS NULL OR key IN (SELECT value FROM json_each(:keys)))",
-        {"session": session_id, "keys": None if keys is None else as_list(keys)},
-    )
+    """Keys are confirmed wherever they were charged: a thread may draw on another session by now."""
+    if keys is None:
+        changed = connection.execute(
+            "UPDATE payment_reservations SET state = 'confirmed' WHERE session_id = ? AND state = 'settled'", (session_id,)
+        )
+    else:
+        changed = connection.execute(
+            "UPDATE payment_reservations SET state = 'confirmed' WHERE key IN (SELECT value FROM json_each(?)) AND state = 'settled'",
+            (as_list(keys),),
+        )
     return changed.rowcount
 
 
