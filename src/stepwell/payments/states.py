@@ -21,7 +21,7 @@ the mint contradicts itself; an operator has to look (`stepwell wallet`), and ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 SessionState = Literal[
     "pending", "authorized", "redeeming", "active", "exhausted", "settling", "refund_ready", "refunded", "rejected", "error"
@@ -32,11 +32,9 @@ ReservationState = Literal["held", "settled", "confirmed", "released", "void"]
 """A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost."""
 OperationState = Literal["pending", "done", "failed", "unknown"]
 
-STATES: tuple[SessionState, ...] = get_args(SessionState)
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
 """A token can be added. After a rejected one another may come."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
-IS_OVER: frozenset[SessionState] = frozenset({"refund_ready", "refunded"})
 
 _NEXT: Mapping[SessionState, frozenset[SessionState]] = {
     "pending": frozenset({"authorized", "rejected", "refund_ready"}),

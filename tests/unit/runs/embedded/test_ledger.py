@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.payments.wallet import Wallet
 from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.testing import MemoryMint
+from stepwell.testing.driven_runs import OWNER, a_thread
 
 SYNCED, USUAL = 2, 1
 
@@ -54,3 +59,41 @@ def test_the_migration_makes_the_tables_that_the_rules_are_written_for():
     migration = resources.files("stepwell.runs.embedded") / "migrations" / "0008_payments.sql"
     schema = resources.files("stepwell.payments.sql") / "schema.sql"
     assert migration.read_text(encoding="utf-8") == schema.read_text(encoding="utf-8")
+
+
+def ledger_rows(connection: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """All that the ledger holds, but for the list of threads and the sign that a session ends."""
+    tables = [
+        row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'payment_%'")
+    ]
+    found = {}
+    for table in sorted(set(tables) - {"payment_threads"}):
+        columns = [row["name"] for row in connection.execute(f"PRAGMA table_info({table})") if row["name"] != "ending"]
+        found[table] = [tuple(row) for row in connection.execute(f"SELECT {', '.join(columns)} FROM {table}")]
+    return found
+
+
+async def test_deleting_a_thread_leaves_the_money_and_ends_the_session(tmp_path: Path):
+    async with EmbeddedPersistence(tmp_path / "stepwell.db") as persistence:
+        ledger, mint = EmbeddedLedger(persistence.database), MemoryMint(fee_ppk=100)
+        wallet = Wallet(ledger, [mint], bytes(32), pause_s=0)
+        session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
+        await wallet.settle(await wallet.reserve(OWNER, session_id, "k", 10), 10)
+        threads = [await persistence.records.create_thread(a_thread(), if_exists="raise") for _ in range(2)]
+        for thread in threads:
+            await ledger.attach(session_id, thread.thread_id)
+        before = await persistence.database.read(ledger_rows)
+        await persistence.records.delete_thread(OWNER, threads[0].thread_id)
+        assert (await wallet.sweep()).refunded == 0, "another thread draws on it"
+        await persistence.records.delete_thread(OWNER, threads[1].thread_id)
+        assert await persistence.database.read(ledger_rows) == before
+        assert (await wallet.sweep()).refunded == 1
+        refund = await wallet.refund(OWNER, session_id)
+        assert mint.spend(await wallet.claim(OWNER, refund.token_id)) == 88
+
+
+def test_nothing_else_of_the_embedded_database_touches_the_money():
+    """Rollback, trimming, retention, copying: their statements are all in this package, and none names a table of the ledger."""
+    package = Path(str(resources.files("stepwell.runs")))
+    named = [path.name for path in package.rglob("*.py") if "payment_" in path.read_text(encoding="utf-8")]
+    assert named == []
