@@ -190,7 +190,7 @@ def test_credits_are_charges_balance_refunds_and_fees_after_every_step(
     run_state_machine_as_test(
         History,
         settings=settings(
-            max_examples=effort.cases(70, 800),
+            max_examples=effort.cases(65, 550),
             stateful_step_count=STEPS,
             deadline=None,
             database=None,

@@ -14,7 +14,7 @@ from stepwell.clock import Clock
 from stepwell.errors import PaymentRequiredError, SessionClosedError
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.ledger import Entry, Funding, HandedOut, NewFunding, Operation, Reservation, Session, Totals
-from stepwell.payments.sql import fundings, handed_out, operations, reservations, threads, totals
+from stepwell.payments.sql import fundings, handed_out, operations, reservations, threads
 from stepwell.payments.sql.rows import as_list, find_session, proof_from, to_entry, to_funding, to_session
 from stepwell.payments.states import FundingState, OperationState, SessionState
 
@@ -193,7 +193,7 @@ class SqlLedger(ABC):
         return await self._read(work)
 
     async def totals(self) -> Totals:
-        return await self._read(totals.sum_up)
+        return await self._read(_sum_up)
 
 
 def _shortage(short: reservations.Short, needed: int) -> Exception:
@@ -210,3 +210,31 @@ def _shortage(short: reservations.Short, needed: int) -> Exception:
     else:
         message = f"The next call costs up to {needed} sats, and {session.available} can be spent. Top up the session to go on."
     return PaymentRequiredError(message, needed_sats=needed, balance_sats=session.available, code=short.why)
+
+
+def _sum_up(connection: sqlite3.Connection) -> Totals:
+    """All of the ledger at once: sums over lines, over sessions and over the money itself."""
+    kinds = {
+        row["kind"]: row["total"]
+        for row in connection.execute("SELECT kind, SUM(amount) AS total FROM payment_entries GROUP BY kind")
+    }
+    holders = {
+        row["holder"]: row["total"]
+        for row in connection.execute("SELECT holder, SUM(amount) AS total FROM payment_proofs GROUP BY holder")
+    }
+    balances = connection.execute(
+        "SELECT COALESCE(SUM(credits - spent - refunded - fees), 0) AS balances FROM payment_sessions"
+    ).fetchone()["balances"]
+    paid_out = connection.execute(
+        "SELECT COALESCE(SUM(amount), 0) AS paid_out FROM payment_tokens WHERE kind = 'payout'"
+    ).fetchone()["paid_out"]
+    return Totals(
+        credits=kinds.get("credit", 0),
+        charges=kinds.get("charge", 0) - kinds.get("void", 0),
+        refunds=kinds.get("refund", 0),
+        fees=kinds.get("fee", 0),
+        balances=balances,
+        session_proofs=holders.get("session", 0),
+        earned_proofs=holders.get("earnings", 0),
+        paid_out=paid_out,
+    )
