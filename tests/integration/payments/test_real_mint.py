@@ -8,16 +8,21 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.payments import cashu_ts
 from tests.integration.payments.mints import OLDER, MintProcess, buy, run_mint
 
+from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.errors import MintUnavailableError, RefundUnavailableError, TokenSpentError
 from stepwell.payments.cashu.curve import sign
 from stepwell.payments.cashu.locks import unlock
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
+from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
+from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.fault_proxy import Fault, FaultProxy
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -153,6 +158,27 @@ async def test_a_locked_refund_is_opened_by_the_payers_key_alone(
     with pytest.raises(Exception, match="locked"):
         await wallet.validate(encode_token(token))
     assert await worth(encode_token(opened), mint, database) == 52
+
+
+async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(mint_process: MintProcess, database: Database):
+    """P1 to P4, with cashu-ts on the payer's side."""
+    token = await asyncio.to_thread(cashu_ts.ask, mint_process.url, "buy", "100")
+    async with HttpMint(mint_process.url, timeout_s=30) as mint:
+        wallet = Wallet(EmbeddedLedger(database), [mint], os.urandom(32))
+        session_id = (await wallet.fund(OWNER, token)).session_id
+        payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(10)), owner=OWNER)
+        agent = create_deep_agent(ScriptedModel([call("write_todos", todos=[]), say("done")]), middleware=[payment])
+        result = await agent.ainvoke(
+            {"messages": [("user", "hello")]}, {"configurable": {"thread_id": "t", "funding_id": session_id}}
+        )
+        assert (result["payment_spent_sats"], result["payment_balance_sats"]) == (20, 79)
+        refund = await wallet.refund(OWNER, session_id)
+        received = await asyncio.to_thread(
+            cashu_ts.ask, mint_process.url, "receive", await wallet.claim(OWNER, refund.token_id)
+        )
+        assert (refund.amount, received) == (78, "77"), "its own swap costs it one more"
+        with pytest.raises(RefundUnavailableError):
+            await wallet.claim(OWNER, refund.token_id)
 
 
 @pytest.mark.prove

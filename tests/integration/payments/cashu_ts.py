@@ -1,0 +1,40 @@
+"""A payer who uses another wallet than ours: cashu-ts in Node. Its packages are installed once, into `.bench/payer-js`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent / "js"
+PACKAGES = Path(__file__).parents[3] / ".bench" / "payer-js"
+
+
+def install() -> Path:
+    """The folder with the script and its packages."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        pytest.skip("Node.js and npm are not installed (as root, scripts/system-packages installs them)")
+    done, lock = PACKAGES / "installed.json", (SCRIPTS / "package-lock.json").read_text()
+    PACKAGES.mkdir(parents=True, exist_ok=True)
+    for path in SCRIPTS.iterdir():
+        shutil.copy(path, PACKAGES)
+    if not (done.exists() and done.read_text() == lock):
+        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        installed = subprocess.run(command, cwd=PACKAGES, capture_output=True, text=True, timeout=100, check=False)
+        if installed.returncode:
+            message = f"npm ci failed: {installed.stderr.strip()[-300:]}"
+            pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+        done.write_text(lock)
+    return PACKAGES
+
+
+def ask(mint_url: str, action: str, given: str) -> str:
+    """What the wallet prints."""
+    done = subprocess.run(
+        ["node", "wallet.mjs", mint_url, action, given], cwd=install(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
