@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ async def _active(mint: HttpMint) -> Keyset:
 
 def _program(version: str) -> Path:
     """Made once on a machine; several test processes may want it at the same time."""
-    with (ROOT / f".venv-mint-{version}.lock").open("w") as lock:
+    with (Path(sys.prefix) / f"mint-{version}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made = subprocess.run([ROOT / "scripts" / "mint", version], capture_output=True, text=True, check=False)
     if made.returncode:
