@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from stepwell.payments.cashu.keysets import Keyset
-from stepwell.payments.cashu.money import BlindSignature, Dleq
-from stepwell.payments.cashu.outputs import Share, make_outputs, make_proofs
+from stepwell.payments.cashu.money import BlindSignature, Dleq, Proof
+from stepwell.payments.cashu.outputs import Output, Share, make_outputs, make_proofs
 from stepwell.payments.cashu.tokens import Token, encode_token
 from stepwell.payments.mint import HttpMint
 
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 NEWEST, OLDER = "0.21.0", "0.19.2"
 FEE_PPK = 100
 _STARTS_WITHIN_S = 120
+_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,25 @@ async def buy(mint: HttpMint, process: MintProcess, amount: int) -> str:
     """A payer's token, paid for with Lightning that pays itself."""
     keyset = await _active(mint)
     outputs = make_outputs([Share("session", amount)], keyset, os.urandom(32), 0)
-    async with httpx.AsyncClient(base_url=process.url, timeout=30) as client:
-        quote = (await client.post("/v1/mint/quote/bolt11", json={"amount": amount, "unit": "sat"})).json()["quote"]
+    return encode_token(Token(mint.url, "sat", tuple(await _issue(process, outputs, keyset))))
+
+
+async def buy_many(mint: HttpMint, process: MintProcess, amount: int, count: int) -> list[str]:
+    """Many tokens of one piece each, bought in few steps; `amount` is a power of two."""
+    keyset, seed = await _active(mint), os.urandom(32)
+    outputs = [output for number in range(count) for output in make_outputs([Share("session", amount)], keyset, seed, number)]
+    proofs = [
+        proof
+        for start in range(0, count, _AT_ONCE)
+        for proof in await _issue(process, outputs[start : start + _AT_ONCE], keyset)
+    ]
+    return [encode_token(Token(mint.url, "sat", (proof,))) for proof in proofs]
+
+
+async def _issue(process: MintProcess, outputs: list[Output], keyset: Keyset) -> list[Proof]:
+    async with httpx.AsyncClient(base_url=process.url, timeout=60) as client:
+        wanted = {"amount": sum(output.amount for output in outputs), "unit": "sat"}
+        quote = (await client.post("/v1/mint/quote/bolt11", json=wanted)).json()["quote"]
         while (await client.get(f"/v1/mint/quote/bolt11/{quote}")).json()["state"] != "PAID":
             pass  # each question takes a while, and has the mint look
         body = {"quote": quote, "outputs": [output.message.to_wire() for output in outputs]}
@@ -83,7 +101,7 @@ async def buy(mint: HttpMint, process: MintProcess, amount: int) -> str:
         )
         for signature in answer["signatures"]
     ]
-    return encode_token(Token(mint.url, "sat", tuple(make_proofs(outputs, signatures, {keyset.keyset_id: keyset}))))
+    return make_proofs(outputs, signatures, {keyset.keyset_id: keyset})
 
 
 async def _active(mint: HttpMint) -> Keyset:
