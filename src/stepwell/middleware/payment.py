@@ -8,7 +8,8 @@ model call ─ the charge of the step before is confirmed (its key stands in the
                                                              └─ {cancel: true} ─▶ a last message
 ```
 The session is named by `funding_id`, in the state or in `config["configurable"]`; subagents draw on their caller's. A token never enters
-the graph: it is handed to the wallet first (`Wallet.fund`), and one that turns up here is refused. It stands outermost, before a budget.
+the graph: it is handed to the wallet first (`Wallet.fund`), and one that turns up here is refused. It stands outermost: what fails or is
+retried further inside is one call.
 """
 
 from __future__ import annotations
