@@ -67,7 +67,7 @@ async def test_no_kill_loses_a_sat_or_charges_twice(
     """P2, P4: 500 kill -9 across redeem, reserve, settle and refund, on a real mint and SQLite; a short form in `make test`."""
     kills, chance = effort.cases(8, 500), random.Random(20_261)
     async with HttpMint(mint_process.url, timeout_s=60) as mint:
-        tokens = await buy_many(mint, mint_process, SATS, effort.cases(6, 400))
+        tokens = await buy_many(mint, mint_process, SATS, effort.cases(6, 280))
         (tmp_path / "tokens").write_text(json.dumps(tokens))
         sellers = Sellers(tmp_path, mint_process.url)
         killed = _kill_again_and_again(sellers, kills, chance)
