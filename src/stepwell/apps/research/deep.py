@@ -60,7 +60,7 @@ def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None
     researcher: Any = {
         "name": "researcher",
         "description": "researches one part of the question on the web and keeps its findings in a file",
-        "system_prompt": prompt("deep_researcher"),
+        "system_prompt": prompt("stepwell.apps.research", "deep_researcher"),
         "tools": tools,
         "model": models["files"],
         "middleware": [ModelsInTrail(kit, "researcher")],
@@ -69,7 +69,7 @@ def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None
     critic: Any = {
         "name": "critic",
         "description": "reads /final_report.md and lists what to mend",
-        "system_prompt": prompt("deep_critic"),
+        "system_prompt": prompt("stepwell.apps.research", "deep_critic"),
         "tools": tools,
         "model": models["audit"],
         "middleware": [ModelsInTrail(kit, "critic")],
@@ -79,7 +79,7 @@ def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None
     return create_deep_agent(
         models["write"],
         tools,
-        system_prompt=prompt("deep_lead"),
+        system_prompt=prompt("stepwell.apps.research", "deep_lead"),
         subagents=[researcher, critic],
         middleware=[ceilings, ModelsInTrail(kit, "lead"), CheckedReport(kit)],
         checkpointer=checkpointer,

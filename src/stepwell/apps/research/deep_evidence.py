@@ -25,9 +25,8 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy import address_to_record
+from stepwell.apps.research.policy import Violation, address_to_record
 from stepwell.apps.research.recorded_web import RecordedWeb
-from stepwell.apps.research.schemas import Violation
 from stepwell.apps.research.shown import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.apps.research.sources import SourceBook
 from stepwell.audit.recording import Recorder

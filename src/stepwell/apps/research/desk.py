@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -17,8 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.recorded_models import RecordedModels, TrailSpending, is_on_this_machine
 from stepwell.apps.research.recorded_web import RecordedWeb
-from stepwell.apps.research.schemas import Node, ReasoningEntry
-from stepwell.apps.research.state import ResearchState
 from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.recording import Recorder
@@ -31,7 +29,7 @@ from stepwell.models.routing import TASK_KINDS, TaskKind
 
 
 class Inquiry:
-    """Opened by a node, for the time it runs: `desk = await open_desk(kit, state, config)`."""
+    """Opened by a node, for the time it runs."""
 
     def __init__(
         self,
@@ -39,20 +37,32 @@ class Inquiry:
         config: RunnableConfig,
         number: int,
         question: Entry | None,
-        state: ResearchState,
         since: Entry | None,
+        *,
+        newest: str = "",
+        retries: int = 0,
     ) -> None:
-        """`since` is the entry from which on its time counts."""
+        """`since` is the entry from which on its time counts; see `open` for the rest."""
         self.kit = kit
         self.vault = kit.vault_for(config)
         self.scope = f"q{number}"
-        self.newest = state.get("newest_entry", "")
-        """The key of what this branch told last; a node that told something gives it to the state as `newest_entry`."""
-        self._retries = state.get("retries", 0)
+        self.newest = newest
+        """The key of what this branch told last; whoever told something keeps it for the next time."""
+        self._retries = retries
         self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
         self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
         self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
+
+    @classmethod
+    async def open(cls, kit: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
+        """The question of that number of the trail. `newest` is the key of what its branch told last, `retries` how often a person had
+        its steps tried again."""
+        vault = kit.vault_for(config)
+        question = await vault.find(_question_key(number))
+        # Somebody who was offline comes back after hours: the time of the new try counts.
+        tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
+        return cls(kit, config, number, question, tried or question, newest=newest, retries=retries)
 
     def web(self, step: str) -> RecordedWeb:
         """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
@@ -116,34 +126,20 @@ class Inquiry:
         if ceiling := await self.exhausted():
             raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
 
-    def reasoning(self, node: Node, summary: str, raw_thought: str | None = None) -> list[ReasoningEntry]:
-        """One line for the trace that people see."""
-        return [ReasoningEntry(node=node, timestamp=self.kit.clock.now(), summary=summary, raw_thought=raw_thought)]
 
-
-async def open_desk(kit: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
-    number, retries, vault = state.get("question_number", 0), state.get("retries", 0), kit.vault_for(config)
-    question = await vault.find(_question_key(number))
-    # Somebody who was offline comes back after hours: the time of the new try counts.
-    tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
-    return Inquiry(kit, config, number, question, state, tried or question)
-
-
-async def begin_inquiry(
-    kit: Equipment, state: ResearchState, config: RunnableConfig, asked: dict[str, Any]
-) -> tuple[Inquiry, int]:
-    """Write a question down under the next number of the trail; the desk for it, and the number.
+async def begin_inquiry(kit: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str) -> tuple[Inquiry, int]:
+    """Write a question down under the next number of the trail; the inquiry for it, and the number.
 
     `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
     words sent again, there or from an earlier point, are another one.
     """
-    vault, newest = kit.vault_for(config), state.get("newest_entry", "")
+    vault = kit.vault_for(config)
     data = {**asked, "after": newest}
     asked_before = [entry for entry in await vault.entries() if entry.kind == "question" and _NUMBERED.fullmatch(entry.key)]
     mine = next((entry for entry in asked_before if entry.data == data), None)
     number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
     entry = await vault.append(NewEntry("question", _question_key(number), data))
-    return Inquiry(kit, config, number, entry, {"newest_entry": entry.key}, entry), number
+    return Inquiry(kit, config, number, entry, entry, newest=entry.key), number
 
 
 _NUMBERED = re.compile(r"q(\d{1,9}):question")

@@ -4,8 +4,6 @@ Every sentence of the draft is a source's own and carries the id of its quote, s
 (`audit.draft`, `audit.verdicts`, `audit.report`) and all of it stands. What is not a quote is a heading: the first says that no
 model wrote this. `NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
 a draft it would be a claim without evidence.
-
-The plan by rules is in `planning_rules`.
 """
 
 from __future__ import annotations
@@ -14,14 +12,11 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
-from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.selecting import dot
 from stepwell.audit.evidence import Quote
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.audit.sentences import passages
 from stepwell.models.embedding.embedder import Embedder
-
-__all__ = ["NOTE", "TITLE", "add_note", "extractive_draft", "plan_by_rules"]
 
 TITLE = "# Quotes from the sources: no model wrote this"
 NOTE = (

@@ -25,7 +25,8 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
+from stepwell.apps.research.policy import Violation
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.runs.records import PendingInterrupt, RunEvent
 

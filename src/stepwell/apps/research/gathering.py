@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
+
 from stepwell.apps.research.desk import Inquiry
-from stepwell.apps.research.policy import address_to_record
+from stepwell.apps.research.policy import Step, address_to_record
 from stepwell.apps.research.recorded_web import RecordedWeb
-from stepwell.apps.research.schemas import ResearchStep
-from stepwell.apps.research.state import Unreached
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 from stepwell.tools.web.search.chain import Searched
@@ -23,11 +23,19 @@ Cause = Literal["offline", "blocked", "failed"]
 """Why nobody could be asked."""
 
 
+class Unreached(TypedDict):
+    """A step that could not be asked: why, what each engine or page said, and the sentence about it in `skipped`."""
+
+    cause: Cause
+    tried: str
+    told: str
+
+
 @dataclass(frozen=True)
 class Gathered:
     """What a step brought. `pages` are in the order of their rank."""
 
-    step: ResearchStep
+    step: Step
     output: str
     pages: tuple[FetchedPage, ...] = ()
     engine: str | None = None
@@ -36,7 +44,7 @@ class Gathered:
     """Set where nobody could be asked: an engine that searched and knows nothing has been."""
 
 
-async def gather(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> Gathered:
+async def gather(desk: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
     """Do a step. `known` are addresses that another step has already."""
     if broken := desk.kit.policy.check_step(step):
         reason = "; ".join(str(violation) for violation in broken)
@@ -52,7 +60,7 @@ async def gather(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> Ga
         return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
 
 
-async def _fetch_one(desk: Inquiry, step: ResearchStep) -> Gathered:
+async def _fetch_one(desk: Inquiry, step: Step) -> Gathered:
     web = desk.web(step.id)
     pages, skipped = await _fetch(desk, step, web, [step.input])
     if not pages and web.out_of_reach:
@@ -61,7 +69,7 @@ async def _fetch_one(desk: Inquiry, step: ResearchStep) -> Gathered:
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
 
 
-async def _search(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> Gathered:
+async def _search(desk: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
     web = desk.web(step.id)
     try:
         searched = await desk.kit.search(web).search(step.input, MOST_RESULTS)
@@ -83,7 +91,7 @@ async def _search(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> G
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
 
 
-def _report_outage(step: ResearchStep, searched: Searched, cause: Cause) -> Gathered:
+def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
     tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
     kind = {"blocked": "was blocked", "offline": "reached nobody", "failed": "failed"}[cause]
     told = f"The search for '{step.input}' {kind} ({tried})."
@@ -92,7 +100,7 @@ def _report_outage(step: ResearchStep, searched: Searched, cause: Cause) -> Gath
     )
 
 
-async def _is_denied(desk: Inquiry, step: ResearchStep, url: str) -> bool:
+async def _is_denied(desk: Inquiry, step: Step, url: str) -> bool:
     """Whether the policy forbids a page that an engine found; written down if so."""
     broken = desk.kit.policy.check_address(url)
     if broken:
@@ -100,9 +108,7 @@ async def _is_denied(desk: Inquiry, step: ResearchStep, url: str) -> bool:
     return bool(broken)
 
 
-async def _fetch(
-    desk: Inquiry, step: ResearchStep, web: RecordedWeb, urls: Sequence[str]
-) -> tuple[list[FetchedPage], list[str]]:
+async def _fetch(desk: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
     fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)

@@ -54,6 +54,6 @@ class ModelJudge:
             calls=self._calls,
             key=f"judge:{uuid.uuid5(uuid.NAMESPACE_OID, asked).hex[:16]}",
             role="judge",
-            system=prompt("judge"),
+            system=prompt("stepwell.apps.research", "judge"),
             user=asked,
         )

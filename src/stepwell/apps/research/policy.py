@@ -9,13 +9,44 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
-from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, Tool, Violation
+from pydantic import BaseModel, ConfigDict
+
 from stepwell.apps.research.spellings import spellings
 from stepwell.backends.patterns import TextPattern
 from stepwell.errors import FetchRefusedError, ToolUseError, WebError
 from stepwell.tools.web.addresses import read_url
+
+StepTool = Literal["web_search", "fetch_page"]
+
+
+class Step(Protocol):
+    """What the policy has to know of a step."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def tool(self) -> StepTool: ...
+    @property
+    def input(self) -> str: ...
+
+
+class Plan(Protocol):
+    @property
+    def steps(self) -> Sequence[Step]: ...
+
+
+class Violation(BaseModel):
+    """A rule that a plan, an address or a text breaks, by its id."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -35,7 +66,7 @@ AfterReading = Literal["shown", "ask", "any"]
 @dataclass(frozen=True)
 class ResearchPolicy:
     text: str
-    tools: frozenset[str] = frozenset(get_args(Tool))
+    tools: frozenset[str] = frozenset(get_args(StepTool))
     allowed_domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -52,11 +83,11 @@ class ResearchPolicy:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def check_plan(self, plan: ResearchPlan) -> list[Violation]:
+    def check_plan(self, plan: Plan) -> list[Violation]:
         """What the machine part has against a plan."""
         return [violation for step in plan.steps for violation in self.check_step(step)]
 
-    def check_step(self, step: ResearchStep) -> list[Violation]:
+    def check_step(self, step: Step) -> list[Violation]:
         found = []
         if step.tool not in self.tools:
             found.append(Violation(rule="tools.allowed", reason=f"'{step.tool}' is not an allowed tool"))

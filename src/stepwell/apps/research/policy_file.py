@@ -27,8 +27,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn, cast, get_args
 
-from stepwell.apps.research.policy import AfterReading, Limits, ResearchPolicy
-from stepwell.apps.research.schemas import Tool
+from stepwell.apps.research.policy import AfterReading, Limits, ResearchPolicy, StepTool
 from stepwell.backends.patterns import TextPattern, compile_text
 from stepwell.errors import ConfigurationError, WebError
 from stepwell.tools.web.addresses import read_url
@@ -108,7 +107,7 @@ class _Reader:
         domains = self._table("domains", {"allowed", "denied"})
         return ResearchPolicy(
             self.text,
-            tools=frozenset(self._names(tools.get("allowed", get_args(Tool)), "tools.allowed", get_args(Tool))),
+            tools=frozenset(self._names(tools.get("allowed", get_args(StepTool)), "tools.allowed", get_args(StepTool))),
             allowed_domains=self._hosts(domains.get("allowed", ()), "domains.allowed"),
             denied_domains=self._hosts(domains.get("denied", ()), "domains.denied"),
             limits=self._limits(),

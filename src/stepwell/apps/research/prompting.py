@@ -1,4 +1,4 @@
-"""Prompts, which are Markdown files beside this module, and how material stands in them."""
+"""Prompts, which are Markdown files in the folder `prompts` of the package that asks, and how material stands in them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stepwell.tools.web.fencing import fence
 
 
 @cache
-def _text(name: str) -> str:
-    return (resources.files("stepwell.apps.research") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+def _text(package: str, name: str) -> str:
+    return (resources.files(package) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def prompt(name: str, **values: object) -> str:
-    """A prompt with its places filled."""
-    return _text(name).format(**values)
+def prompt(package: str, name: str, **values: object) -> str:
+    """A prompt of a package with its places filled."""
+    return _text(package, name).format(**values)
 
 
 def fenced(text: str) -> str:

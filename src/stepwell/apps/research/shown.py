@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urljoin, urlsplit
 
-from stepwell.apps.research.policy import AfterReading
-from stepwell.apps.research.schemas import Violation
+from stepwell.apps.research.policy import AfterReading, Violation
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.errors import WebError

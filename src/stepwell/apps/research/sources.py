@@ -5,18 +5,11 @@ A thread's trail holds the sources of all its branches. Which of them a branch h
 
 from __future__ import annotations
 
-from stepwell.apps.research.state import ResearchState
 from stepwell.audit.evidence import Source
-from stepwell.audit.ledger import Evidence, record_source
+from stepwell.audit.ledger import record_source
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import EntryConflictError
 from stepwell.tools.web.fetch import FetchedPage
-
-
-def read_sources(state: ResearchState, evidence: Evidence) -> list[str]:
-    """The ids of the sources that this branch has read. A thread from before branches were told apart has read all there are."""
-    known = state.get("read_sources")
-    return list(evidence.sources) if known is None else [each for each in known if each in evidence.sources]
 
 
 class SourceBook:

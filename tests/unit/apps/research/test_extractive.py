@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.extractive import NOTE, TITLE, add_note, extractive_draft, plan_by_rules
+from stepwell.apps.research.extractive import NOTE, TITLE, add_note, extractive_draft
+from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import MAX_STEPS
 from stepwell.apps.research.selecting import select_quotes

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from stepwell.apps.research.policy import Violation
 from stepwell.apps.research.schemas import (
     MAX_INPUT_CHARS,
     MAX_PLAN_REVISIONS,
@@ -18,7 +19,6 @@ from stepwell.apps.research.schemas import (
     ReasoningEntry,
     ResearchPlan,
     ResearchStep,
-    Violation,
 )
 from stepwell.apps.research.state import ResearchState
 

@@ -18,15 +18,15 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry, open_desk
+from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.extractive import add_note, extractive_draft
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.judging import ModelJudge
 from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.selecting import select_quotes
 from stepwell.apps.research.side_by_side import side_by_side
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.draft import Draft, read_draft
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
@@ -39,7 +39,7 @@ JUDGED_AT_ONCE = 4
 
 
 async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     sources = await _list_admitted(desk, state)
     quotes = await _quote(desk, state, sources)
     draft, skipped = await _draft(desk, state, quotes, sources)
@@ -56,7 +56,7 @@ async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConf
         "status": "complete",
         "skipped": skipped,
         "messages": [AIMessage(report.text, id=f"report-{desk.scope}-{_scope_id(config, desk)}")],
-        "reasoning": desk.reasoning("synthesizer", _summary(claims, report)),
+        "reasoning": reasoning(desk, "synthesizer", _summary(claims, report)),
     }
 
 
@@ -128,7 +128,10 @@ async def _write(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
     asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
     return await desk.calls.call(
-        "write", "synthesizer", [SystemMessage(prompt("synthesizer")), HumanMessage(asked)], desk.model("write")
+        "write",
+        "synthesizer",
+        [SystemMessage(prompt("stepwell.apps.research", "synthesizer")), HumanMessage(asked)],
+        desk.model("write"),
     )
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry, open_desk
+from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.gathering import Gathered, gather
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.kit import STEPS_AT_ONCE, Equipment
 from stepwell.apps.research.routing import ready_steps
 from stepwell.apps.research.schemas import plan_sha256
 from stepwell.apps.research.side_by_side import side_by_side
-from stepwell.apps.research.sources import SourceBook, read_sources
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.sources import SourceBook
+from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.errors import AccessError
 
 
@@ -22,7 +23,7 @@ async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableCo
     plan = state["plan"]
     if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
         raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     evidence = await desk.evidence()
     before = read_sources(state, evidence)
     known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
@@ -44,7 +45,8 @@ async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableCo
         "unreached": (state.get("unreached") or {}) | {one.step.id: one.unreached for one in gathered if one.unreached},
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
-        "reasoning": desk.reasoning(
+        "reasoning": reasoning(
+            desk,
             "tool_executor",
             f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}",
         ),
