@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
 
 
 async def open_inquiry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:

@@ -18,10 +18,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from stepwell.apps.research.policy import ResearchPolicy, StepTool
 from stepwell.apps.research.schemas import MAX_INPUT_CHARS, MAX_STEPS, ResearchPlan, ResearchStep
 from stepwell.audit.facts.words import is_function, words
 from stepwell.errors import ToolUseError
+from stepwell.evidence.policy.rules import ResearchPolicy, StepTool
 
 MOST_QUERIES = 4
 _MOST_WORDS = 12

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from stepwell.apps.research.policy import StepTool, Violation
+from stepwell.evidence.policy.rules import StepTool, Violation
 
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5

@@ -12,9 +12,9 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
-from stepwell.apps.research.gathering import Unreached
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStatus
 from stepwell.audit.ledger import Evidence
+from stepwell.evidence.gathering import Unreached
 
 MAX_REASONING_ENTRIES = 20
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.inquiries import open_inquiry
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy import ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import ResearchPolicy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing.web import ScriptedWeb, answer

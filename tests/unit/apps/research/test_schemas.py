@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from stepwell.apps.research.policy import Violation
 from stepwell.apps.research.schemas import (
     MAX_INPUT_CHARS,
     MAX_PLAN_REVISIONS,
@@ -21,6 +20,7 @@ from stepwell.apps.research.schemas import (
     ResearchStep,
 )
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.policy.rules import Violation
 
 steps = st.builds(
     ResearchStep,

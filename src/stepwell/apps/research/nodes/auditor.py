@@ -13,15 +13,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy import Violation
-from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan
 from stepwell.apps.research.state import ResearchState
 from stepwell.errors import ModelAnswerError
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.rules import Violation
+from stepwell.evidence.prompting import fenced, prompt
 
 
 class Judged(BaseModel):

@@ -16,13 +16,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
-from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
 

@@ -7,12 +7,12 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import begin_inquiry
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
 from stepwell.apps.research.state import ResearchState, read_sources
-from stepwell.audit.redaction import without_password
+from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 

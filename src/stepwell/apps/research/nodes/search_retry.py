@@ -12,11 +12,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
-from stepwell.apps.research.gathering import Cause, Unreached
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import Approval, ResearchPlan
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.gathering import Cause, Unreached
 
 _SAID: dict[Cause, str] = {
     "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",

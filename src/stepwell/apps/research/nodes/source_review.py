@@ -9,9 +9,9 @@ from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.evidence import Source
+from stepwell.evidence.equipment import Equipment
 
 
 async def source_review(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:

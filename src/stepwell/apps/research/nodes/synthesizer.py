@@ -18,22 +18,22 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry
-from stepwell.apps.research.extractive import add_note, extractive_draft
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.judging import ModelJudge
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.selecting import select_quotes
-from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.apps.research.state import ResearchState, read_sources
-from stepwell.audit.draft import Draft, read_draft
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import Evidence, record_claim, record_quote, record_source
-from stepwell.audit.report import Report, write_report
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import Draft, read_draft
+from stepwell.audit.writing.report import Report, write_report
 from stepwell.errors import EntryConflictError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.extractive import add_note, extractive_draft
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.judging import ModelJudge
+from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.selecting import select_quotes
+from stepwell.evidence.side_by_side import side_by_side
 
 JUDGED_AT_ONCE = 4
 

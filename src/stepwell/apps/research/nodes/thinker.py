@@ -9,14 +9,14 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.planning_rules import plan_by_rules
-from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.prompting import fenced, prompt
 
 
 async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:

@@ -7,16 +7,16 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry
-from stepwell.apps.research.gathering import Gathered, gather
 from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.kit import STEPS_AT_ONCE, Equipment
 from stepwell.apps.research.routing import ready_steps
 from stepwell.apps.research.schemas import plan_sha256
-from stepwell.apps.research.side_by_side import side_by_side
-from stepwell.apps.research.sources import SourceBook
 from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.errors import AccessError
+from stepwell.evidence.equipment import STEPS_AT_ONCE, Equipment
+from stepwell.evidence.gathering import Gathered, gather
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.side_by_side import side_by_side
+from stepwell.evidence.sources import SourceBook
 
 
 async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
