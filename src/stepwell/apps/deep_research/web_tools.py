@@ -114,7 +114,8 @@ class DeepWeb:
                 await self._refused(runtime, error.reason, str(error), url)
                 raise
             await self._show(runtime, await asyncio.to_thread(find_links, page), "page")
-            return word_page(page, await (await self._opened(runtime.config)).book.keep(page))
+            [source_id] = await (await self._opened(runtime.config)).book.keep_pages([page])
+            return word_page(page, source_id)
 
         return await self._within(runtime, fetch)
 
@@ -145,7 +146,7 @@ class DeepWeb:
         if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
             recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
             self._open[thread] = known = _OpenQuestion(
-                question, given, loop, vault, recorder, SourceBook(vault), ShownAddresses(vault)
+                question, given, loop, vault, recorder, SourceBook(vault, self._kit.clock), ShownAddresses(vault)
             )
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)

@@ -22,7 +22,7 @@ from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import Evidence, record_claim, record_quote, record_source
+from stepwell.audit.ledger import record_claim, record_quote
 from stepwell.audit.verdicts import verdict
 from stepwell.audit.writing.draft import Draft, read_draft
 from stepwell.audit.writing.report import Report, write_report
@@ -34,6 +34,7 @@ from stepwell.evidence.judging import ModelJudge
 from stepwell.evidence.prompting import fenced, prompt
 from stepwell.evidence.selecting import select_quotes
 from stepwell.evidence.side_by_side import side_by_side
+from stepwell.evidence.sources import SourceBook
 
 JUDGED_AT_ONCE = 4
 
@@ -86,27 +87,10 @@ async def _list_admitted(desk: Inquiry, state: ResearchState) -> dict[str, Sourc
     evidence = await desk.evidence()
     named = read_sources(state, evidence)
     if notes := (state.get("knowledge_context") or "").strip():
-        named.append(await _keep_notes(desk, evidence, notes))
+        named.append(await SourceBook(desk.vault, desk.kit.clock).keep_notes(notes, title=f"Your notes ({desk.scope})"))
         evidence = await desk.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
-
-
-async def _keep_notes(desk: Inquiry, evidence: Evidence, notes: str) -> str:
-    stored = await desk.vault.put(notes.encode())
-    place = "device", _notes_title(desk), stored
-    for source in evidence.sources.values():
-        if (source.kind, source.title, source.text_sha256) == place:
-            return source.source_id
-    number, at = f"s{len(evidence.sources) + 1}", desk.kit.clock.now().isoformat()
-    await record_source(
-        desk.vault, Source(number, "device", None, None, _notes_title(desk), "text/plain", None, at, stored, stored)
-    )
-    return number
-
-
-def _notes_title(desk: Inquiry) -> str:
-    return f"Your notes ({desk.scope})"
 
 
 async def _quote(desk: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:

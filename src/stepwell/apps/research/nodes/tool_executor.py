@@ -29,7 +29,7 @@ async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableCo
     known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
     steps = ready_steps(state)[:STEPS_AT_ONCE]
     gathered = await side_by_side(gather(desk, step, known) for step in steps)
-    new = await _keep(desk, gathered, known)
+    new = await _keep(desk, gathered, set(known))
     outputs = {one.step.id: one.output for one in gathered}
     skipped = [sentence for one in gathered for sentence in one.skipped]
     await _note_limits(desk, gathered)
@@ -53,15 +53,10 @@ async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableCo
     }
 
 
-async def _keep(desk: Inquiry, gathered: Sequence[Gathered], known: frozenset[str]) -> list[str]:
+async def _keep(desk: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
     """Pages become sources, numbered in the order of the plan; their ids. An address that the branch has read is not read twice."""
-    book, seen, kept = SourceBook(desk.vault), set(known), []
-    for one in gathered:
-        for page in one.pages:
-            if not seen & {page.url, page.final_url}:
-                seen |= {page.url, page.final_url}
-                kept.append(await book.keep(page, one.engine))
-    return kept
+    book = SourceBook(desk.vault, desk.kit.clock)
+    return [name for one in gathered for name in await book.keep_pages(one.pages, engine=one.engine, read=read)]
 
 
 async def _note_limits(desk: Inquiry, gathered: Sequence[Gathered]) -> None:
