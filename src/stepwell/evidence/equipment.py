@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,7 @@ from stepwell.models import capabilities_of, model_from_environment, resolve_mod
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
+from stepwell.tools.web.fetch import Sleep, Turns
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.choice import public_web, search_chain
 from stepwell.tools.web.search.guard import EngineState
@@ -29,6 +32,7 @@ from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3
 STEPS_AT_ONCE = 4
+_MOST_OPEN = 256
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,23 @@ class Equipment:
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
     pages_per_step: int = PAGES_PER_STEP
+    sleep: Sleep = asyncio.sleep
+    """How the pauses are made that a host wishes for. A replay makes none."""
+    _turns: OrderedDict[tuple[str, str], Turns] = field(default_factory=OrderedDict, init=False, repr=False, compare=False)
 
     @property
     def writes(self) -> bool:
         return self.models is not None
+
+    def turns_for(self, config: RunnableConfig, scope: str) -> Turns:
+        """Whose turn it is at each host. One for a question: its steps have fetchers of their own, which record, and run side by side; a
+        host is asked no more often for that. There is no longest wait: the ceiling of requests bounds the line."""
+        question = str((config.get("configurable") or {}).get("thread_id") or ""), scope
+        turns = self._turns.setdefault(question, Turns(self.clock, self.sleep))
+        self._turns.move_to_end(question)
+        while len(self._turns) > _MOST_OPEN:
+            self._turns.popitem(last=False)
+        return turns
 
 
 def make_equipment(settings: Settings | None = None, **changes: Any) -> Equipment:

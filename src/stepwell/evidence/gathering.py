@@ -110,7 +110,7 @@ async def _is_denied(desk: Inquiry, step: Step, url: str) -> bool:
 
 async def _fetch(desk: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
-    fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop)
+    fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop, turns=desk.turns)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []
     for url, answer in zip(urls, answers, strict=True):

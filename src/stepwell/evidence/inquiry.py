@@ -46,6 +46,7 @@ class Inquiry:
         self.kit = kit
         self.vault = kit.vault_for(config)
         self.scope = f"q{number}"
+        self.turns = kit.turns_for(config, self.scope)
         self.newest = newest
         """The key of what this branch told last; whoever told something keeps it for the next time."""
         self._retries = retries

@@ -138,6 +138,7 @@ def _kit(
         local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
+        sleep=at_once,
     )
 
 
