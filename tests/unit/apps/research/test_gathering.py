@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from stepwell.apps.research.gathering import gather
-from stepwell.apps.research.policy import Limits, ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchStep
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import requests_made
 from stepwell.errors import FetchFailedError
+from stepwell.evidence.gathering import gather
+from stepwell.evidence.policy.file import default_policy, parse_policy
+from stepwell.evidence.policy.rules import Limits, ResearchPolicy
 from stepwell.testing.web import answer
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, SearchOutcome
 
@@ -153,3 +154,30 @@ async def test_a_step_that_is_done_again_asks_nobody_twice(bench: MakeBench) -> 
     again = await gather(await made.desk(), SEARCH, frozenset())
     assert len(made.web.requests) == asked
     assert [page.content for page in again.pages] == [page.content for page in first.pages]
+
+
+class _StandingClock:
+    """Time goes on only while somebody pauses."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+async def test_steps_of_a_question_keep_the_pauses_of_a_host_together(bench: MakeBench) -> None:
+    """Each step used to have a line of its own, so four steps asked a host four times as often as it wished."""
+    pages = {"https://a.example/robots.txt": answer("User-agent: *\nCrawl-delay: 4"), "https://a.example/": PAGE}
+    made, clock = bench(pages), _StandingClock()
+    made.kit = replace(made.kit, clock=clock, sleep=clock.sleep)
+    desk = await made.desk()
+    steps = [ResearchStep(id=name, tool="fetch_page", input="https://a.example/") for name in ("one", "two", "three")]
+    gathered = await asyncio.gather(*(gather(desk, step, frozenset()) for step in steps))
+    assert [len(one.pages) for one in gathered] == [1, 1, 1]
+    assert clock.pauses == [4.0, 8.0]
+    await gather(await made.desk(), ResearchStep(id="four", tool="fetch_page", input="https://a.example/"), frozenset())
+    assert clock.pauses == [4.0, 8.0, 12.0], "another node of the same question stands in the same line"
