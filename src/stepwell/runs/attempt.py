@@ -36,7 +36,7 @@ from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, PendingInterrupt, RunOutcome
-from stepwell.runs.run_config import SECRETS
+from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
@@ -173,7 +173,7 @@ class Attempt:
         given = {
             JOURNAL: self._persistence.effects(self._lease),
             VAULT: self._persistence.vault(run.thread_id, self._lease),
-            SECRETS: run.request.secrets,
+            SECRETS_KEY: run.request.secrets,
         }
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)

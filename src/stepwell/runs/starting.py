@@ -16,7 +16,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
-from stepwell.runs.run_config import PREFIX
+from stepwell.runs.run_config import USER_PREFIX
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -157,14 +157,14 @@ def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:
     if order.context and configurable:
         raise InvalidRequestError("Both context and config.configurable are given, and they mean the same. Send one of them.")
     given = {**assistant.context, **(order.context or configurable or {})}
-    return {key: value for key, value in given.items() if not key.startswith(("__", PREFIX))} or None
+    return {key: value for key, value in given.items() if not key.startswith(("__", USER_PREFIX))} or None
 
 
 def _merge_config(ours: Mapping[str, Any], theirs: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
     configurable = {
         key: value
         for key, value in {**ours.get("configurable", {}), **context}.items()
-        if not key.startswith(("__", PREFIX)) and key not in _OURS
+        if not key.startswith(("__", USER_PREFIX)) and key not in _OURS
     }
     merged: dict[str, Any] = {name: theirs.get(name, ours.get(name)) for name in _TAKEN_OVER}
     merged["tags"] = [*ours.get("tags", ()), *theirs.get("tags", ())]

@@ -40,7 +40,7 @@ from stepwell.runs.embedded.checkpoints.places import CheckpointPlace, Pages, co
 from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.file.database import Database, Work
 from stepwell.runs.records import Lease
-from stepwell.runs.run_config import SECRETS
+from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.secrets.text import hide_secrets
 from stepwell.secrets.values import without_secrets
 from stepwell.state.compact import acompact, compact
@@ -205,7 +205,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     ) -> Work[None]:
         place = place_of(config)
         lease = self._lease_for(place.thread_id)
-        known = config["configurable"].get(SECRETS, ())
+        known = config["configurable"].get(SECRETS_KEY, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
         kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
         return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
