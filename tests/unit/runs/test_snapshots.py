@@ -13,7 +13,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from stepwell.runs.threads.snapshots import empty_state, open_interrupts, status_of, thread_state
+from stepwell.runs.interrupts import root_interrupts
+from stepwell.runs.threads.snapshots import empty_state, status_of, thread_state
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 NAMES = {"values", "next", "tasks", "metadata", "created_at", "checkpoint", "parent_checkpoint", "interrupts"}
@@ -110,7 +111,7 @@ async def test_a_question_stands_in_its_task_and_in_the_state() -> None:
         "state": None,
         "result": None,
     }
-    (kept,) = open_interrupts(snapshot)
+    (kept,) = root_interrupts(snapshot)
     assert (kept.interrupt_id, kept.value, kept.task_id) == (question["id"], question["value"], task["id"])
     assert status_of(snapshot) == "interrupted"
 

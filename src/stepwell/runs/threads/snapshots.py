@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
-from stepwell.runs.records import PendingInterrupt, ThreadStatus
+from stepwell.runs.records import ThreadStatus
 from stepwell.runs.run_config import checkpoint_place, public_metadata
 from stepwell.runs.wire import plain
 
@@ -64,11 +64,6 @@ def checkpoint_of(config: RunnableConfig) -> dict[str, Any]:
     return {"checkpoint_ns": "", **checkpoint_place(config)}
 
 
-def open_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
-    """What the thread waits for an answer to, as a record keeps it. `task_id` is the root's task, by which clients group."""
-    return tuple(_question(task, interrupt) for task in snapshot.tasks for interrupt in task.interrupts)
-
-
 def status_of(snapshot: StateSnapshot) -> ThreadStatus:
     """What the thread's status is when nothing drives it: a thread with steps left is `interrupted`, as on LangGraph's server."""
     if any(task.error for task in snapshot.tasks):
@@ -107,8 +102,3 @@ def _interrupt(interrupt: Interrupt[Any]) -> dict[str, Any]:
     if isinstance(interrupt.response_schema, dict):
         shown["response_schema"] = plain(interrupt.response_schema)
     return shown
-
-
-def _question(task: PregelTask, interrupt: Interrupt[Any]) -> PendingInterrupt:
-    shown = _interrupt(interrupt)
-    return PendingInterrupt(shown["id"], shown["value"], task_id=task.id, response_schema=shown.get("response_schema"))

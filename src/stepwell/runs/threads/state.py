@@ -22,6 +22,7 @@ from langgraph.types import StateSnapshot, StateUpdate
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.runs.documents import VALUES
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.interrupts import root_interrupts
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, Thread
 from stepwell.runs.threads import snapshots
@@ -127,7 +128,7 @@ class ThreadStates:
             await self._persistence.records.save_thread_state(
                 lease,
                 values=documents.write(VALUES, now.values),
-                interrupts=snapshots.open_interrupts(now),
+                interrupts=root_interrupts(now),
                 status=snapshots.status_of(now),
             )
         checkpoint = snapshots.checkpoint_of(written)
