@@ -162,7 +162,7 @@ class Attempt:
         """What to give to LangGraph, and what not to give again."""
         run = self._run
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
-        tasks = await self._persistence.question_tasks(run.thread_id) if run.request.resume else {}
+        tasks = await self._persistence.interrupt_tasks(run.thread_id) if run.request.resume else {}
         if run.request.resume and not (traces and traces.checkpointed):
             try:
                 run = keep_open_answers(run, tasks)
@@ -187,9 +187,9 @@ class Attempt:
                 await self._record(progress, journal)
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
-        """A question is known before anybody reads it, so that its answer always finds it."""
-        if new := [question for question in progress.interrupts if self._asked.get(question.interrupt_id) != question]:
-            self._asked.update((question.interrupt_id, question) for question in new)
+        """An interrupt is kept before anybody can read of it, so that its answer always finds it."""
+        if new := [pending for pending in progress.interrupts if self._asked.get(pending.interrupt_id) != pending]:
+            self._asked.update((pending.interrupt_id, pending) for pending in new)
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
             self._values = progress.values
@@ -214,16 +214,16 @@ class Attempt:
         if not self._asked and not has_breakpoints(graph, request):
             return self._make_outcome("success", "idle", self._values)
         snapshot = await self._state(graph)
-        questions = pending_interrupts(snapshot, self._asked)
-        paused = bool(questions or snapshot.next)
-        return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, questions)
+        interrupts = pending_interrupts(snapshot, self._asked)
+        paused = bool(interrupts or snapshot.next)
+        return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, interrupts)
 
     async def _stopped(self, graph: Graph | None, action: CancelAction) -> RunOutcome:
         if action == "rollback":
             return await self._rolled_back(graph)
         kept: Any = None
         if graph is not None:
-            # Writing the text ends the step, and a question of the same step would be lost with it.
+            # Writing the text ends the step, and an interrupt of the same step would be lost with it.
             kept = None if self._asked else await self._partial.keep(graph, self._run.thread_id)
             await self._look_at_thread(graph)
         left = next((values for values in (kept, self._standing, self._values) if values is not None), None)
@@ -234,8 +234,8 @@ class Attempt:
         if graph is not None and await self._persistence.keeps_steps(self._run):
             await self._look_at_thread(graph)
             answered = self._run.request.resume or {}
-            # Closing the calls ends the step, and questions that others ask in it would be lost.
-            if all(question.interrupt_id in answered for question in self._open or ()):
+            # Closing the calls ends the step, and interrupts of other tasks in it would be lost.
+            if all(pending.interrupt_id in answered for pending in self._open or ()):
                 await close_open_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
                 await self._look_at_thread(graph)
         return RunOutcome(
@@ -248,7 +248,7 @@ class Attempt:
         )
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
-        """How a run that did not reach its end leaves the thread, questions of others included: the checkpoint knows."""
+        """How a run that did not reach its end leaves the thread, interrupts of others included: the checkpoint knows."""
         if isinstance(error, LeaseLostError | StorageUnavailableError):
             return
         try:
@@ -270,18 +270,18 @@ class Attempt:
         return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
 
     def _make_outcome(
-        self, status: Any, thread_status: Any, values: Any, questions: Sequence[PendingInterrupt] | None = ()
+        self, status: Any, thread_status: Any, values: Any, interrupts: Sequence[PendingInterrupt] | None = ()
     ) -> RunOutcome:
         return RunOutcome(
             status,
             thread_status,
             values=self._written(values),
-            interrupts=questions,
+            interrupts=interrupts,
             usage=self._meter.usage(),
-            # LangGraph streams questions one by one, each in values of its own: the last of them would hide the others.
+            # LangGraph streams interrupts one by one, each in values of its own: the last of them would hide the others.
             result=None
-            if "values" in self._run.request.stream_modes and not questions
-            else self._written(_result(values, questions or ())),
+            if "values" in self._run.request.stream_modes and not interrupts
+            else self._written(_result(values, interrupts or ())),
         )
 
     def _written(self, values: Any) -> bytes | Document | None:
@@ -310,15 +310,15 @@ class Attempt:
         return make_config(self._run, given={})
 
 
-def _result(values: Any, questions: Sequence[PendingInterrupt]) -> Any:
+def _result(values: Any, interrupts: Sequence[PendingInterrupt]) -> Any:
     """What a caller who only waits gets: the values, and with them what is asked."""
-    if not questions:
+    if not interrupts:
         return values
-    asked = {_INTERRUPT: [_shown(question) for question in questions]}
-    # A graph of one unnamed value has no place for questions.
+    asked = {_INTERRUPT: [_shown(pending) for pending in interrupts]}
+    # A graph of one unnamed value has no place for interrupts.
     return {**values, **asked} if isinstance(values, dict) else asked
 
 
-def _shown(question: PendingInterrupt) -> dict[str, Any]:
+def _shown(pending: PendingInterrupt) -> dict[str, Any]:
     """As LangGraph's `Interrupt` is written in the values that are streamed."""
-    return {"value": question.value, "id": question.interrupt_id, "response_schema": question.response_schema}
+    return {"value": pending.value, "id": pending.interrupt_id, "response_schema": pending.response_schema}

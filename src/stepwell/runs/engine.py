@@ -181,7 +181,7 @@ class Engine:
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:
             return admission
-        asked = await self._persistence.open_questions(admission.run.owner, admission.run.thread_id)
+        asked = await self._persistence.open_interrupts(admission.run.owner, admission.run.thread_id)
         # In a thread: a schema takes its time over a large answer.
         checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._answer_shapes)
         return replace(admission, checked=checked)

@@ -46,7 +46,8 @@ class Assistant:
 
 @dataclass(frozen=True)
 class PendingInterrupt:
-    """A question that a thread waits with. `task_id` is LangGraph's task that asks; it stays the same when the task runs again."""
+    """LangGraph's interrupt, waiting for an answer. `task_id` is the task that called `interrupt()`; it stays the same when the task
+    runs again."""
 
     interrupt_id: str
     value: Any
@@ -125,7 +126,7 @@ class Run:
     attempt: int = 0
     due_at: datetime | None = None
     resumes: str | None = None
-    """The run whose questions this one answers."""
+    """The run whose interrupts this one answers."""
     cancel_action: CancelAction | None = None
     cancel_reason: str | None = None
     error: Json | None = None
@@ -214,7 +215,7 @@ class RunOutcome:
     result: bytes | Document | None = None
     """What to give to whoever waits for the run, when its journal has no values."""
     interrupts: Sequence[PendingInterrupt] | None = ()
-    """The questions that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
+    """The interrupts that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
     that the run took and gave to no task, because it did not succeed, can be given again."""
     error: Json | None = None
     events: Sequence[NewEvent] = ()

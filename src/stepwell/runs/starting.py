@@ -62,7 +62,7 @@ def make_admission(
     max_active: int | None = None,
     refuse_bare: bool = False,
 ) -> Admission:
-    """The run that an order means for an assistant. `refuse_bare`: answers have to name their question."""
+    """The run that an order means for an assistant. `refuse_bare`: answers have to name their interrupt."""
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)
@@ -94,16 +94,16 @@ def make_admission(
 def check_answers(
     answers: Mapping[str, Any] | BareAnswer, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
 ) -> dict[str, AnswerShapeError | None]:
-    """Open question -> what is wrong with its answer. A bare answer is held against the question if there is only one."""
+    """Open interrupt -> what is wrong with its answer. A bare answer is held against the interrupt if there is only one."""
     if isinstance(answers, BareAnswer):
-        answers = {question.interrupt_id: answers.answer for question in asked} if len(asked) == 1 else {}
+        answers = {pending.interrupt_id: answers.answer for pending in asked} if len(asked) == 1 else {}
     faults: dict[str, AnswerShapeError | None] = {}
-    for question in asked:
-        if (name := question.interrupt_id) not in answers:
+    for pending in asked:
+        if (name := pending.interrupt_id) not in answers:
             continue
         faults[name] = None
         try:
-            shapes.require(name, question.value, answers[name], question.response_schema)
+            shapes.require(name, pending.value, answers[name], pending.response_schema)
         except AnswerShapeError as error:
             faults[name] = error
     return faults
@@ -111,7 +111,7 @@ def check_answers(
 
 def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
     """The checkpoint that comes with an order. One in `config` says nothing about where a run begins, but with an answer it says which
-    question its sender has seen."""
+    interrupt its sender has seen."""
     named = order.checkpoint_id
     if answers is not None and not named:
         named = (order.config.get("configurable") or {}).get("checkpoint_id")

@@ -97,7 +97,7 @@ class PartialText:
 #
 # A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). The call whose effect began is closed with what
 # the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, somebody else's
-# question is open in the same step, the state has no messages) the calls are closed when the thread goes on.
+# interrupt is open in the same step, the state has no messages) the calls are closed when the thread goes on.
 
 
 _OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")

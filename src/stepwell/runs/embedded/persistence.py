@@ -121,7 +121,7 @@ class EmbeddedPersistence:
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)
 
-    async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
+    async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
         def work(connection: sqlite3.Connection) -> dict[str, str]:
             rows = connection.execute(
                 "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
@@ -133,11 +133,11 @@ class EmbeddedPersistence:
     async def keeps_steps(self, run: Run) -> bool:
         return await self.database.read(lambda connection: stands_behind(connection, run))
 
-    async def open_questions(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+    async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
         def work(connection: sqlite3.Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             mine = row is not None and owner in (None, row["owner"])
-            return interrupts.open_questions(connection, thread_id) if mine else []
+            return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)
 

@@ -26,5 +26,5 @@ class Progress(NamedTuple):
     values: Any | None = None
     """The root graph's newest values, as Python objects and without `__interrupt__`."""
     interrupts: tuple[PendingInterrupt, ...] = ()
-    """Questions asked for the first time in this drive, with plain values."""
+    """Interrupts seen for the first time in this drive, with plain values."""
     partial: PartialMessage | None = None

@@ -1,7 +1,7 @@
 """The state of a subgraph that LangGraph itself cannot find: one that a tool called, a subagent above all.
 
 LangGraph finds subgraphs that are nodes, or that a node's function names. One inside a tool has checkpoints under the tool's
-namespace all the same, so they are read as they are stored: values, questions and errors, but no `next` and no names of tasks,
+namespace all the same, so they are read as they are stored: values, interrupts and errors, but no `next` and no names of tasks,
 which only the graph knows.
 
 Incremental channels have to be rebuilt from what was written to them. How is the graph's knowledge; as in retention

@@ -3,7 +3,7 @@
 Rules to keep:
 - The thread's record is read first, with its owner as the filter: nothing of the checkpoints is touched for anybody else.
 - Writing happens while the queue keeps runs off the thread, and through a saver that is bound to that hold.
-- Afterwards the record shows the new values, questions and status, as if a run had left them.
+- Afterwards the record shows the new values, interrupts and status, as if a run had left them.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def put(connection: sqlite3.Connection, row: Sequence[Any]) -> None:
 
 
 def put_writes(connection: sqlite3.Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
-    """What a task wrote stands as it was first written; its error, question and answer are replaced by newer ones."""
+    """What a task wrote stands as it was first written; its error, interrupt and answer are replaced by newer ones."""
     if kept:
         connection.executemany(_KEEP_WRITE, kept)
     if renewed:

@@ -76,11 +76,11 @@ class Database:
             _make_private(path)
             with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 writer = self._connect_writer()
-        self._questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._patient_questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        lanes = [self._questions] * _READERS + [self._patient_questions] * _PATIENT_READERS
+        self._reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._patient_reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        lanes = [self._reads] * _READERS + [self._patient_reads] * _PATIENT_READERS
         self._readers = [
-            threading.Thread(target=self._answer_questions, args=(lane,), name=f"stepwell-read-{number}", daemon=True)
+            threading.Thread(target=self._serve_reads, args=(lane,), name=f"stepwell-read-{number}", daemon=True)
             for number, lane in enumerate(lanes)
         ]
         self._writer = threading.Thread(target=self._write_groups, args=(writer,), name="stepwell-write", daemon=True)
@@ -121,7 +121,7 @@ class Database:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        (self._patient_questions if patient else self._questions).put(Job(work, done, loop))
+        (self._patient_reads if patient else self._reads).put(Job(work, done, loop))
         return await done
 
     def read_now(self, work: Work[T]) -> T:
@@ -144,8 +144,8 @@ class Database:
         self._jobs.put(None)
         self._writer.join()
         for _ in self._readers:
-            self._questions.put(None)
-            self._patient_questions.put(None)
+            self._reads.put(None)
+            self._patient_reads.put(None)
         for reader in self._readers:
             reader.join()
         for connection in self._open_readers:
@@ -187,9 +187,9 @@ class Database:
             connection.execute("PRAGMA cache_size = -16000")
         return connection
 
-    def _answer_questions(self, questions: SimpleQueue[Job[Any] | None]) -> None:
+    def _serve_reads(self, reads: SimpleQueue[Job[Any] | None]) -> None:
         # Our own few threads: an executor's futures cost several times as much as the usual query.
-        while (job := questions.get()) is not None:
+        while (job := reads.get()) is not None:
             if job.done.cancelled():
                 continue
             try:

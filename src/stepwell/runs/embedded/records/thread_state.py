@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.checkpoints import statements
 from stepwell.runs.embedded.documents import insert_documents, read_text
-from stepwell.runs.embedded.records import interrupts as questions
+from stepwell.runs.embedded.records.interrupts import open_interrupts, settle
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
 from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 
@@ -32,10 +32,10 @@ def save_thread_state(
     status: ThreadStatus,
     now: float,
 ) -> Thread:
-    """Keep values, questions and status, and end the hold. Questions the thread went on without are dropped."""
+    """Keep values, interrupts and status, and end the hold. Interrupts the thread went on without are dropped."""
     fence.require(connection, lease)
-    questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
-    waiting = questions.open_questions(connection, lease.thread_id)
+    settle(connection, lease.thread_id, lease.run_id, interrupts)
+    waiting = open_interrupts(connection, lease.thread_id)
     statements.forget_replaced(connection, lease.thread_id, lease.run_id)
     keep_values(connection, lease.thread_id, values)
     connection.execute(

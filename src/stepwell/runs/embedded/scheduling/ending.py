@@ -1,4 +1,4 @@
-"""How a run ends: its row, its thread, its questions, its last events, what it used. One transaction, as functions of a connection."""
+"""How a run ends: its row, its thread, its interrupts, its last events, what it used. One transaction, as functions of a connection."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     run = _run(connection, run_id)
     events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
-    waiting = interrupts_to_text(interrupts.open_questions(connection, run.thread_id))
+    waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ? WHERE thread_id = ?",
         (
@@ -151,7 +151,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
-    waiting = interrupts.open_questions(connection, lease.thread_id)
+    waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
@@ -169,7 +169,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
 
 def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
     """The thread stands as the last finished run left it, unless somebody else is at work on it."""
-    waiting = interrupts.open_questions(connection, thread_id)
+    waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if row is None or row["lease_run"] not in (None, run_id):
         return
