@@ -35,7 +35,7 @@ from stepwell.runs.queue import Admission, Admitted, ClaimedRun
 from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,9 @@ from stepwell.clock import SystemClock
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks, insert_webhook
 from stepwell.runs.records import Run, RunRequest
-from stepwell.runs.webhook_rules import WebhookRules
-from stepwell.runs.webhooks import DELAYS_S, HOLD_S, MAX_TRIES, WebhookSender, verify_signature
+from stepwell.runs.webhooks import verify_signature
+from stepwell.runs.webhooks.rules import WebhookRules
+from stepwell.runs.webhooks.sender import DELAYS_S, HOLD_S, MAX_TRIES, WebhookSender
 from stepwell.settings import Secret
 
 LOCAL = WebhookRules.allowing(["127.0.0.1"], secret=Secret("shared"))

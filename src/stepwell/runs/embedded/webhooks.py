@@ -7,7 +7,7 @@ import sqlite3
 
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Run
-from stepwell.runs.webhooks import Webhook, WebhookState
+from stepwell.runs.webhooks.sender import Webhook, WebhookState
 
 _log = logging.getLogger(__name__)
 

@@ -14,10 +14,7 @@ process that dies in the middle tries again after `HOLD_S`. The receiver tells r
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -28,7 +25,8 @@ import httpx
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
 
 _log = logging.getLogger(__name__)
 
@@ -173,7 +171,7 @@ class WebhookSender:
             "Content-Type": "application/json",
             "User-Agent": "stepwell",
             "Idempotency-Key": webhook.run_id,
-            **self._signature(webhook.body),
+            **({SIGNATURE_HEADER: sign(webhook.body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
         }
         async with (
             # No redirects: they would lead past the rules. No proxies of the environment: they would resolve the name again.
@@ -182,28 +180,5 @@ class WebhookSender:
         ):
             return response.status_code
 
-    def _signature(self, body: bytes) -> dict[str, str]:
-        if self._rules.secret is None:
-            return {}
-        moment = str(int(self._now()))
-        digest = hmac.new(self._rules.secret.reveal().encode(), moment.encode() + b"." + body, hashlib.sha256).hexdigest()
-        return {"Stepwell-Signature": f"t={moment},v1={digest}"}
-
     def _now(self) -> float:
         return self._clock.now().timestamp()
-
-
-def verify_signature(header: str, body: bytes, secret: str, now: float, *, oldest_s: float = 300) -> bool:
-    """For receivers written in Python: the header `Stepwell-Signature` belongs to this body, and is not old."""
-    fields = dict(part.partition("=")[::2] for part in header.split(","))
-    moment, digest = fields.get("t", ""), fields.get("v1", "")
-    if not moment.isdigit() or abs(now - int(moment)) > oldest_s:
-        return False
-    expected = hmac.new(secret.encode(), moment.encode() + b"." + body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected.encode(), digest.encode())
-
-
-__all__: Sequence[str] = [
-    "DELAYS_S", "HOLD_S", "MAX_TRIES", "Webhook", "WebhookOutbox", "WebhookRules", "WebhookSender", "WebhookState", "check_webhook_url",
-    "verify_signature",
-]  # fmt: skip
