@@ -80,7 +80,7 @@ class EmbeddedPersistence:
         except BaseException:
             await asyncio.to_thread(self._close)
             raise
-        self.database.room.keep_reserve()
+        self.database.disk_space.keep_reserve()
         self.events = EmbeddedEventLog(self.database, self._clock)
         self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = EmbeddedAccess(self.database, self._clock)
@@ -102,7 +102,7 @@ class EmbeddedPersistence:
         )
 
     def _close(self) -> None:
-        self.database.room.drop_reserve()  # first: closing empties the log, which may need its room
+        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need its room
         self.database.close()
         self._lock.release()
 

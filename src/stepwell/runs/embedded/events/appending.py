@@ -1,7 +1,8 @@
-"""Gathers appends of one event loop into few transactions.
+"""Gathers the appends of one event loop into few pieces of work for the writer: the second of the three stages of batching that are
+drawn in `runs/streaming`.
 
-Hundreds of runs that each say a word now and then would cost a round trip to the writer's thread per word. Instead at most one
-piece of work is with the writer; what is appended meanwhile waits and goes together. A lonely append waits for nobody.
+At most one piece of work is with the writer; what is appended meanwhile waits and is written together. When nothing is with the writer,
+an append does not wait.
 
 ```
 append ──> waiting ──(nothing is with the writer)──> written together ──commit──> handed over, callers go on

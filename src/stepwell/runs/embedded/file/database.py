@@ -64,7 +64,7 @@ class Database:
         least_free_bytes: int | None = None,
     ) -> None:
         self.path = path
-        self.room = DiskSpace(path, least_free=least_free_bytes)
+        self.disk_space = DiskSpace(path, least_free=least_free_bytes)
         self._group_written = group_written
         self._synchronous = "FULL" if power_loss else "NORMAL"
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
@@ -74,7 +74,7 @@ class Database:
         with opening(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(path)
-            with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
+            with self.disk_space.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 writer = self._connect_writer()
         self._reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._patient_reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
@@ -200,7 +200,7 @@ class Database:
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         log, stopping = WriteAheadLog(connection), False
-        commit = GroupCommit(connection, log, self.room)
+        commit = GroupCommit(connection, log, self.disk_space)
         while not stopping:
             try:
                 group, stopping = self._next_group(log.patience_s)

@@ -88,7 +88,7 @@ async def finish_erasing(database: Database, thread_ids: Iterable[str], new_id: 
     for thread_id in thread_ids:
         while await database.write(partial(erase_some, thread_id=thread_id, new_id=new_id), frees=True):
             pass
-    if database.room.is_low:
+    if database.disk_space.is_low:
         await give_back_space(database)
 
 

@@ -57,7 +57,7 @@ class EmbeddedQueue:
         return (await self.admit_many([wanted]))[0]
 
     async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
-        self._database.room.require()
+        self._database.disk_space.require()
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
