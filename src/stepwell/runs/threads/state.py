@@ -4,6 +4,8 @@ Rules to keep:
 - The thread's record is read first, with its owner as the filter: nothing of the checkpoints is touched for anybody else.
 - Writing happens while the queue keeps runs off the thread, and through a saver that is bound to that hold.
 - Afterwards the record shows the new values, interrupts and status, as if a run had left them.
+- Of a checkpoint that a caller names, nothing is taken over but its place *within* the thread (`checkpoint_config`). The thread is the one
+  the server has checked, so a checkpoint of another thread cannot be reached, whatever a caller writes.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from stepwell.state.compact import acompact
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 Checkpoint: TypeAlias = Mapping[str, Any]
 
+LONGEST_NAME = 4_096
+"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
 _LONGEST_REASON = 500
 _LONGEST_UPDATE_S = 60
 
@@ -209,16 +213,6 @@ def _no_namespace(namespace: str) -> NotFoundError:
     return NotFoundError(
         "checkpoint namespace", namespace, "Read the thread's state with subgraphs=true to see which there are."
     )
-
-
-# What a caller says about a checkpoint -> the config LangGraph reads it by.
-#
-# Rule to keep: the thread is the one the server has checked, whatever a caller writes. A checkpoint of another thread cannot be
-# reached from here, because nothing but its place *within* the thread is taken over.
-
-
-LONGEST_NAME = 4_096
-"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
 
 
 def checkpoint_config(thread_id: str, checkpoint: Mapping[str, Any] | None = None) -> RunnableConfig:

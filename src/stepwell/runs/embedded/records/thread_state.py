@@ -1,5 +1,5 @@
-"""The record of a thread whose state is written by somebody who holds it, without a run. Functions of a connection, for use
-inside a transaction.
+"""What a thread's record shows of its state: its values, and what was written by somebody who held the thread without a run. Functions of
+a connection, for use inside a transaction.
 
 ```
 hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
@@ -9,6 +9,9 @@ hold ──> checkpoints and writes, step by step ──> save_thread_state: the
 
 What a hold writes counts only when it is saved, because LangGraph stores an update in several steps, and the first of them
 alone would look like the outcome of the task that is next.
+
+Values have a table of their own: the thread's row is written with every event, and values may be large. They are JSON, or the number of a
+document (`runs/documents`), and then they are put together when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -52,11 +55,6 @@ def forget_unsaved(connection: sqlite3.Connection) -> None:
     held = connection.execute("SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%'").fetchall()
     for row in held:
         statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
-
-
-# A thread's values, in a table of their own: the thread's row is written with every event, and values may be large.
-#
-# They are JSON, or the number of a document (`runs/documents`): then they are put together when somebody asks for them.
 
 
 def keep_values(connection: sqlite3.Connection, thread_id: str, values: bytes | Document | None) -> None:

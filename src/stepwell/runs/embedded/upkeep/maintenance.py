@@ -80,7 +80,7 @@ class EmbeddedMaintenance:
         # First what a process that is gone has left half done.
         await erasing.finish_erasing(self._database, await self._database.read(erasing.unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
-        gone += await trimming.expired_sessions(self._database, self._now())
+        gone += await trimming.forget_expired_sessions(self._database, self._now())
         while erased := await self._records.delete_expired_threads(_AT_ONCE):
             gone += len(erased)
         return gone
