@@ -1,4 +1,4 @@
-"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure, but for what it is told of the past.
+"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure functions: what earlier attempts left is passed in.
 
 An attempt that is not the first must not give twice what an earlier one has given:
 

@@ -28,7 +28,7 @@ from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
-from stepwell.runs.failures import failed
+from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
@@ -239,7 +239,9 @@ class Engine:
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running", "all"] | None
     ) -> list[str]:
         if status is None:
-            raise InvalidRequestError("Nothing says which runs to cancel. Send run_ids with thread_id, or a status.")
+            raise InvalidRequestError(
+                "The request does not say which runs to cancel. Send run_ids with thread_id, or a status."
+            )
         return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
 
     async def _owner_of(self, thread_id: str | None) -> str:
@@ -291,12 +293,12 @@ class Engine:
             raise
         except Exception as error:
             logger.exception("the end of a run cannot be stored as it is", extra={"run_id": lease.run_id})
-            outcome = failed(error, usage=outcome.usage)
+            outcome = describe_failure(error, usage=outcome.usage)
             await self._keep_trying(lambda: queue.finish(lease, outcome))
         return outcome
 
     async def _keep_trying(self, write: Callable[[], Awaitable[object]]) -> None:
-        """A full disk is somebody's to empty; a run does not get lost over it."""
+        """Until the write succeeds: a run is not lost because the disk is full, and somebody will make room."""
         while True:
             try:
                 await write()
@@ -311,7 +313,7 @@ class Engine:
             if attempt := self._driving.get(wanted.run_id):
                 attempt.stop(wanted.action)
             else:
-                # Claimed, but not at the wheel yet; or ended meanwhile, and then nobody will ask for it.
+                # Claimed, but not driven yet; or ended meanwhile, and then it is forgotten after a while.
                 self._stop_early[wanted.run_id] = wanted.action
                 asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
             duty.succeeded()

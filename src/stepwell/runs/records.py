@@ -162,7 +162,7 @@ class Document(NamedTuple):
     """All of it, where somebody wants it now."""
 
 
-class Stored(NamedTuple):
+class StoredDocument(NamedTuple):
     """How an event is kept: as a document, or as a document's beginning, a piece of its own and the document's end."""
 
     document: Document
@@ -190,7 +190,7 @@ class NewEvent(NamedTuple):
 
     event: str
     data: bytes
-    stored: Stored | None = None
+    stored: StoredDocument | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What has to go on for as long as the process lives, watched in one place: driving runs, telling of their ends, housekeeping.
+"""Loops that have to go on for as long as the process lives, watched in one place: driving runs, delivering webhooks, housekeeping.
 
 ```
 start ─> loop ──raises──> logged, counted, a pause that grows ─> loop again

@@ -2,7 +2,7 @@
 
 ```
 begin ──> begun ──finish──> done
-            │ └──settle───> done | not_done      a person has looked (`effect_records`)
+            │ └──settle───> done | not_done      a person has looked (`records/effects`)
             └──release──> (nothing)              it asked first
 a run is rolled back ──> the row stays; `taken_back` if the thread no longer tells of it
 a thread is copied ────> the copy looks under its origin, so both have one row

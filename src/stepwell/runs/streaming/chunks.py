@@ -1,7 +1,6 @@
-"""Reads LangGraph's chunks, one by one, as `Progress`. Drives nothing: that is `events.stream_graph`.
+"""Reads LangGraph's chunks, one by one, as `Progress`. It drives nothing: that is `graph.stream_graph`.
 
-Which mode becomes which event is in `stream_modes`; the payloads are in `message_events`, `step_events`, `tool_events` and
-`lifecycle_events`.
+Which mode becomes which event is in `modes`; the payloads are shaped in `messages`, `steps`, `lifecycle` and `protocol`.
 
 Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named it, or a client could answer an interrupt that
 nobody knows. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only `tasks`

@@ -1,7 +1,7 @@
 """Drives a graph and turns what LangGraph streams into what is sent: `stream_graph`.
 
-Does not know runs, threads, leases or the journal: that is the engine's. Chunks are turned into progress by `stream_reading`.
-Errors of the graph pass through.
+It knows nothing of threads, leases or the journal: those are the engine's. Chunks are turned into progress by `chunks`. Errors of the
+graph pass through.
 
 **Interrupts.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings go on. An interrupt inside a
 subgraph is seen at once when the caller streams subgraphs, with the subgraph's namespace and the inner task; otherwise when

@@ -8,7 +8,7 @@
 | `tools` | `tools` | `tools` |
 | `lifecycle` | `tasks`, of subgraphs too | `lifecycle` |
 | `events` | `astream_events` around it all | `events` |
-| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol_events` |
+| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol` |
 
 `values` and `tasks` are always asked for, because the engine needs the newest values, and each interrupt with its task: `updates` has
 the interrupt at the same moment, but not the task. Both cost less than can be measured.

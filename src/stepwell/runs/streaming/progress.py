@@ -1,4 +1,4 @@
-"""What driving a graph brings, step by step: the type that `events.stream_graph` yields and the engine consumes."""
+"""What driving a graph brings, step by step: the type that `graph.stream_graph` yields and an attempt records."""
 
 from __future__ import annotations
 

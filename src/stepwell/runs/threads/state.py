@@ -114,7 +114,7 @@ class ThreadStates:
         graph_id = graph_of(thread)
         if graph_id is None:
             raise InvalidRequestError(
-                f"Thread '{thread_id}' belongs to no graph yet, so nobody knows its state. "
+                f"Thread '{thread_id}' belongs to no graph yet, so it has no state. "
                 'Start a run on it, or set "graph_id" in its metadata.'
             )
         async with self._persistence.queue.hold(owner, thread_id, "update") as lease:

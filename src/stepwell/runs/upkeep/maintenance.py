@@ -71,7 +71,7 @@ class LongThread:
 
 
 class Maintenance(Protocol):
-    """What a database lets its keeper do. Deciding what goes is `runs/retention`."""
+    """What a database lets its keeper do. What goes is decided in `retention`."""
 
     async def backlog(self) -> Backlog: ...
     def figures(self) -> Figures: ...

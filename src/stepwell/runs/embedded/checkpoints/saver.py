@@ -4,7 +4,7 @@ Rules to keep:
 - Every write is refused in its own transaction when the lease is no longer the newest one of its thread.
 - A write is handed to the database before the first `await`, so that what is journaled afterwards is never there without it.
 - Turning values into bytes happens here, in the caller; the writer thread does nothing but SQL.
-- Only types on a list come back to life (`strict_serde`). A graph's own types are added with `with_allowlist`.
+- Only types on a list come back to life (`runs/checkpoints`). A graph's own types are added with `with_allowlist`.
 
 A saver without a lease only reads. Who may read which thread is decided above: a saver knows no owners.
 """
@@ -164,7 +164,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         """For `stepwell.state.compact`."""
         return EmbeddedHistory(self._database, self._lease_for(thread_id), self.serde)
 
-    # The work behind both colours
+    # The work behind both forms, blocking and async
 
     def _getting(self, config: RunnableConfig) -> Work[CheckpointTuple | None]:
         place = place_of(config)

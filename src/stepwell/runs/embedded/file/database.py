@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.embedded.file.disk_space import DiskSpace
-from stepwell.runs.embedded.file.group_commit import GroupCommit, Job, Work, answer, unavailable
+from stepwell.runs.embedded.file.group_commit import GroupCommit, Job, Work, tell_waiting, unavailable
 from stepwell.runs.embedded.file.opening import opening
 from stepwell.runs.embedded.file.write_ahead_log import WriteAheadLog
 from stepwell.runs.embedded.migrate import migrate
@@ -196,7 +196,7 @@ class Database:
                 job.result = self.read_now(job.work)
             except BaseException as error:  # handed to whoever waits for it
                 job.error = error
-            answer([job])
+            tell_waiting([job])
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         log, stopping = WriteAheadLog(connection), False
@@ -211,7 +211,7 @@ class Database:
                 began = perf_counter()
                 commit.run(group)
                 self._tell_written(len(group), perf_counter() - began)
-                answer(group)
+                tell_waiting(group)
                 log.written()
         # Without `PRAGMA optimize`: plans that follow from the schema alone are pinned by a test. Statistics of a file that was nearly
         # empty would have SQLite read whole tables a year later.

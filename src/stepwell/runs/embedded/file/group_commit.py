@@ -185,7 +185,7 @@ def _undo(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def answer(group: Sequence[Job[Any]]) -> None:
+def tell_waiting(group: Sequence[Job[Any]]) -> None:
     """Tell everybody, in the order of their work. A loop is woken once for all of its jobs."""
     of_loops: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
     for job in group:

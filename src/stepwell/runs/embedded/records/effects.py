@@ -1,4 +1,5 @@
-"""Effects as records: which have an outcome that nobody knows, and what a person found out about one. The journal itself is `effects`.
+"""Effects as records: which have an outcome that nobody knows, and what a person found out about one. The journal itself, which runs write,
+is `effect_journal`.
 
 An effect belongs to whoever has the thread on which it began. One whose thread was deleted belongs to nobody, and only the
 program itself sees it.

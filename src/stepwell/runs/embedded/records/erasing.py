@@ -3,7 +3,7 @@
 ```
 begin_erasing ─> the thread is gone: its row, in one short transaction with what other layers keep for it (`Eraser`)
    erase_some ─> again and again: its runs first, then everything else that hangs on it, a slice at a time
-                 the process dies in between: `unfinished` lists it, and housekeeping goes on after the next start
+                 the process dies in between: `list_unfinished` lists it, and housekeeping goes on after the next start
 ```
 
 Each slice is a transaction of bounded size: other writers get in between, and a disk that is full needs room for one slice only.
@@ -92,7 +92,7 @@ async def finish_erasing(database: Database, thread_ids: Iterable[str], new_id: 
         await give_back_space(database)
 
 
-def unfinished(connection: sqlite3.Connection) -> list[str]:
+def list_unfinished(connection: sqlite3.Connection) -> list[str]:
     """Threads that are gone and still have rows."""
     return [row[0] for row in connection.execute("SELECT thread_id FROM erasing")]
 

@@ -15,8 +15,8 @@ from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.records import Run, RunStatus
 from stepwell.runs.repository import Page
 
-# `number` is the order of admission: exact where two runs were made in the same moment.
 _EVENTS = Kept("events", size="length(data)")
+# `number` is the order of admission: exact where two runs were made in the same moment.
 _ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
 
 

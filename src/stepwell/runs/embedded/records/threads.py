@@ -1,4 +1,4 @@
-"""Threads: made, found, changed, copied and erased. Their status and values are the queue's to write."""
+"""Threads as records: made, found, changed, copied and erased. Their status and values are written by the queue, when a run ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ThreadRecords(RecordsPart):
                 return thread
             if if_exists == "do_nothing" and found["owner"] == thread.owner:
                 return _whole(connection, found)
-            raise _taken(thread.thread_id)
+            raise _taken_error(thread.thread_id)
 
         return await self._database.write(work)
 
@@ -91,7 +91,7 @@ class ThreadRecords(RecordsPart):
         def work(connection: sqlite3.Connection) -> Thread:
             owned_thread(connection, owner, thread_id)
             if _row(connection, None, new_id) is not None:
-                raise _taken(new_id)
+                raise _taken_error(new_id)
             refuse_if_erasing(connection, new_id)
             copying.copy_thread(connection, thread_id, new_id, now)
             return _whole(connection, owned_thread(connection, owner, new_id))
@@ -175,7 +175,7 @@ def _whole(connection: sqlite3.Connection, row: sqlite3.Row) -> Thread:
     return thread_from_row(row, read_values(connection, row["thread_id"]))
 
 
-def _taken(thread_id: str) -> AlreadyExistsError:
+def _taken_error(thread_id: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
 
 

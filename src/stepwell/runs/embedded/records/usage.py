@@ -1,5 +1,5 @@
-"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it does; a thread that is erased leaves
-its sums, without its name. What an attempt used that was killed is not known.
+"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it ends; a thread that is erased leaves its
+sums, without its id. What an attempt used before the process was killed is not known.
 
 A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from collections.abc import Sequence
 
 from stepwell.runs import wire
 from stepwell.runs.embedded import effect_journal
@@ -15,7 +15,7 @@ from stepwell.runs.embedded.records.thread_state import keep_text, keep_values, 
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
 from stepwell.runs.embedded.webhooks import insert_webhook
-from stepwell.runs.records import CancelAction, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.runs.records import CancelAction, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -103,8 +103,8 @@ def _end_run(
     connection: sqlite3.Connection,
     run_id: str,
     status: RunStatus,
-    error: Any,
-    events: Any,
+    error: Json | None,
+    events: Sequence[NewEvent],
     now: float,
     *,
     paused: bool = False,
@@ -129,7 +129,7 @@ def _end_run(
     return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
 
 
-def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Any, now: float) -> bytes:
+def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
     """What the caller's server is told: the run as it ended, with the thread's values."""
     if run.request.webhook is None:
         return b""

@@ -45,7 +45,7 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
     partial = file.with_name(file.name + ".partial")
-    with _written(file, partial):
+    with _writing(file, partial):
         _copy(database, partial, progress)
         made = Backup(file, partial.stat().st_size, check_copy(partial))
         _publish(partial, file, force=force)
@@ -64,7 +64,7 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
     lock.acquire()
     try:
         partial = database.with_name(database.name + ".restoring")
-        with _written(database, partial):
+        with _writing(database, partial):
             _copy(file, partial, progress)
             check_copy(partial)
             aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
@@ -76,7 +76,7 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
 
 
 @contextmanager
-def _written(file: Path, partial: Path) -> Iterator[None]:
+def _writing(file: Path, partial: Path) -> Iterator[None]:
     """Say which file could not be written, and leave nothing half done behind."""
     try:
         yield
@@ -170,7 +170,7 @@ def _open(file: Path, *, write: bool) -> sqlite3.Connection:
 def _require_database(file: Path) -> None:
     if not file.is_file():
         raise ConfigurationError(
-            f"There is no database '{file.name}' there. Name it, or start `stepwell serve` once to make one."
+            f"There is no database '{file.name}'. Give the path of one, or start `stepwell serve` once to make one."
         )
 
 

@@ -1,4 +1,4 @@
-"""How a database file is: its form, its size, what is in it. Read only; a server may be at work on it."""
+"""A report on a database file: its form, its size, what is in it. It only reads, and a server may be at work on the file."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ async def trim_events(database: Database, before: float, *, dry_run: bool) -> in
     gone, after = 0, ""
     while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
         for thread_id in threads:
-            where = "thread_id = ? AND seq < ?", (thread_id, await database.read(_first_kept(thread_id, before)))
+            where = "thread_id = ? AND seq < ?", (thread_id, await database.read(_find_first_kept(thread_id, before)))
             if dry_run:
                 gone += await database.read(_counting(*where))
                 continue
@@ -126,7 +126,7 @@ def _page(statement: str, *bound: object) -> Work[list[str]]:
     return lambda connection: [row[0] for row in connection.execute(statement, bound)]
 
 
-def _first_kept(thread_id: str, before: float) -> Work[int]:
+def _find_first_kept(thread_id: str, before: float) -> Work[int]:
     def work(connection: sqlite3.Connection) -> int:
         first = connection.execute(_FIRST_KEPT, {"thread": thread_id, "before": before}).fetchone()[0]
         return 2**63 - 1 if first is None else int(first)
