@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from tests.unit.runs.stream_world import THREAD, two_nodes, watch
 
 from stepwell.runs.run_config import checkpoint_place, public_metadata
 from stepwell.runs.threads.snapshots import thread_state
+
+from .streaming.stream_world import THREAD, two_nodes, watch
 
 KEY = "sk-" + "a1B2c3D4" * 6
 GIVEN = {

@@ -460,7 +460,7 @@ async def test_a_file_that_was_mended_can_be_loaded_without_a_restart(tmp_path: 
 async def test_the_graphs_of_this_repository_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEPWELL_MODEL", "openai:gpt-4.1")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    project = read_langgraph_json(Path(__file__).parents[3] / "langgraph.json")
+    project = read_langgraph_json(Path(__file__).parents[4] / "langgraph.json")
     project.enter()
 
     await GraphRegistry.from_project(project).check()
