@@ -15,7 +15,7 @@ SIGN_IN_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key somebody may use. `key_id` is the part of it that is no secret."""
+    """A key somebody may use. `key_id` is the part of it that is not secret."""
 
     key_id: str
     owner: str

@@ -6,7 +6,7 @@ start ─> queue.admit ┄┄> queue.work ─> Attempt.run ─> queue.finish    
                           events.append <─┘ as it goes ┄┄> events(...) for whoever follows
 ```
 
-What survives what: a run that was admitted is driven until it ends, by this process or by the next. A connection has no part in it.
+A run that was admitted is driven until it ends, by this process or by the next one. It does not depend on any connection.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class Engine:
         return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
 
     async def _owner_of(self, thread_id: str | None) -> str:
-        """An operator works on somebody's thread as that somebody."""
+        """What an operator starts on somebody's thread belongs to the thread's owner."""
         if thread_id is None:
             return OPERATOR
         try:

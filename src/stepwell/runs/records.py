@@ -1,8 +1,8 @@
 """What an assistant, a thread and a run are, inside the program. On the wire they are LangGraph's (`server/schemas`).
 
-Plain frozen values: who changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
+Plain frozen values: whoever changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
 to; the server sets it, never a request. An owner of `None` in a *query* means the program itself, which sees everything.
-JSON values are kept as Python values here; how they are stored is the database's affair.
+JSON values are kept as Python values here; how they are stored is up to the database.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From what a caller sends to a run that can be admitted: pure functions, no database.
 
-Rules: internals of LangGraph and of ours (`__*`) and everything that says whose run it is and which thread or checkpoint is written
-are taken from us, never from the caller's `configurable`.
+Rule to keep: LangGraph's and our own internals (`__*`), and everything that says whose run it is and which thread or checkpoint is
+written, are set by us and never taken from the caller's `configurable`.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def check_answers(
 
 
 def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
-    """The checkpoint that comes with an order. One in `config` says nothing about where a run begins, but with an answer it says which
-    interrupt its sender has seen."""
+    """The checkpoint that comes with an order. One in `config` does not say where the run begins, but with an answer it says which
+    interrupt the sender has seen."""
     named = order.checkpoint_id
     if answers is not None and not named:
         named = (order.config.get("configurable") or {}).get("checkpoint_id")

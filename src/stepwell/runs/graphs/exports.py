@@ -74,11 +74,11 @@ def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, 
     """What an export is. `subject` begins the sentence of a refusal."""
     if isinstance(export, Pregel | StateGraph):
         return export
-    # A class and a Runnable can be called too, but what that gives is no graph.
+    # A class and a Runnable can be called too, but calling them does not give a graph.
     if not inspect.isclass(export) and not hasattr(export, "invoke") and callable(export):
         return Factory(export, subject, _read_parameters(export, subject))
     raise GraphBuildError(
-        f"{subject} is of the kind {_kind(export)}, which is no graph. Export a compiled graph, a StateGraph, or a function that makes one."
+        f"{subject} is not a graph but of type {_kind(export)}. Export a compiled graph, a StateGraph, or a function that makes one."
     )
 
 
@@ -100,7 +100,7 @@ async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyG
             entered = False
     if not isinstance(made, Pregel | StateGraph):
         raise GraphBuildError(
-            f"{factory.subject} made something of the kind {_kind(made)}, which is no graph. Return a compiled graph or a StateGraph."
+            f"{factory.subject} did not make a graph but something of type {_kind(made)}. Return a compiled graph or a StateGraph."
         )
     return await compile_graph(made, factory.subject), entered
 
@@ -159,8 +159,8 @@ def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Li
             want = "config"
         if (want is None and one.default is one.empty) or (want and one.kind is one.POSITIONAL_ONLY):
             raise GraphBuildError(
-                f"{subject} is a function whose parameter '{one.name}' nobody can fill in. It may take `config: RunnableConfig` and "
-                "`runtime: ServerRuntime`; give others a default."
+                f"{subject} is a function with the parameter '{one.name}', which the server cannot fill in. It may take "
+                "`config: RunnableConfig` and `runtime: ServerRuntime`; give others a default."
             )
         if want:
             wants[one.name] = want

@@ -79,7 +79,7 @@ def _options(graph: Graph, streams: StreamPlan, request: RunRequest, context: An
 async def _with_callback_events(
     graph: Graph, input: Any, config: RunnableConfig, **options: Any
 ) -> AsyncGenerator[_Chunk, None]:
-    """The same chunks, which come as stream events of the outermost run, between the events of all runs inside it."""
+    """The same chunks, and between them the callback events of everything that runs inside the graph."""
     # LangChain fills a config in before it looks at what the graph itself brings, and its own limit is small.
     if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
         config = {**config, "recursion_limit": limit}

@@ -55,7 +55,7 @@ class WebhookRules:
             except ValueError:
                 if "/" in text or ":" in text:
                     raise ConfigurationError(
-                        f"'{text}' is no host, address or network a webhook could be allowed to. Write 'hooks.example' or '10.1.0.0/16'."
+                        f"'{text}' is not a host, address or network that webhooks could go to. Write 'hooks.example' or '10.1.0.0/16'."
                     ) from None
                 hosts.add(text.lower())
         return cls(allow_http, frozenset(hosts), tuple(networks), secret)

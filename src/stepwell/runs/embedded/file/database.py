@@ -241,9 +241,9 @@ class Database:
 
 
 def _make_private(path: Path) -> None:
-    """A new file is readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
+    """Make a new file readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
 
-    A file that is there is not opened: closing it again would take SQLite's locks away from this process's other connections.
+    A file that exists is not opened: closing it again would take SQLite's locks away from this process's other connections.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

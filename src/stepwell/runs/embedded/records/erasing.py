@@ -56,7 +56,7 @@ _OF_THREAD = (
 
 
 def refuse_if_busy(connection: sqlite3.Connection, thread_id: str) -> None:
-    """Nothing is erased under a run that is, or will be, at work."""
+    """Refuse to erase a thread while a run is at work on it, or waits to be."""
     busy = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
         " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') LIMIT 1",

@@ -51,13 +51,13 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
 
 
 def _looks_around(admission: Admission) -> bool:
-    """A run that just stands at the end of the line need not know who stands before it, and there may be thousands."""
+    """Whether it matters which runs are ahead. For a run that just queues up it does not, and there may be thousands."""
     run = admission.run
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
 def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
-    """Runs that are under way or about to be; one that is to begin later is in nobody's way."""
+    """Runs that are under way or about to be; one that is to begin later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
         " ORDER BY number",

@@ -55,7 +55,7 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
 def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgress | None = None) -> Path | None:
     """Put a backup in the database's place. Gives where the earlier database lies now, if there was one.
 
-    Refused with `ConfigurationError` while a server holds the database, and when the file is no sound backup.
+    Refused with `ConfigurationError` while a server holds the database, and when the file is not a sound backup.
     """
     _require_database(file)
     if check_copy(file) == 0:
@@ -98,7 +98,7 @@ def check_copy(file: Path) -> int:
             form = version_of(connection)
             ours = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
     except sqlite3.DatabaseError as error:
-        raise ConfigurationError(f"'{file.name}' is no sound database: {error}. Use another backup.") from error
+        raise ConfigurationError(f"'{file.name}' is not a sound database: {error}. Use another backup.") from error
     newest = migrations()[-1].number
     if found != "ok":
         raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
