@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import begin_erasing, refuse_if_busy
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, contains, order_by, shown_to
 from stepwell.runs.embedded.records.threads import threads_of_assistant
 from stepwell.runs.embedded.rows import assistant_from_row, dumps, to_time

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.errors import InvalidRequestError, NotFoundError, ThreadBusyError
-from stepwell.runs.embedded.records.part import RecordsPart
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.runs.embedded.rows import from_time, to_time
 from stepwell.runs.repository import EffectFilter, EffectOutcome, EffectRecord, Page

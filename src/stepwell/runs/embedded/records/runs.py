@@ -7,8 +7,8 @@ from typing import Literal
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.documents import DocumentReader, forget_unneeded, read_text
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import Kept, delete_slice
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import run_from_row

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.runs.embedded.records import copying, thread_state
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, contains, order_by, owned_by
 from stepwell.runs.embedded.records.thread_state import keep_values, read_values
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from stepwell.runs.embedded.records.part import RecordsPart
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, all_of, owned_by
 from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow
