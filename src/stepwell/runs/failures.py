@@ -13,10 +13,10 @@ from stepwell.runs import wire
 from stepwell.runs.records import NewEvent, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
-_WORDLESS = "The error cannot be put into words: its own text fails."
+_WORDLESS = "The error has no text: turning it into one fails."
 
 
-def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
+def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
     """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
     described = {"error": type(error).__name__, "message": hide_secrets(_words(error), secrets)}
     return RunOutcome(

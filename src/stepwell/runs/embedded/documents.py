@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.documents import Texts, apply, join
-from stepwell.runs.records import Document, Stored
+from stepwell.runs.records import Document, StoredDocument
 
 _INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"
 _CHAIN = """
@@ -112,7 +112,7 @@ class DocumentReader:
         return template[: int(start)] + piece + template[len(template) - int(end) :]
 
 
-def row_data(data: bytes, stored: Stored | None) -> tuple[bytes, int | None]:
+def row_data(data: bytes, stored: StoredDocument | None) -> tuple[bytes, int | None]:
     """What an event's row holds: data and document."""
     if stored is None:
         return data, None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from stepwell.errors import NotFoundError
 from stepwell.runs.embedded.documents import insert_documents, row_data
-from stepwell.runs.records import NewEvent, RunEvent, Stored
+from stepwell.runs.records import NewEvent, RunEvent, StoredDocument
 
 _INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
@@ -38,7 +38,7 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
     ]
 
 
-def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, Stored | None, float]]) -> None:
+def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
     """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
     insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):
