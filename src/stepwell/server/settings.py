@@ -15,19 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import TypeVar, get_args
 from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhook_rules import WebhookRules
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS, is_loopback
 from stepwell.server.monitoring.log_lines import LogFormat, LogLevel
 from stepwell.settings import Secret
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8123
 MAX_RUN_TIMEOUT_S = 30 * 24 * 3600
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 
 
@@ -183,15 +180,6 @@ def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def _jwt(read: Variables) -> JwtSettings | None:
     issuer, audience = read.address("STEPWELL_JWT_ISSUER"), read.text("STEPWELL_JWT_AUDIENCE")
     if not issuer and not audience:
@@ -291,7 +279,7 @@ class Variables:
             return None
         try:
             parts = urlsplit(text)
-            loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
+            loopback = is_loopback(parts.hostname or "")
         except ValueError as error:
             raise ConfigurationError(f"{name} is no address: {error}.") from error
         if not parts.hostname or parts.username or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):

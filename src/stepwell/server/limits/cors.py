@@ -13,12 +13,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from stepwell.server.addresses import LOCAL_HOSTS
 from stepwell.server.login.authentication import SAFE_METHODS
 from stepwell.server.origins import is_own
 from stepwell.server.problems import problem
 from stepwell.server.settings import ServerSettings
 
-LOCAL_PAGES = r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?"
+LOCAL_PAGES = rf"http://({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?"
 EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next", "Retry-After", "WWW-Authenticate")
 ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache-control", "accept")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -19,7 +19,8 @@ import orjson
 
 from stepwell.clock import Clock
 from stepwell.errors import SignInUnavailableError
-from stepwell.server.settings import JwtSettings, is_loopback
+from stepwell.server.addresses import is_loopback
+from stepwell.server.settings import JwtSettings
 
 _log = logging.getLogger(__name__)
 
