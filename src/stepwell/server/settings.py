@@ -15,14 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhook_rules import WebhookRules
 from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS, is_loopback
-from stepwell.server.monitoring.log_lines import LogFormat, LogLevel
 from stepwell.settings import Secret
+
+T = TypeVar("T")
+
+LogFormat = Literal["auto", "json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 MAX_RUN_TIMEOUT_S = 30 * 24 * 3600
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -73,7 +77,7 @@ class ServerSettings:
     run_timeout_s: int | None = None
     """How long a run may work before it is stopped; waiting for a person is not work."""
     refuse_bare_answers: bool = False
-    """Answers have to name the question that they are for."""
+    """Answers have to name the interrupt that they are for."""
     power_loss: bool = False
     """Every write reaches the disk before it is confirmed, so that it outlives the machine's power too."""
     webhook_allow: tuple[str, ...] = ()
@@ -90,7 +94,7 @@ class ServerSettings:
 
     @property
     def reachable(self) -> bool:
-        """Somebody else than this machine's user may be able to send requests."""
+        """Others than this machine's user may be able to send requests."""
         return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
 
     @property
@@ -233,14 +237,9 @@ def _secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None
 
 
-# Text of variables -> values, with an error that names the variable. Knows nothing of what they are for.
-
-
-T = TypeVar("T")
-
-
 class Variables:
-    """Reads variables one by one. An empty one counts as not set."""
+    """Reads variables one by one: their text as values, or an error that names the variable. An empty one counts as not set. It knows
+    nothing of what they are for."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -281,7 +280,7 @@ class Variables:
             parts = urlsplit(text)
             loopback = is_loopback(parts.hostname or "")
         except ValueError as error:
-            raise ConfigurationError(f"{name} is no address: {error}.") from error
+            raise ConfigurationError(f"{name} is not an address: {error}.") from error
         if not parts.hostname or parts.username or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):
             raise ConfigurationError(f"{name} must be an https:// address without a user name (http:// only for this machine).")
         return text.rstrip("/")

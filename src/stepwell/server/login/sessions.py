@@ -7,7 +7,6 @@ itself, instead of a redirect.
 
 from __future__ import annotations
 
-import base64
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -19,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from stepwell.clock import Clock
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
 from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignInSession
-from stepwell.server.login.api_keys import RandomBytes, hash_of
+from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token
 from stepwell.server.login.authentication import SESSION_COOKIE, Authenticator, client_address_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.page.sign_in import sign_in_page, signed_in_page
@@ -32,7 +31,7 @@ SIGN_IN_COOKIE = "stepwell_sign_in"
 
 
 class LoginRoutes:
-    """What the routes below do."""
+    """What the routes of signing in and out do."""
 
     def __init__(
         self,
@@ -67,17 +66,17 @@ class LoginRoutes:
             return self._page(go_to, str(error), 429)
         except NotSignedInError as error:
             return self._page(go_to, str(error), 401)
-        answer = RedirectResponse(go_to, 303)
-        await self._open_session(request, answer, principal)
-        return answer
+        response = RedirectResponse(go_to, 303)
+        await self._open_session(request, response, principal)
+        return response
 
     async def sign_out(self, request: Request) -> Response:
         cookie = request.cookies.get(SESSION_COOKIE)
         if cookie:
             await self._records.close_session(hash_of(cookie))
-        answer = RedirectResponse("/login", 303)
-        answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=self._secure(request))
-        return answer
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=self._secure(request))
+        return response
 
     async def go_to_provider(self, request: Request) -> Response:
         if self._oidc is None:
@@ -86,13 +85,13 @@ class LoginRoutes:
             begun = await self._oidc.begin(self._callback(request), own_path(request.query_params.get("next", "/")))
         except AccessError as error:
             return self._page("/", str(error), 503)
-        answer = RedirectResponse(begun.url, 303)
+        response = RedirectResponse(begun.url, 303)
         # Lax: this one must come along when the provider sends the browser back.
-        answer.set_cookie(
+        response.set_cookie(
             SIGN_IN_COOKIE, begun.cookie, max_age=int(SIGN_IN_LASTS.total_seconds()), path="/login", httponly=True, samesite="lax",
             secure=self._secure(request),
         )  # fmt: skip
-        return answer
+        return response
 
     async def come_back(self, request: Request) -> Response:
         if self._oidc is None:
@@ -104,22 +103,22 @@ class LoginRoutes:
                 cookie, query.get("state", ""), query.get("code", ""), self._callback(request)
             )
         except AccessError as error:
-            answer: Response = self._page("/", str(error), 401 if isinstance(error, NotSignedInError) else 503)
+            response: Response = self._page("/", str(error), 401 if isinstance(error, NotSignedInError) else 503)
         else:
-            answer = HTMLResponse(signed_in_page(go_to))
-            await self._open_session(request, answer, principal)
-        answer.delete_cookie(SIGN_IN_COOKIE, path="/login", httponly=True, samesite="lax", secure=self._secure(request))
-        return answer
+            response = HTMLResponse(signed_in_page(go_to))
+            await self._open_session(request, response, principal)
+        response.delete_cookie(SIGN_IN_COOKIE, path="/login", httponly=True, samesite="lax", secure=self._secure(request))
+        return response
 
-    async def _open_session(self, request: Request, answer: Response, principal: Principal) -> None:
+    async def _open_session(self, request: Request, response: Response, principal: Principal) -> None:
         lasts = timedelta(hours=self._settings.session_hours)
-        cookie = base64.urlsafe_b64encode(self._random_bytes(32)).decode().rstrip("=")
+        cookie = random_token(self._random_bytes)
         key_id = principal.credential_id if principal.via == "api_key" else None
         expires_at = self._clock.now() + lasts
         await self._records.open_session(
             SignInSession(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id)
         )
-        answer.set_cookie(
+        response.set_cookie(
             SESSION_COOKIE,
             cookie,
             max_age=int(lasts.total_seconds()),
@@ -138,14 +137,14 @@ class LoginRoutes:
         return f"{self._settings.public_url or str(request.base_url).rstrip('/')}/login/callback"
 
 
-def login_router(desk: LoginRoutes) -> APIRouter:
-    """All of these are public (`policy.PUBLIC_PATHS`): they are how one stops being nobody."""
+def login_router(routes: LoginRoutes) -> APIRouter:
+    """All of these are public (`policy.PUBLIC_PATHS`): whoever needs them has not signed in yet."""
     router = APIRouter(include_in_schema=False)
-    router.add_api_route("/login", desk.show, methods=["GET"])
-    router.add_api_route("/login", desk.sign_in, methods=["POST"])
-    router.add_api_route("/login/oidc", desk.go_to_provider, methods=["GET"])
-    router.add_api_route("/login/callback", desk.come_back, methods=["GET"])
-    router.add_api_route("/logout", desk.sign_out, methods=["POST"])
+    router.add_api_route("/login", routes.show, methods=["GET"])
+    router.add_api_route("/login", routes.sign_in, methods=["POST"])
+    router.add_api_route("/login/oidc", routes.go_to_provider, methods=["GET"])
+    router.add_api_route("/login/callback", routes.come_back, methods=["GET"])
+    router.add_api_route("/logout", routes.sign_out, methods=["POST"])
     return router
 
 

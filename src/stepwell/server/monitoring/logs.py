@@ -21,8 +21,9 @@ from copy import copy
 from queue import Full, Queue
 
 from stepwell.server.monitoring.log_context import current_fields, current_secrets
-from stepwell.server.monitoring.log_lines import Line, LogFormat, LogLevel, json_line, text_line
+from stepwell.server.monitoring.log_lines import Line, json_line, text_line
 from stepwell.server.monitoring.redaction import hide_in
+from stepwell.server.settings import LogFormat, LogLevel
 
 Write = Callable[[bytes], object]
 
