@@ -1,11 +1,10 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > routes (policy, parse, one service, respond)
-                                                                                               │
-                                           install_sign_in: the authenticator that policies ask, and the routes of signing in
+RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > routes (policy, parse, one service, answer)
 ```
-Making it does no work: the services are open already, and are closed by whoever opened them.
+`install_sign_in` adds the authenticator that policies ask, and the routes of signing in. Making an application does no work: the
+services are open already, and are closed by whoever opened them.
 """
 
 from __future__ import annotations

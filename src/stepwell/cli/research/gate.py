@@ -26,6 +26,7 @@ from typing import Any
 from stepwell.cli.dialogue.answers import Ask
 from stepwell.cli.dialogue.session import OpenInterrupt
 from stepwell.errors import RunError
+from stepwell.validation import describe_first_fault
 
 Say = Callable[[str], None]
 EditText = Callable[[str], str]
@@ -245,6 +246,5 @@ def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
     try:
         checked = ResearchPlan.model_validate(edited)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}. The plan is as it was. {CHOICES}"
+        return f"{describe_first_fault(error, 'the plan')}. The plan is as it was. {CHOICES}"
     return {"decision": "edit", "plan": checked.model_dump(mode="json", by_alias=True)}

@@ -66,17 +66,17 @@ class LoginRoutes:
             return self._page(go_to, str(error), 429)
         except NotSignedInError as error:
             return self._page(go_to, str(error), 401)
-        response = RedirectResponse(go_to, 303)
-        await self._open_session(request, response, principal)
-        return response
+        answer = RedirectResponse(go_to, 303)
+        await self._open_session(request, answer, principal)
+        return answer
 
     async def sign_out(self, request: Request) -> Response:
         cookie = request.cookies.get(SESSION_COOKIE)
         if cookie:
             await self._records.close_session(hash_of(cookie))
-        response = RedirectResponse("/login", 303)
-        response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=self._secure(request))
-        return response
+        answer = RedirectResponse("/login", 303)
+        answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=self._secure(request))
+        return answer
 
     async def go_to_provider(self, request: Request) -> Response:
         if self._oidc is None:
@@ -85,13 +85,13 @@ class LoginRoutes:
             begun = await self._oidc.begin(self._callback(request), own_path(request.query_params.get("next", "/")))
         except AccessError as error:
             return self._page("/", str(error), 503)
-        response = RedirectResponse(begun.url, 303)
+        answer = RedirectResponse(begun.url, 303)
         # Lax: this one must come along when the provider sends the browser back.
-        response.set_cookie(
+        answer.set_cookie(
             SIGN_IN_COOKIE, begun.cookie, max_age=int(SIGN_IN_LASTS.total_seconds()), path="/login", httponly=True, samesite="lax",
             secure=self._secure(request),
         )  # fmt: skip
-        return response
+        return answer
 
     async def come_back(self, request: Request) -> Response:
         if self._oidc is None:
@@ -103,14 +103,14 @@ class LoginRoutes:
                 cookie, query.get("state", ""), query.get("code", ""), self._callback(request)
             )
         except AccessError as error:
-            response: Response = self._page("/", str(error), 401 if isinstance(error, NotSignedInError) else 503)
+            answer: Response = self._page("/", str(error), 401 if isinstance(error, NotSignedInError) else 503)
         else:
-            response = HTMLResponse(signed_in_page(go_to))
-            await self._open_session(request, response, principal)
-        response.delete_cookie(SIGN_IN_COOKIE, path="/login", httponly=True, samesite="lax", secure=self._secure(request))
-        return response
+            answer = HTMLResponse(signed_in_page(go_to))
+            await self._open_session(request, answer, principal)
+        answer.delete_cookie(SIGN_IN_COOKIE, path="/login", httponly=True, samesite="lax", secure=self._secure(request))
+        return answer
 
-    async def _open_session(self, request: Request, response: Response, principal: Principal) -> None:
+    async def _open_session(self, request: Request, answer: Response, principal: Principal) -> None:
         lasts = timedelta(hours=self._settings.session_hours)
         cookie = random_token(self._random_bytes)
         key_id = principal.credential_id if principal.via == "api_key" else None
@@ -118,7 +118,7 @@ class LoginRoutes:
         await self._records.open_session(
             SignInSession(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id)
         )
-        response.set_cookie(
+        answer.set_cookie(
             SESSION_COOKIE,
             cookie,
             max_age=int(lasts.total_seconds()),
