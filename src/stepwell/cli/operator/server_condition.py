@@ -26,7 +26,7 @@ def server_lines(settings: Settings) -> Iterator[str]:
     yield f"running        {_running(settings)}"
     yield f"database       {_database(settings)}"
     if settings.api_key:
-        yield "your key       STEPWELL_API_KEY is set, for `stepwell chat --url`"
+        yield f"your key       STEPWELL_API_KEY is set, for `{spell_command('chat --url')}`"
 
 
 def _running(settings: Settings) -> str:
@@ -37,8 +37,8 @@ def _running(settings: Settings) -> str:
     try:
         with closing(http.client.HTTPConnection(DEFAULT_HOST, port, timeout=_ASK_S)) as connection:
             connection.request("GET", "/info")
-            answer = connection.getresponse()
-            said = json.loads(answer.read(65536)) if answer.status == 200 else {}
+            response = connection.getresponse()
+            said = json.loads(response.read(65536)) if response.status == 200 else {}
     except (OSError, http.client.HTTPException, ValueError):
         return f"nothing answers at {address} (start it with: {spell_command('serve')})"
     ours = isinstance(said, dict) and (said.get("metadata") or {}).get("server") == "stepwell"
@@ -60,6 +60,8 @@ def _database(settings: Settings) -> str:
         found = inspect_database(file)
     except StepwellError as error:
         return str(error)
-    form = f"form {found.form}" + (f" ({len(found.missing)} steps behind: stepwell db migrate)" if found.missing else "")
+    form = f"form {found.form}" + (
+        f" ({len(found.missing)} steps behind: {spell_command('db migrate')})" if found.missing else ""
+    )
     keys = found.rows.get("api_keys", 0)
     return f"{file.name}, {found.size_bytes / 1e6:,.1f} MB, {form}, {found.rows.get('threads', 0)} threads, {keys} keys"
