@@ -107,7 +107,7 @@ def test_a_port_in_use_is_one_sentence(tmp_path: Path):
 
 
 def test_a_host_that_is_not_this_machine_is_refused(tmp_path: Path):
-    assert "is no address of this machine" in refused(tmp_path, "--host", "192.0.2.1", "--insecure").stderr
+    assert "is not an address of this machine" in refused(tmp_path, "--host", "192.0.2.1", "--insecure").stderr
 
 
 def test_other_databases_are_refused_with_what_to_do(tmp_path: Path):

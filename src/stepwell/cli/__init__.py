@@ -17,9 +17,7 @@ from stepwell.cli.operator.arguments import add_db, add_effects, add_usage, run_
 from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research.arguments import add_research, run_research
 from stepwell.errors import StepwellError, needs_extra
-
-DEFAULT_URL = "http://127.0.0.1:8123"
-"""Where `stepwell serve` listens if nothing else is said."""
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, DEFAULT_URL
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -168,8 +166,8 @@ def _add_serve(commands: Any) -> None:
         help="start the server",
         description="Start the server: durable agents over HTTP, for every client of LangGraph's API.",
     )
-    serve.add_argument("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 if nothing is said")
-    serve.add_argument("--port", metavar="NUMBER", type=_port, help="8123 if nothing is said; 0 takes a free one")
+    serve.add_argument("--host", metavar="ADDRESS", help=f"where to listen; {DEFAULT_HOST} if nothing is said")
+    serve.add_argument("--port", metavar="NUMBER", type=_port, help=f"{DEFAULT_PORT} if nothing is said; 0 takes a free one")
     serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
     serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
     serve.add_argument(

@@ -64,17 +64,17 @@ def run(
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
             served = graphs_to_serve(graphs)
-            deaf = False
+            stuck = False
             runner = asyncio.Runner(loop_factory=_loop_factory())
             try:
-                deaf = runner.run(_serve(settings, server_settings, served, database, bound, log))
+                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log))
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
-                if not deaf:
+                if not stuck:
                     runner.close()
     _say("Stopped.")
-    if deaf:
+    if stuck:
         os._exit(0)  # all is stored and closed; only steps that nobody can stop are left, and Python would wait for them
     return 0
 

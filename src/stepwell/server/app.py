@@ -3,7 +3,8 @@
 ```
 RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > routes (policy, parse, one service, answer)
 ```
-Making it does no work: the services are open already, and are closed by whoever opened them.
+`install_sign_in` adds the authenticator that policies ask, and the routes of signing in. Making an application does no work: the
+services are open already, and are closed by whoever opened them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from stepwell.clock import Clock
 from stepwell.runs.access import AccessRecords
 from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade
-from stepwell.server.limits.layers import OpenStreams, limit_layers
+from stepwell.server.limits.layers import limit_layers
+from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
 from stepwell.server.login.authentication import Authenticator
 from stepwell.server.login.sessions import LoginRoutes, login_router
@@ -90,14 +92,6 @@ def create_app(services: Services, settings: ServerSettings, facades: Mapping[st
     install_problems(app)
     install_openapi(app)
     return app
-
-
-# Puts signing in together and hangs it into an application: the one call `create_app` makes for all of it.
-#
-# ```python
-# app = FastAPI(middleware=[..., *limit_layers(settings)])
-# install_sign_in(app, settings, records, clock)
-# ```
 
 
 def install_sign_in(

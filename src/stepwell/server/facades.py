@@ -41,7 +41,7 @@ class Facade:
     make_input: Callable[[Mapping[str, Any]], Any]
     """The fields of the request (in snake_case) -> the graph's input."""
     make_answer: Callable[[Mapping[str, Any], PendingInterrupt | None], Any]
-    """The fields of the request and the open question, where it is known -> what the question gets."""
+    """The fields of the request and the open interrupt, where it is known -> the answer that resumes it."""
     translate: Callable[[RunEvent], Sequence[tuple[str, Mapping[str, Any]]]]
     """An event of a run -> names and data of the messages it becomes."""
 
@@ -52,7 +52,7 @@ async def research_of(request: Request) -> Facade:
     facade: Facade | None = request.app.state.facades.get(RESEARCH)
     if facade is None or facade.graph_id not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
-        raise NotFoundError("graph", RESEARCH, f"It is not served here, and these routes stand on it. Served are: {served}.")
+        raise NotFoundError("graph", RESEARCH, f"It is not served here, and these routes need it. Served are: {served}.")
     return facade
 
 
@@ -67,8 +67,8 @@ async def messages(facade: Facade, batches: AsyncIterator[Sequence[RunEvent]]) -
 
 
 def _frames(facade: Facade, event: RunEvent) -> bytes:
-    told = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
-    return b"".join((*told[:-1], b"id: %d\n" % event.seq, told[-1])) if told else b""
+    frames = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
+    return b"".join((*frames[:-1], b"id: %d\n" % event.seq, frames[-1])) if frames else b""
 
 
 async def runs_of_question(services: Services, principal: Principal, facade: Facade, thread_id: str) -> list[Run]:

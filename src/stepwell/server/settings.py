@@ -15,19 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhooks.rules import WebhookRules
-from stepwell.server.monitoring.log_lines import LogFormat, LogLevel
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS, is_loopback
 from stepwell.settings import Secret
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8123
+T = TypeVar("T")
+
+LogFormat = Literal["auto", "json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
 MAX_RUN_TIMEOUT_S = 30 * 24 * 3600
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 
 
@@ -76,7 +77,7 @@ class ServerSettings:
     run_timeout_s: int | None = None
     """How long a run may work before it is stopped; waiting for a person is not work."""
     refuse_bare_answers: bool = False
-    """Answers have to name the question that they are for."""
+    """Answers have to name the interrupt that they are for."""
     power_loss: bool = False
     """Every write reaches the disk before it is confirmed, so that it outlives the machine's power too."""
     webhook_allow: tuple[str, ...] = ()
@@ -93,7 +94,7 @@ class ServerSettings:
 
     @property
     def reachable(self) -> bool:
-        """Somebody else than this machine's user may be able to send requests."""
+        """Others than this machine's user may be able to send requests."""
         return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
 
     @property
@@ -183,15 +184,6 @@ def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def _jwt(read: Variables) -> JwtSettings | None:
     issuer, audience = read.address("STEPWELL_JWT_ISSUER"), read.text("STEPWELL_JWT_AUDIENCE")
     if not issuer and not audience:
@@ -245,14 +237,9 @@ def _secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None
 
 
-# Text of variables -> values, with an error that names the variable. Knows nothing of what they are for.
-
-
-T = TypeVar("T")
-
-
 class Variables:
-    """Reads variables one by one. An empty one counts as not set."""
+    """Reads variables one by one: their text as values, or an error that names the variable. An empty one counts as not set. It knows
+    nothing of what they are for."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -291,9 +278,9 @@ class Variables:
             return None
         try:
             parts = urlsplit(text)
-            loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
+            loopback = is_loopback(parts.hostname or "")
         except ValueError as error:
-            raise ConfigurationError(f"{name} is no address: {error}.") from error
+            raise ConfigurationError(f"{name} is not an address: {error}.") from error
         if not parts.hostname or parts.username or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):
             raise ConfigurationError(f"{name} must be an https:// address without a user name (http:// only for this machine).")
         return text.rstrip("/")

@@ -16,7 +16,8 @@ from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.errors import FetchFailedError
 from stepwell.evidence.equipment import Equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder

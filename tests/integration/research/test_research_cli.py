@@ -27,7 +27,8 @@ from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.research import export, replay
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.policy.file import parse_policy
@@ -202,7 +203,8 @@ import threading
 import time
 from pathlib import Path
 from stepwell.evidence.equipment import make_equipment
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
@@ -318,7 +320,7 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
         (ResearchOptions("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),
         (ResearchOptions("q", out=Path(__file__) / "report.md"), "There is no folder"),
         (ResearchOptions("q", out=Path("/")), "is a folder"),
-        (ResearchOptions("q", url="127.0.0.1:1"), "no address of a server"),
+        (ResearchOptions("q", url="127.0.0.1:1"), "not the address of a server"),
         (ResearchOptions(None, thread="../../etc"), "No research '../../etc'"),
     ],
 )

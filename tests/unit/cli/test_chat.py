@@ -13,7 +13,7 @@ from langgraph.graph import START, StateGraph
 
 from stepwell import create_deep_agent
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.graph_session import GraphConversations
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say
 
@@ -24,7 +24,7 @@ def converse(typed: str, *turns, interrupt_on=None) -> tuple[int, str]:
     agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on=interrupt_on)
     screen = io.StringIO()
     with asyncio.Runner() as runner:
-        code = Chat(runner, Terminal(io.StringIO(typed), screen), LocalSession(agent)).converse()
+        code = Chat(runner, Terminal(io.StringIO(typed), screen), GraphConversations(agent)).converse()
     model.assert_finished()
     return code, screen.getvalue()
 
@@ -104,7 +104,7 @@ def test_ctrl_c_at_a_question_drops_the_turn():
         raise KeyboardInterrupt
 
     with asyncio.Runner() as runner:
-        chat = Chat(runner, Terminal(io.StringIO(), screen), LocalSession(agent), press)
+        chat = Chat(runner, Terminal(io.StringIO(), screen), GraphConversations(agent), ask=press)
         assert chat.once("go") == 130
         assert chat.once("what now?") == 0
     assert "never mind" in screen.getvalue()
@@ -129,7 +129,7 @@ def test_a_question_that_nobody_can_answer_ends_a_single_message():
     agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True})
     screen = io.StringIO()
     with asyncio.Runner() as runner:
-        assert Chat(runner, Terminal(io.StringIO(""), screen), LocalSession(agent)).only("go") == 1
+        assert Chat(runner, Terminal(io.StringIO(""), screen), GraphConversations(agent)).only("go") == 1
     assert "there is nobody to answer" in screen.getvalue()
 
 
@@ -146,8 +146,8 @@ def test_a_turn_without_a_word_is_said():
     graph = StateGraph(Topic).add_node("think", lambda _: {"topic": "wells"}).add_edge(START, "think")
     screen = io.StringIO()
     with asyncio.Runner() as runner:
-        session = LocalSession(graph.compile(checkpointer=InMemorySaver()))
-        assert Chat(runner, Terminal(io.StringIO(), screen), session).only("go") == 0
+        conversations = GraphConversations(graph.compile(checkpointer=InMemorySaver()))
+        assert Chat(runner, Terminal(io.StringIO(), screen), conversations).only("go") == 0
     assert screen.getvalue().startswith("(The turn ended without a word.")
 
 
@@ -163,6 +163,6 @@ class Gone(io.StringIO):
 def test_a_reader_that_goes_away_ends_the_turn_and_leaves_nothing_open(caplog: pytest.LogCaptureFixture):
     agent = create_deep_agent(ScriptedModel([say("one two three four five")]), checkpointer=InMemorySaver())
     with asyncio.Runner() as runner:
-        chat = Chat(runner, Terminal(io.StringIO(), Gone()), LocalSession(agent))
+        chat = Chat(runner, Terminal(io.StringIO(), Gone()), GraphConversations(agent))
         chat.only("go")
     assert [record.getMessage() for record in caplog.records] == []

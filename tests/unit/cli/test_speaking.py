@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from stepwell import create_deep_agent
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.graph_session import GraphConversations
 from stepwell.cli.dialogue.interleaving import Floor, Said, Voice
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, calls, say, slow
@@ -53,7 +53,7 @@ def test_an_agents_next_message_ends_the_one_before():
 def conversation(agent: object, typed: str) -> str:
     screen = io.StringIO()
     with asyncio.Runner() as runner:
-        Chat(runner, Terminal(io.StringIO(typed), screen), LocalSession(agent)).converse()
+        Chat(runner, Terminal(io.StringIO(typed), screen), GraphConversations(agent)).converse()
     return screen.getvalue()
 
 

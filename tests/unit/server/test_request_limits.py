@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stepwell.errors import LimitReachedError
 from stepwell.server.limits.bodies import BodyLimits, json_depth, may_hold_long_integer, place_of_long_integer
-from stepwell.server.limits.layers import OpenStreams
+from stepwell.server.limits.streams import OpenStreams
 
 JSON = {"content-type": "application/json"}
 

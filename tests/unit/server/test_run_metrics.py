@@ -78,6 +78,6 @@ async def test_models_beyond_the_bound_are_one_series_and_ids_are_none(metrics: 
 
 async def test_two_servers_in_one_process_do_not_mix(metrics: Metrics) -> None:
     other = Metrics()
-    metrics.answered("GET", "/ok", 200, 0.01)
+    metrics.count_response("GET", "/ok", 200, 0.01)
     assert value(metrics, "stepwell_http_requests_total", method="GET", route="/ok", status="200") == 1
     assert value(other, "stepwell_http_requests_total", method="GET", route="/ok", status="200") is None

@@ -68,7 +68,7 @@ def refusal(error: APIStatusError) -> str:
     return error.message
 
 
-async def told(response: httpx.Response) -> str:
+async def read_problem(response: httpx.Response) -> str:
     """What a refusal without the library's help says: our servers' own sentence, or nothing."""
     await response.aread()
     try:

@@ -63,10 +63,11 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
             return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
     if (arguments.question is None) == (arguments.thread is None):
         parser.error("research takes a question, or --continue THREAD.")
-    from stepwell.cli.research import command as research
+    from stepwell.cli.research import command
+    from stepwell.cli.research.options import ResearchOptions
 
-    return research.run(
-        research.ResearchOptions(
+    return command.run(
+        ResearchOptions(
             arguments.question,
             thread=arguments.thread,
             url=arguments.url,

@@ -7,7 +7,6 @@ itself, instead of a redirect.
 
 from __future__ import annotations
 
-import base64
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -19,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from stepwell.clock import Clock
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
 from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignInSession
-from stepwell.server.login.api_keys import RandomBytes, hash_of
+from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token
 from stepwell.server.login.authentication import SESSION_COOKIE, Authenticator, client_address_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.page.sign_in import sign_in_page, signed_in_page
@@ -32,7 +31,7 @@ SIGN_IN_COOKIE = "stepwell_sign_in"
 
 
 class LoginRoutes:
-    """What the routes below do."""
+    """What the routes of signing in and out do."""
 
     def __init__(
         self,
@@ -113,7 +112,7 @@ class LoginRoutes:
 
     async def _open_session(self, request: Request, answer: Response, principal: Principal) -> None:
         lasts = timedelta(hours=self._settings.session_hours)
-        cookie = base64.urlsafe_b64encode(self._random_bytes(32)).decode().rstrip("=")
+        cookie = random_token(self._random_bytes)
         key_id = principal.credential_id if principal.via == "api_key" else None
         expires_at = self._clock.now() + lasts
         await self._records.open_session(
@@ -138,14 +137,14 @@ class LoginRoutes:
         return f"{self._settings.public_url or str(request.base_url).rstrip('/')}/login/callback"
 
 
-def login_router(desk: LoginRoutes) -> APIRouter:
-    """All of these are public (`policy.PUBLIC_PATHS`): they are how one stops being nobody."""
+def login_router(routes: LoginRoutes) -> APIRouter:
+    """All of these are public (`policy.PUBLIC_PATHS`): whoever needs them has not signed in yet."""
     router = APIRouter(include_in_schema=False)
-    router.add_api_route("/login", desk.show, methods=["GET"])
-    router.add_api_route("/login", desk.sign_in, methods=["POST"])
-    router.add_api_route("/login/oidc", desk.go_to_provider, methods=["GET"])
-    router.add_api_route("/login/callback", desk.come_back, methods=["GET"])
-    router.add_api_route("/logout", desk.sign_out, methods=["POST"])
+    router.add_api_route("/login", routes.show, methods=["GET"])
+    router.add_api_route("/login", routes.sign_in, methods=["POST"])
+    router.add_api_route("/login/oidc", routes.go_to_provider, methods=["GET"])
+    router.add_api_route("/login/callback", routes.come_back, methods=["GET"])
+    router.add_api_route("/logout", routes.sign_out, methods=["POST"])
     return router
 
 

@@ -23,8 +23,6 @@ from stepwell.server.protocol.translation import translate
 
 _RUNS = 100
 """How far back a run that is still under way is looked for."""
-
-
 _WATCHED = frozenset({"lifecycle", "input"})
 _MOMENT_S = 0.2
 
@@ -45,8 +43,8 @@ async def _is_followed_by_another(persistence: Persistence, run: Run, subscripti
     """Whether a watcher came to see the run that somebody starts in this very moment, and not the one that has ended."""
     if not subscription.channels <= _WATCHED:
         return False
-    # Asked for now: the run may have ended, and left a question, since the request came. A question that is open is told at once:
-    # nobody starts a run before having seen it.
+    # Read again now: the run may have ended, and left an interrupt, since the request came. An open interrupt is told at once: nobody
+    # starts a run before having seen it.
     thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
     if thread.status == "interrupted":
         return False

@@ -30,7 +30,7 @@ _NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offer
 @router.post(
     "/threads/{thread_id}/commands",
     operation_id="send_thread_command",
-    summary="Tell a thread what to do: start a run, answer a question, read or branch its state",
+    summary="Tell a thread what to do: start a run, answer an interrupt, read or branch its state",
     responses={200: {"model": CommandResponse}},
 )
 async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given) -> Response:

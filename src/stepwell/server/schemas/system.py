@@ -1,4 +1,4 @@
-"""The server itself on the wire. These models only describe answers."""
+"""The server itself on the wire. These models only describe responses."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class Problem(BaseModel):
     detail: str
     instance: str | None = None
     errors: list[dict[str, Any]] | None = Field(default=None, description="Fields that are wrong: `{field, message}`")
-    interrupt_ids: list[str] | None = Field(default=None, description="Questions that are concerned")
+    interrupt_ids: list[str] | None = Field(default=None, description="The interrupts that are concerned")
     reference: str | None = Field(default=None, description="Under which the operator finds the cause in the log")

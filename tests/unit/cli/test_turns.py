@@ -1,4 +1,4 @@
-"""A conversation as events, driven by real agents on scripted models."""
+"""What happens in a turn, as events: real agents on scripted models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.chat.view import todos_of
 from stepwell.cli.dialogue.answers import answer_all
-from stepwell.cli.dialogue.events import Called, Planned, Returned
+from stepwell.cli.dialogue.events import Called, Planned, Returned, Translator
+from stepwell.cli.dialogue.graph_session import GraphSession
 from stepwell.cli.dialogue.interleaving import Said
 from stepwell.testing import ScriptedModel, call, say
 
@@ -18,13 +19,19 @@ def double(number: int) -> int:
     return number * 2
 
 
-def session_of(*turns, middleware=(), tools=(double,)) -> LocalSession:
+def session_of(*turns, middleware=(), tools=(double,)) -> GraphSession:
     agent = create_agent(ScriptedModel(list(turns)), list(tools), middleware=list(middleware), checkpointer=InMemorySaver())
-    return LocalSession(agent)
+    return GraphSession(agent, "thread")
 
 
-async def events_of(stream) -> list:
-    return [event async for event in stream]
+def message(text: str) -> dict:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+async def events_of(parts, translator: Translator | None = None) -> list:
+    translator = translator or Translator()
+    events = [event async for part in parts for event in translator.translate(part)]
+    return [*events, *translator.rest()]
 
 
 def text_of(events: list) -> str:
@@ -32,13 +39,13 @@ def text_of(events: list) -> str:
 
 
 async def test_text_is_streamed_in_pieces():
-    events = await events_of(session_of(say("one two three four")).say("hi"))
+    events = await events_of(session_of(say("one two three four")).send(message("hi")))
     assert text_of(events) == "one two three four"
     assert len([event for event in events if isinstance(event, Said)]) > 1
 
 
 async def test_a_tool_call_and_its_result_are_shown_once_and_in_order():
-    events = await events_of(session_of(call("double", number=4), say("eight")).say("4?"))
+    events = await events_of(session_of(call("double", number=4), say("eight")).send(message("4?")))
     steps = [event for event in events if not isinstance(event, Said)]
     assert steps == [Called("main", "double", {"number": 4}), Returned("main", "double", "8", failed=False)]
 
@@ -46,9 +53,9 @@ async def test_a_tool_call_and_its_result_are_shown_once_and_in_order():
 async def test_the_plan_is_shown_when_it_changes():
     todos = [{"content": "look", "status": "in_progress"}]
     session = session_of(call("write_todos", todos=todos), say("done"), middleware=[TodoListMiddleware()])
-    events = await events_of(session.say("go"))
+    events = await events_of(session.send(message("go")))
     assert Planned("main", tuple(todos)) in events
-    assert await session.todos() == todos
+    assert todos_of(await session.values()) == todos
 
 
 async def test_a_subagent_speaks_under_its_own_name():
@@ -59,16 +66,17 @@ async def test_a_subagent_speaks_under_its_own_name():
         result = await inner.ainvoke({"messages": [{"role": "user", "content": description}]})
         return str(result["messages"][-1].text)
 
-    events = await events_of(session_of(call("task", description="count"), say("two"), tools=[task]).say("go"))
+    events = await events_of(session_of(call("task", description="count"), say("two"), tools=[task]).send(message("go")))
     assert Called("counter", "double", {"number": 1}) in events
     assert "it is two" in "".join(event.text for event in events if isinstance(event, Said) and event.speaker == "counter")
     assert "".join(event.text for event in events if isinstance(event, Said) and event.speaker == "main") == "two"
 
 
 async def approve_with(*lines: str) -> tuple[list, list[str]]:
-    """Run a guarded call, answer with these lines; the events after the answer, and the questions that were put."""
+    """Run a guarded call, answer with these lines; the events after the answer, and what was asked."""
     session = session_of(call("double", number=4), say("ok"), middleware=[HumanInTheLoopMiddleware({"double": True})])
-    await events_of(session.say("go"))
+    translator = Translator()
+    await events_of(session.send(message("go")), translator)
     asked: list[str] = []
     typed = iter(lines)
 
@@ -76,17 +84,17 @@ async def approve_with(*lines: str) -> tuple[list, list[str]]:
         asked.append(question)
         return next(typed)
 
-    answers = answer_all(await session.questions(), ask)
-    events = await events_of(session.answer(answers))
-    assert await session.questions() == ()
+    answers = answer_all(await session.interrupts(), ask)
+    events = await events_of(session.answer(answers), translator)
+    assert await session.interrupts() == ()
     return events, asked
 
 
 async def test_nothing_runs_before_it_is_approved():
     session = session_of(call("double", number=4), say("ok"), middleware=[HumanInTheLoopMiddleware({"double": True})])
-    events = await events_of(session.say("go"))
+    events = await events_of(session.send(message("go")))
     assert not [event for event in events if isinstance(event, Returned)]
-    assert len(await session.questions()) == 1
+    assert len(await session.interrupts()) == 1
 
 
 async def test_yes_runs_the_tool():
@@ -117,9 +125,9 @@ async def test_an_unclear_answer_is_asked_again():
 async def test_a_decision_that_the_tool_does_not_allow_is_asked_again():
     guard = HumanInTheLoopMiddleware({"double": {"allowed_decisions": ["approve"]}})
     session = session_of(call("double", number=4), say("ok"), middleware=[guard])
-    await events_of(session.say("go"))
+    await events_of(session.send(message("go")))
     typed = iter(["n", "y"])
     asked: list[str] = []
-    answers = answer_all(await session.questions(), lambda question: asked.append(question) or next(typed))
+    answers = answer_all(await session.interrupts(), lambda question: asked.append(question) or next(typed))
     assert "not allowed" in asked[1]
     assert [answer["decisions"] for answer in answers.values()] == [[{"type": "approve"}]]
