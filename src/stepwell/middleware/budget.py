@@ -9,7 +9,7 @@ around a tool call    model calls inside are counted into this run, and refused 
 A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
 gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
 goes on counting. A call that is under way is not cut off, so spending can pass a ceiling by one call. Calls that run side by side do not
-add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`reservations`).
+add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`spending.reservations`).
 
 It should stand outermost. What other middleware outside of it asks a model is not seen.
 """
@@ -42,10 +42,10 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
 from stepwell.middleware.spending.meter import Meter, Sizes, current_meter, metering
 from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
-from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, used_up
+from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, name_models, used_up
 from stepwell.middleware.turns import refusal, repeats_of, turn_of
-from stepwell.models import describe
 from stepwell.models.pricing import Price, price_of
+from stepwell.models.usage import label_of
 
 WARN_AT = 0.8
 CHANNEL = "spending"
@@ -171,11 +171,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return used_up(reached) if reached else spent.get("stopped")
 
     def _expecting(self, request: ModelRequest[Any], around: Meter | None) -> Measure:
-        def price() -> Price | None:
-            facts = describe(request.model)
-            return price_of(":".join(part for part in (facts.provider, facts.name) if part), self._prices)
+        def find_price() -> Price | None:
+            return price_of(label_of(request.model), self._prices)
 
-        return self._sizes.expecting(around.kind if around else "", request.messages, price)
+        return self._sizes.expecting(around.kind if around else "", request.messages, find_price)
 
     def _with_warning(self, request: ModelRequest[Any], spent: Spending) -> ModelRequest[Any]:
         name, share = self._nearest(spent)
@@ -289,7 +288,7 @@ def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
 
 def _say_unpriced(request: ModelRequest[Any], models: list[str]) -> None:
     text = (
-        f"No price is known for {', '.join(models)}, so its calls do not count against max_cost_usd. Give one: "
+        f"No price is known for {name_models(models)}, so its calls do not count against max_cost_usd. Give one: "
         "BudgetMiddleware(prices={'provider:name': Price(input=..., output=...)})."
     )
     _log.warning("%s", text)
