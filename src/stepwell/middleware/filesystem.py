@@ -22,7 +22,6 @@ from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.middleware.large_results import (
-    CHARS_PER_TOKEN,
     LARGE_RESULTS,
     LargeResult,
     crowding,
@@ -35,6 +34,7 @@ from stepwell.middleware.large_results import (
 )
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
 from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 

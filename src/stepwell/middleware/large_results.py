@@ -21,10 +21,10 @@ from langgraph.types import Command
 from stepwell.backends import paths, text
 from stepwell.backends.protocol import WriteResult
 from stepwell.middleware.request import ToolResult
+from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.tools.files.tools import FILE_TOOL_NAMES
 
 LARGE_RESULTS = "/large_tool_results"
-CHARS_PER_TOKEN = 4
 SHOWN_CHARS = 2_000
 UNKNOWN_WINDOW_TOKENS = 200_000
 TURN_SHARE = 0.5
