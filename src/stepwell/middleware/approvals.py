@@ -22,8 +22,8 @@ from pydantic import PlainValidator, ValidationError, WithJsonSchema
 
 from stepwell.answers import approvals_fault, approvals_schema
 from stepwell.errors import AnswerShapeError
+from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
-_EDITED = "hitl_edited_tool_calls"
 # LangGraph's names for what it hands to a node: the answers of this run by id, and the place where a bare one waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
 
@@ -46,7 +46,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         answered = list(zip(calls, decisions, strict=True))
         edited = {call["id"]: one["edited_action"] for call, one in answered if one["type"] == "edit" and call.get("id")}
         said = [self._process_decision(one, call, self.interrupt_on[call["name"]])[1] for call, one in answered]
-        return {"messages": [message, *(each for each in said if each)], _EDITED: edited}
+        return {"messages": [message, *(each for each in said if each)], EDITED_BY_A_PERSON: edited}
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # those are asked when each call begins

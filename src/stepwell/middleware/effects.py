@@ -52,12 +52,11 @@ from stepwell.tools.effect_journal import (
     noted_call,
 )
 from stepwell.tools.effects import effect_of
+from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 _ATTEMPT_CHARS = 600
 _EFFECT = "effect"
 """The key in the artifact of a result that says "unknown": it holds the key of the effect."""
-_EDITED = "hitl_edited_tool_calls"
-"""Where LangChain's approvals keep what a person has edited, by the ids of calls."""
 
 _log = logging.getLogger(__name__)
 
@@ -172,14 +171,14 @@ def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, St
         before = left[key].result
         if before is not None and isinstance(standing, Unknown):
             continue
-        result = outcome(left[key].call, key, standing)
+        result = result_of_effect(left[key].call, key, standing)
         news.append(result if before is None else result.model_copy(update={"id": before.id}))
     if news:
         call.messages = cast("list[AnyMessage]", reduce_messages(call.messages, [news]))
         call.update["messages"] = [*call.update.get("messages", []), *news]
 
 
-def outcome(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
+def result_of_effect(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
     """The result of a call that is not run (again), by what the journal knows of it."""
     name = call["name"]
     match standing:
@@ -245,7 +244,7 @@ def _journaled(request: ToolCallRequest) -> _Journaled | None:
 def _as_edited(request: ToolCallRequest) -> tuple[Any, ToolCall]:
     """The call as it will run. A person who edits one changes it for LangChain's approvals only, which stand further inside."""
     state = request.state
-    edited = state.get(_EDITED, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
+    edited = state.get(EDITED_BY_A_PERSON, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
     if not edited:
         return request.tool, request.tool_call
     named = (tool for tool in request.runtime.tools if tool.name == edited["name"])
@@ -272,7 +271,7 @@ class _Journaled:
         if isinstance(standing, Done) and standing.result is not None:
             return decode(standing.result)
         _log.warning("Tool %s was begun before and is not run again", self.call["name"])
-        return outcome(self.call, self.key, standing)
+        return result_of_effect(self.call, self.key, standing)
 
     def finish(self, result: ToolResult) -> Future[None]:
         return self.journal.finish(self.key, encode(result))

@@ -1,4 +1,18 @@
-"""What every test of the store suite stands on: stores, and their methods in either colour."""
+"""What every store must do, as tests. Subclass `StoreConformance` and give it your store.
+
+```python
+from stepwell.testing import StoreConformance
+
+
+class TestMyStore(StoreConformance):
+    def make_store(self, owner="ada"):
+        return self.store
+```
+
+pytest finds the tests in the subclass. Each runs through the sync methods and through the async ones. A store that belongs to an owner
+and lets items expire, as those behind `stepwell.runs` do, runs `OwnedStoreConformance`. A test that cannot apply is switched off by
+name in the subclass (`test_a_changed_item_keeps_its_day_of_birth = None`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +32,8 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+
+__all__ = ["OwnedStoreConformance", "StoreCalls", "StoreCase", "StoreConformance"]
 
 Keys = list[tuple[tuple[str, ...], str]]
 
@@ -85,9 +101,6 @@ class StoreCalls:
     def batch(self, *ops: Op) -> list[Result]:
         results: list[Result] = self.call("batch", list(ops))
         return results
-
-
-# The store suite: items are kept, apart for each owner, and for as long as they should live.
 
 
 VALUE: dict[str, Any] = {
@@ -241,9 +254,6 @@ class WordsCases(StoreCase):
         assert store.search(("a",), query="?!") == []
 
 
-# The store suite: searching, and listing namespaces.
-
-
 class SearchingItemsCases(StoreCase):
     @pytest.fixture
     def shelf(self, store: StoreCalls) -> StoreCalls:
@@ -333,25 +343,6 @@ class NamespaceCases(StoreCase):
         store.put(("a",), "k", {})
         store.call("delete", ("a",), "k")
         assert store.namespaces() == []
-
-
-# A suite that every store passes, and that other people's stores can run.
-#
-# ```python
-# from stepwell.testing import StoreConformance
-#
-#
-# class TestMyStore(StoreConformance):
-#     def make_store(self, owner="ada"):
-#         return self.store
-# ```
-#
-# pytest finds the tests in the subclass. Each runs through the sync methods and through the async ones. A store that belongs to an
-# owner and lets items expire, as those behind `stepwell.runs` do, runs `OwnedStoreConformance`. A test that cannot apply is switched
-# off by name in the subclass (`test_a_changed_item_keeps_its_day_of_birth = None`).
-
-
-__all__ = ["OwnedStoreConformance", "StoreCalls", "StoreCase", "StoreConformance"]
 
 
 class StoreConformance(KeepingCases, SearchingItemsCases, NamespaceCases):

@@ -1,4 +1,4 @@
-"""The part of the backend suite about `read` and `ls_info`."""
+"""The part of the backend suite about the four verbs that only read: `read`, `ls_info`, `grep_raw` and `glob_info`."""
 
 from __future__ import annotations
 
@@ -127,9 +127,6 @@ class ReadingCases(BackendCase):
             lambda files: (files.edit("/a.md", "none", "x"), files.edit("/none.md", "a", "b")),
         ):
             assert ask(one) == ask(other)
-
-
-# The part of the backend suite about `grep_raw` and `glob_info`.
 
 
 class SearchingCases(BackendCase):

@@ -5,9 +5,11 @@ ask() -> queue -> worker: load on the first request -> generate -> chunks to who
                           a failed load is told to the one who asked; the next request tries again
 ```
 The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served whole, one after the other.
-A request is cancelled by `LlamaRequest.cancel()` from anywhere: a waiting one is skipped, a running one ends at the next token (or, while
-the prompt is read, at the next small batch). What is published on the board: downloading, loading, ready, error, and idle when
-unloaded.
+Callers read the answer from `chunks` in a thread, or from `achunks` on an event loop; leaving that loop in any way (its end, an
+exception, `close()`, cancellation) cancels the request. A request that waits is then skipped, one that runs ends at its next token, or
+at the next small batch while the prompt is read.
+
+The status board shows the model as downloading, loading, ready, in error, or idle when it is unloaded.
 """
 
 from __future__ import annotations
@@ -174,11 +176,6 @@ def _refused(error: Any) -> StepwellError:
 
 def _unloaded() -> ModelAnswerError:
     return ModelAnswerError("The embedded model was unloaded before it had answered. Ask again.")
-
-
-# From the runtime's worker thread to whoever waits for chunks: a thread, or a task on an event loop.
-#
-# Leaving the loop over the chunks in any way (the end, an exception, `close()`, cancellation) cancels the request.
 
 
 _Item = Chunk | BaseException | None
