@@ -40,7 +40,7 @@ from stepwell.backends.sync_async import SyncBackend
 from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 
-MAX_TRIES = 5
+MAX_EDIT_ATTEMPTS = 5
 """How often an edit starts again when a program that takes no lock changes the file under it."""
 
 # A link that was met while opening, a socket or a device without a driver, a file system mounted read-only.
@@ -182,7 +182,7 @@ class FilesystemBackend(SyncBackend):
         for part in (old_string, new_string):
             if problem := text.content_complaint(spot.shown, part):
                 return EditResult(error=problem)
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_EDIT_ATTEMPTS):
             try:
                 return self._edit(spot, old_string, new_string, replace_all, expected_version)
             except ChangedError:

@@ -70,7 +70,7 @@ def _ask(request: HITLRequest) -> list[Any]:
     except ValidationError as error:
         if not is_invalid_resume(error):
             raise
-        raise _refused(error) from error
+        raise _refusal(error) from error
     return list(answer["decisions"])
 
 
@@ -82,7 +82,7 @@ def _drop_leftover_answer() -> None:
         inside[_SCRATCHPAD].get_null_resume(True)
 
 
-def _refused(error: ValidationError) -> AnswerShapeError:
+def _refusal(error: ValidationError) -> AnswerShapeError:
     fault = str(error.errors(include_url=False, include_input=False)[0]["ctx"]["error"])
     refused = AnswerShapeError(f"{fault} The question is still open.")
     # The mark by which LangGraph knows that it was the answer that failed, not the node: it goes on with what runs beside it.

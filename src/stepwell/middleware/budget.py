@@ -115,7 +115,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             meter = Meter(Account(spent), self._prices, around=around, covered=True)
             with metering(meter):
                 response = handler(self._with_warning(request, spent))
-        return self._settled(request, response, spent, meter, self._monotonic() - started)
+        return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
@@ -133,10 +133,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             meter = Meter(Account(spent), self._prices, around=around, covered=True)
             with metering(meter):
                 response = await handler(self._with_warning(request, spent))
-        return self._settled(request, response, spent, meter, self._monotonic() - started)
+        return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        if refused := self._refused(request):
+        if refused := self._refuse_repeat(request):
             return refused
         started = self._monotonic()
         with self._step(request) as meter:
@@ -149,7 +149,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        if refused := self._refused(request):
+        if refused := self._refuse_repeat(request):
             return refused
         started = self._monotonic()
         with self._step(request, asyncio.get_running_loop()) as meter:
@@ -188,7 +188,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _nearest(self, spent: Spending) -> tuple[str, float]:
         return max(self.limits.shares(spent).items(), key=lambda item: item[1], default=("", 0.0))
 
-    def _settled(
+    def _charge(
         self, request: ModelRequest[Any], response: ModelResponse[Any], spent: Spending, meter: Meter, seconds: float
     ) -> Response:
         """The answer, and what it cost."""
@@ -200,7 +200,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             _say_unpriced(request, new)
         return ExtendedModelResponse(response, Command(update={CHANNEL: more}))
 
-    def _refused(self, request: ToolCallRequest) -> ToolResult | None:
+    def _refuse_repeat(self, request: ToolCallRequest) -> ToolResult | None:
         if self.max_repeats is None:
             return None
         call = request.tool_call

@@ -72,16 +72,16 @@ class EffectsMiddleware(RequestMiddleware):
     def prepare(self, call: ModelCall) -> None:
         config = get_config()
         journal = journal_of(config)
-        if journal and (left := self._left(config, call.messages)):
+        if journal and (left := self._find_left(config, call.messages)):
             _tell(call, left, journal.look(list(left)).result())
 
     async def aprepare(self, call: ModelCall) -> None:
         config = get_config()
         journal = journal_of(config)
-        if journal and (left := self._left(config, call.messages)):
+        if journal and (left := self._find_left(config, call.messages)):
             _tell(call, left, await asyncio.wrap_future(journal.look(list(left))))
 
-    def _left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
+    def _find_left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
         """What the journal may know more of than the thread, by the effects' keys."""
         places = range(len(messages), 0, -1)
         checked, known = next(
@@ -101,7 +101,7 @@ class EffectsMiddleware(RequestMiddleware):
         return left | (_still_unknown(messages, unknown) if unknown else {})
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        call = _journaled(request)
+        call = _find_journaled(request)
         if call is None:
             return handler(request)
         if (known := call.known(call.begin().result())) is not None:
@@ -109,7 +109,7 @@ class EffectsMiddleware(RequestMiddleware):
         try:
             result = handler(request)
         except Exception as error:
-            call.failed(error).result()
+            call.fail(error).result()
             raise
         call.finish(result).result()
         return result
@@ -117,7 +117,7 @@ class EffectsMiddleware(RequestMiddleware):
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
     ) -> Awaitable[ToolResult]:
-        call = _journaled(request)
+        call = _find_journaled(request)
         return handler(request) if call is None else _run_once(call, request, handler)
 
 
@@ -127,7 +127,7 @@ async def _run_once(call: _Journaled, request: ToolCallRequest, handler: AsyncTo
     try:
         result = await handler(request)
     except Exception as error:
-        await asyncio.wrap_future(call.failed(error))
+        await asyncio.wrap_future(call.fail(error))
         raise
     await asyncio.wrap_future(call.finish(result))
     return result
@@ -231,7 +231,7 @@ def _error(call: ToolCall, text: str, artifact: Any = None) -> ToolMessage:
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error", artifact=artifact)
 
 
-def _journaled(request: ToolCallRequest) -> _Journaled | None:
+def _find_journaled(request: ToolCallRequest) -> _Journaled | None:
     runtime, journal = request.runtime, journal_of(request.runtime)
     if journal is None:
         return None
@@ -276,7 +276,7 @@ class _Journaled:
     def finish(self, result: ToolResult) -> Future[None]:
         return self.journal.finish(self.key, encode(result))
 
-    def failed(self, error: Exception) -> Future[None]:
+    def fail(self, error: Exception) -> Future[None]:
         # An answer that does not fit the question is asked for again: the tool has not gone past its pause.
         if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
             return self.journal.release(self.key)
@@ -287,9 +287,9 @@ class _Journaled:
 def encode(result: ToolResult) -> bytes:
     """A result as bytes, state updates of the tool included. What cannot be stored is left out, the message never is."""
     try:
-        return _stored(result)
+        return _serialise(result)
     except TypeError:  # ormsgpack's errors are TypeErrors
-        return _stored(_text_only(result))
+        return _serialise(_text_only(result))
 
 
 def decode(stored: bytes) -> ToolResult:
@@ -297,7 +297,7 @@ def decode(stored: bytes) -> ToolResult:
     return result
 
 
-def _stored(result: ToolResult) -> bytes:
+def _serialise(result: ToolResult) -> bytes:
     return _serializer().dumps_typed(result)[1]
 
 

@@ -57,7 +57,7 @@ def _label(*parts: object) -> str:
     return ":".join(str(part) for part in parts if part) or UNNAMED
 
 
-def reported(message: BaseMessage | None) -> TokenUse | None:
+def reported_tokens(message: BaseMessage | None) -> TokenUse | None:
     """The tokens that the provider reports with its answer. A report of zeros is none: some servers always send it."""
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     return _tokens_in(usage) if usage and usage["total_tokens"] else None
@@ -87,11 +87,11 @@ def usage_of(
     lengths: IncrementalCounter | None = None,
 ) -> CallUsage:
     """What a call used that came to its end. `lengths` remembers what it has counted before, for a conversation that grows."""
-    tokens = reported(answer)
+    tokens = reported_tokens(answer)
     if tokens is None:
         said = count_tokens_approximately([] if answer is None else [answer])
         tokens = TokenUse(_length_of(asked, lengths), said)
-    return _priced(model, tokens, prices)
+    return _price(model, tokens, prices)
 
 
 def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None) -> int:
@@ -100,7 +100,7 @@ def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None)
     return counter.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
 
 
-def _priced(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None) -> CallUsage:
+def _price(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None) -> CallUsage:
     price = price_of(model, prices)
     return CallUsage(model, tokens, price.of(tokens) if price else None)
 
@@ -190,7 +190,7 @@ class CallListener(BaseCallbackHandler):
 
     def usage_so_far(self, call: OpenCall) -> CallUsage:
         """What an open call has used if it is never heard of again."""
-        return _priced(call.model, call.tokens_so_far(self._lengths), self.prices)
+        return _price(call.model, call.tokens_so_far(self._lengths), self.prices)
 
     def on_chat_model_start(
         self,

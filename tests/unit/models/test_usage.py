@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResul
 
 from stepwell import create_deep_agent
 from stepwell.models.pricing import Price, TokenUse
-from stepwell.models.usage import UNNAMED, CallUsage, UsageMeter, UsageSum, label_of, reported
+from stepwell.models.usage import UNNAMED, CallUsage, UsageMeter, UsageSum, label_of, reported_tokens
 from stepwell.testing import ScriptedModel, call, calls, fail, say, stream_then_fail
 
 USER = {"messages": [("user", "go")]}
@@ -210,9 +210,9 @@ def test_the_events_of_a_stream_are_heard_too():
 
 def test_a_report_of_zeros_is_no_report():
     zeros = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
-    assert reported(AIMessage("x", usage_metadata=zeros)) is None
-    assert reported(AIMessage("x")) is None
-    assert reported(None) is None
+    assert reported_tokens(AIMessage("x", usage_metadata=zeros)) is None
+    assert reported_tokens(AIMessage("x")) is None
+    assert reported_tokens(None) is None
 
 
 def test_a_sum_knows_which_part_of_its_cost_is_known():

@@ -62,11 +62,11 @@ class NamedFolder:
 
     def open(self, name: str) -> int:
         self.check()
-        return self._checked(os.open(self._at(name), READ_FLAGS), name)
+        return self._check_descriptor(os.open(self._at(name), READ_FLAGS), name)
 
     def create(self, name: str) -> int:
         self.check()
-        return self._checked(os.open(self._at(name), CREATE_FLAGS, 0o666), name)
+        return self._check_descriptor(os.open(self._at(name), CREATE_FLAGS, 0o666), name)
 
     def replace(self, source: str, target: str) -> None:
         self.check()
@@ -111,7 +111,7 @@ class NamedFolder:
     def _at(self, name: str) -> str:
         return os.path.join(self._path, name)
 
-    def _checked(self, descriptor: int, name: str) -> int:
+    def _check_descriptor(self, descriptor: int, name: str) -> int:
         """The descriptor, once it is certain that it belongs to the name in this folder."""
         try:
             self.check()

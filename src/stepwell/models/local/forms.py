@@ -90,8 +90,8 @@ class ToolForm:
         return f'Tools:\n{tools}\n\nTo call a tool, write {{"tool": "name", "arguments": {{...}}}}.{answer} Write nothing else.'
 
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
-        calls = [_closed({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
-        answer = [] if self.must_call else [_closed({"answer": {"type": "string"}})]
+        calls = [_closed_object({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
+        answer = [] if self.must_call else [_closed_object({"answer": {"type": "string"}})]
         return bound_schema({"anyOf": [*calls, *answer]}, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
@@ -135,7 +135,7 @@ def _parameters(tool: Json) -> Json:
     return tool.get("parameters") or {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _closed(properties: Mapping[str, Any]) -> Json:
+def _closed_object(properties: Mapping[str, Any]) -> Json:
     return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}
 
 

@@ -30,7 +30,7 @@ from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
-from stepwell.models.usage import reported
+from stepwell.models.usage import reported_tokens
 from stepwell.runs.records import Run, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
@@ -216,7 +216,7 @@ def _of_run(run: Run) -> Attributes:
 
 def _of_answer(message: BaseMessage) -> Attributes:
     attributes: Attributes = {}
-    if tokens := reported(message):  # a span tells no estimates
+    if tokens := reported_tokens(message):  # a span tells no estimates
         attributes["gen_ai.usage.input_tokens"] = tokens.input
         attributes["gen_ai.usage.output_tokens"] = tokens.output
     facts = message.response_metadata

@@ -104,7 +104,7 @@ class LlamaRuntime:
             if request.cancelled:
                 continue
             if stop.is_set():
-                request.deliver(_unloaded())
+                request.deliver(_unloaded_error())
                 continue
             try:
                 server = server if server is not None else self._load(stop)
@@ -144,7 +144,7 @@ def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None
             return True
         try:
             if "error" in chunk:
-                faults.append(_refused(chunk["error"]))
+                faults.append(_error_from(chunk["error"]))
                 return True
             request.deliver(chunk)
         except BaseException as error:
@@ -161,10 +161,10 @@ def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None
     if faults:
         raise faults[0]
     if stop.is_set():
-        raise _unloaded()
+        raise _unloaded_error()
 
 
-def _refused(error: Any) -> StepwellError:
+def _error_from(error: Any) -> StepwellError:
     facts = error if isinstance(error, dict) else {}
     if facts.get("type") == "exceed_context_size_error":
         return ModelAnswerError(
@@ -174,7 +174,7 @@ def _refused(error: Any) -> StepwellError:
     return ModelAnswerError(f"The embedded model failed: {facts.get('message', error)}")
 
 
-def _unloaded() -> ModelAnswerError:
+def _unloaded_error() -> ModelAnswerError:
     return ModelAnswerError("The embedded model was unloaded before it had answered. Ask again.")
 
 
@@ -188,7 +188,7 @@ def chunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> Generator[Chunk]:
     runtime.ask(request)
     try:
         while (item := inbox.get()) is not END:
-            yield _checked(item)
+            yield _raise_or_give(item)
     finally:
         request.cancel()
 
@@ -206,12 +206,12 @@ async def achunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> AsyncGenera
     runtime.ask(request)
     try:
         while (item := await inbox.get()) is not END:
-            yield _checked(item)
+            yield _raise_or_give(item)
     finally:
         request.cancel()
 
 
-def _checked(item: Chunk | BaseException) -> Chunk:
+def _raise_or_give(item: Chunk | BaseException) -> Chunk:
     if isinstance(item, BaseException):
         raise item
     return item

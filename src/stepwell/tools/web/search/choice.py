@@ -57,7 +57,7 @@ def search_chain(
     """
     clock = clock or SystemClock()
     available = _available(settings, web)
-    names = _named(settings) or tuple(name for name in USUAL_ORDER if name in available)
+    names = _read_names(settings) or tuple(name for name in USUAL_ORDER if name in available)
     missing = [name for name in names if name not in available]
     if missing:
         raise ConfigurationError(
@@ -75,7 +75,7 @@ def search_chain(
     )
 
 
-def _named(settings: Settings) -> tuple[str, ...]:
+def _read_names(settings: Settings) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip().lower() for part in (settings.search.engines or "").split(",") if part.strip()))
     unknown = [name for name in names if name not in USUAL_ORDER]
     if unknown:
