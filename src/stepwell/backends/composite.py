@@ -11,12 +11,13 @@ and the paths quoted in its errors (`PathError.below`). Rules:
   the backend to use behind that mount; `StateBackend` answers with one that keeps its files under their full paths, so
   `files_update` passes through as it is.
 
-Verbs are steps, so each child is called in the caller's colour. Which child answers for what is decided in `mounts`.
+Verbs are steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers for what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -183,8 +184,8 @@ class CompositeBackend(SteppedBackend):
         return _translate_result(owner, result)
 
     def _copy_with(self, table: MountTable, runtime: Any) -> CompositeBackend:
-        other = CompositeBackend(table.default.child, runtime=runtime)
-        other._table = table
+        other = copy(self)
+        other._table, other._runtime = table, runtime
         return other
 
     def _file(self, raw: str) -> str | ErrorText:
@@ -240,7 +241,7 @@ def _note(answer: object) -> str | None:
 
 
 def _failure(answer: object, owner: Mount, folder: str) -> str | None:
-    """What to say of the owner's failure, above other mounts. That it has no such folder itself is none."""
+    """What to say of the owner's failure, above other mounts. That it has no such folder itself is no failure."""
     error = _error(answer)
     return None if error == messages.no_folder(owner.inner(folder)) else _retell(error, owner)
 

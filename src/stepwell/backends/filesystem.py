@@ -1,10 +1,9 @@
 """Files on disk, below one folder and never outside it.
 
-`FilesystemBackend` says what each verb means; the means are beside it: `disk_spots` (which path means what), `disk_open` (how
-a folder is reached), `disk_folder` (what can be done in it), `disk_write` (whole changes, locks), `disk_walk` and
-`disk_search` (grep, glob).
+`FilesystemBackend` says what each verb means; how it is done is in `disk`: `spots` (which path means what), `open` (how a folder is
+reached), `folder` (what can be done in it), `write` (whole changes, locks), `walk` and `search` (grep, glob).
 
-Rules to keep: every path goes through `disk_spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
+Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
 which never repeats what the system said about a path.
 """
 

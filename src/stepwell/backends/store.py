@@ -4,7 +4,7 @@ Each file is one item, its key the path, its value a `FileData`. Beside them, in
 name the folders (`folders_of`): a store cannot tell cheaply whether anything lies below a path, and a file must not take a
 folder's place.
 
-Verbs are written as steps, because a store has both colours itself: async code calls `abatch` and sync code `batch`, without a
+Verbs are written as steps, because a store has both forms itself: async code calls `abatch` and sync code `batch`, without a
 thread in between. (`AsyncSqliteStore` and its like refuse sync calls on their own loop; `SqliteStore` has no async side, so its
 `batch` runs in a worker thread.)
 

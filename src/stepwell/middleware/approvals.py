@@ -1,8 +1,8 @@
 """Approvals before tools run: LangChain's, with one difference. A wrong answer is refused before LangGraph keeps it.
 
-LangChain asks without saying what an answer looks like. LangGraph then keeps whatever comes, the node fails on it, and fails again
-whenever the thread is resumed. Here the question carries its shape: LangGraph checks an answer before it keeps it, lets calls that
-were answered beside it finish, and leaves the question open under the same id, in subagents too.
+LangChain's interrupt does not say what an answer looks like. LangGraph then keeps whatever comes, the node fails on it, and fails again
+whenever the thread is resumed. Here the interrupt carries the shape of its answer: LangGraph checks an answer before it keeps it, lets
+calls that were answered beside it finish, and leaves the interrupt open under the same id, in subagents too.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
-    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer that is none, and still waits for one."""
+    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and goes on waiting."""
 
     @property
     def name(self) -> str:
-        # The node's name is part of the ids of stored questions: it stays what it was before this class.
+        # The node's name is part of the ids of stored interrupts: it stays what it was before this class.
         return HumanInTheLoopMiddleware.__name__
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -84,7 +84,7 @@ def _drop_leftover_answer() -> None:
 
 def _refusal(error: ValidationError) -> AnswerShapeError:
     fault = str(error.errors(include_url=False, include_input=False)[0]["ctx"]["error"])
-    refused = AnswerShapeError(f"{fault} The question is still open.")
+    refused = AnswerShapeError(f"{fault} The interrupt is still open.")
     # The mark by which LangGraph knows that it was the answer that failed, not the node: it goes on with what runs beside it.
     vars(refused).update(vars(error))
     return refused

@@ -40,7 +40,7 @@ from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.spending.meter import Meter, Sizes, current_meter, metering
+from stepwell.middleware.spending.meter import Meter, Sizes, ToolMeter, current_meter, metering
 from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
 from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, name_models, used_up
 from stepwell.middleware.turns import refusal, repeats_of, turn_of
@@ -61,7 +61,7 @@ class BudgetState(AgentState[Any]):
 
 
 class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is none.
+    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is no ceiling.
 
     `prices` (`{"provider:name": Price(...)}`) go before the built-in table. A model without a price does not count against
     `max_cost_usd`; that is said once, in the log and as a custom stream event.
@@ -112,7 +112,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         with holding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
-            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            meter = Meter(Account(spent), self._prices, around)
             with metering(meter):
                 response = handler(self._with_warning(request, spent))
         return self._charge(request, response, spent, meter, self._monotonic() - started)
@@ -130,7 +130,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         async with aholding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
-            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            meter = Meter(Account(spent), self._prices, around)
             with metering(meter):
                 response = await handler(self._with_warning(request, spent))
         return self._charge(request, response, spent, meter, self._monotonic() - started)
@@ -217,13 +217,12 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     @contextmanager
     def _step(self, request: ToolCallRequest, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[Meter]:
         """Count a tool call together with the others of its turn."""
-        meter = Meter(
+        meter = ToolMeter(
             self._account_of_turn(request),
             self._prices,
+            current_meter(),
             kind=_kind_of(request),
             sizes=self._sizes,
-            stop_at=self.limits,
-            around=current_meter(),
             on_loop=loop,
             monotonic=self._monotonic,
         )

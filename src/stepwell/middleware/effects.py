@@ -277,7 +277,7 @@ class _Journaled:
         return self.journal.finish(self.key, encode(result))
 
     def fail(self, error: Exception) -> Future[None]:
-        # An answer that does not fit the question is asked for again: the tool has not gone past its pause.
+        # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
         if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
             return self.journal.release(self.key)
         text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"

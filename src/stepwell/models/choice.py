@@ -108,7 +108,7 @@ def _from_variable(text: str, provider: str | None) -> ModelChoice:
 
 
 def _local(settings: Settings) -> ModelChoice | None:
-    """The environment of document 004: a provider, or the name of a model on a local server."""
+    """What the environment says of a local server: a provider, or the name of a model there."""
     servers = {
         OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
         LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),

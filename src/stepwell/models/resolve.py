@@ -54,7 +54,7 @@ def build_model(choice: ModelChoice, settings: Settings, model_settings: Mapping
 
 
 def _choose_named(name: object, provider: object, model: str | BaseChatModel | None) -> Any:
-    """The model that document 004's settings name, or else the one that was given."""
+    """The model that `model` and `model_provider` among the settings name, or else the one that was given."""
     if provider is None:
         return model if name is None else name
     if not isinstance(name, str):

@@ -58,7 +58,7 @@ def _label(*parts: object) -> str:
 
 
 def reported_tokens(message: BaseMessage | None) -> TokenUse | None:
-    """The tokens that the provider reports with its answer. A report of zeros is none: some servers always send it."""
+    """The tokens that the provider reports with its answer. A report of zeros does not count: some servers always send it."""
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     return _tokens_in(usage) if usage and usage["total_tokens"] else None
 

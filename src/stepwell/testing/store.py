@@ -60,19 +60,19 @@ class StoreCase:
 
 
 class StoreCalls:
-    """The methods of a store in one colour."""
+    """The methods of a store, sync or async."""
 
-    def __init__(self, store: BaseStore, runner: asyncio.Runner, colour: str) -> None:
+    def __init__(self, store: BaseStore, runner: asyncio.Runner, form: str) -> None:
         self.store = store
         self._runner = runner
-        self._colour = colour
+        self._form = form
 
     def other(self, store: BaseStore) -> StoreCalls:
         """The same for another store."""
-        return StoreCalls(store, self._runner, self._colour)
+        return StoreCalls(store, self._runner, self._form)
 
     def call(self, method: str, *args: Any, **options: Any) -> Any:
-        if self._colour == "sync":
+        if self._form == "sync":
             return getattr(self.store, method)(*args, **options)
         return self._runner.run(getattr(self.store, f"a{method}")(*args, **options))
 

@@ -1,6 +1,6 @@
 """Containment for systems that cannot open a file relative to a folder (Windows).
 
-Weaker than `disk_open.HeldTree`, and only used where that cannot be: a path is checked, used, and checked again. Somebody
+Weaker than `open.HeldTree`, and only used where that cannot be: a path is checked, used, and checked again. Somebody
 who can swap folders of the host between two checks may get one step through, which is then reported as refused. Links that
 simply lie in the tree never get through.
 """

@@ -1,9 +1,10 @@
 """Counts the model calls within one step of an agent, by a callback, so that nothing is missed: those of the agent, a summary, a
-subagent of any kind, a tool that asks a model by itself. The meter of a tool call also refuses calls at the run's ceilings.
+subagent of any kind, a tool that asks a model by itself. What each call used is counted by `stepwell.models.usage`; the meter of a tool
+call also refuses calls at the run's ceilings.
 
 ```
 BudgetMiddleware, around a model step     holds a part of every account around it: what is called inside is covered
-a callback, at any other model call       holds it by itself: a `Meter` blocks its thread, a `_Gate` awaits on the event loop
+a callback, at any other model call       holds it by itself: a `ToolMeter` blocks its thread, a `_Gate` awaits on the event loop
 ```
 """
 
@@ -24,7 +25,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from stepwell.errors import ToolUseError
 from stepwell.middleware.spending.reservations import Account, Hold, Measure, await_for, wait_for
-from stepwell.middleware.spending.sums import Ceilings, Spending, used_up
+from stepwell.middleware.spending.sums import Spending, used_up
 from stepwell.models.pricing import Price, TokenUse, price_of
 from stepwell.models.token_count import estimate
 from stepwell.models.usage import CallListener, CallUsage
@@ -60,57 +61,31 @@ class Sizes:
 
 
 class Meter(CallListener):
-    """Counts the model calls within one step of an agent.
-
-    With `stop_at` it also holds a part of the run's account for each call, and refuses calls once a ceiling is reached; that ends a
-    subagent which has no budget itself.
-    """
+    """Counts the model calls within one step of an agent. Whoever makes it has taken care that they may be made."""
 
     raise_error = True
+    covered = True
+    """Whoever made this meter holds what its calls need."""
+    kind = ""
+    """What sort of calls these are, for `Sizes`."""
+    gate: _Gate | None = None
 
-    def __init__(
-        self,
-        together: Account,
-        prices: Mapping[str, Price],
-        *,
-        kind: str = "",
-        sizes: Sizes | None = None,
-        stop_at: Ceilings | None = None,
-        around: Meter | None = None,
-        covered: bool = False,
-        on_loop: asyncio.AbstractEventLoop | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, together: Account, prices: Mapping[str, Price], around: Meter | None = None) -> None:
         super().__init__(prices)
         self.own = Account(Spending())
         """This step's part."""
         self.together = together
         """The run's, with the steps that run beside this one."""
-        self.covered = covered
-        """Whoever made this meter holds what its calls need."""
-        self.kind = kind
-        """What sort of calls these are, for `sizes`."""
-        self._sizes = sizes or Sizes()
-        self.gate = _Gate(self, on_loop) if on_loop else None
         self._around = around
-        self._stop_at = stop_at
-        self._monotonic = monotonic
-        self._started = monotonic()
-        self._holds: dict[UUID, Hold] = {}
 
     @property
     def accounts(self) -> tuple[Account, ...]:
         """Those that a call within this step spends from, the outermost first."""
-        outer = self._around.accounts if self._around else ()
-        return outer if self._stop_at is None else (*outer, self.together)
+        return self._around.accounts if self._around else ()
 
     def ceiling(self) -> str | None:
         """The ceiling that the run around this step has reached."""
-        if self._stop_at is None:
-            return None
-        so_far: Spending = {**self.together.spent}
-        so_far["seconds"] = so_far.get("seconds", 0.0) + self._monotonic() - self._started
-        return self._stop_at.reached(so_far)
+        return None
 
     def of_step(self, turn: str, step: str, seconds: float) -> Spending:
         """What this step adds to the run, when it has ended."""
@@ -120,20 +95,61 @@ class Meter(CallListener):
         return more
 
     def close(self) -> None:
-        """Count the calls whose end nobody heard, since they were cancelled, and give back what calls hold that another handler refused."""
+        """Count the calls whose end nobody heard: they were cancelled."""
         for run_id in list(self.open_calls):
             if call := self.open_calls.pop(run_id, None):
                 self.add(run_id, self.usage_so_far(call))
-        for run_id in list(self._holds):
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        unpriced = [usage.model] if usage.cost_usd is None else []
+        more = Spending(tokens=usage.tokens.total, calls=1, usd=usage.cost_usd or 0.0, unpriced=unpriced)
+        self.own.add(more)
+        self.together.add(more)
+
+
+class ToolMeter(Meter):
+    """Counts the model calls within a tool call. It also holds a part of the run's account for each of them, and refuses them once a
+    ceiling is reached; that ends a subagent which has no budget itself."""
+
+    covered = False
+
+    def __init__(
+        self,
+        together: Account,
+        prices: Mapping[str, Price],
+        around: Meter | None = None,
+        *,
+        kind: str,
+        sizes: Sizes,
+        on_loop: asyncio.AbstractEventLoop | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`on_loop` is the event loop that the tool runs on, if it is async."""
+        super().__init__(together, prices, around)
+        self.kind = kind
+        self.gate = _Gate(self, on_loop) if on_loop else None
+        self._sizes = sizes
+        self._monotonic = monotonic
+        self._started = monotonic()
+        self._holds: dict[UUID, Hold] = {}
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        return (*super().accounts, self.together)
+
+    def ceiling(self) -> str | None:
+        so_far: Spending = {**self.together.spent}
+        so_far["seconds"] = so_far.get("seconds", 0.0) + self._monotonic() - self._started
+        return self.together.ceilings.reached(so_far)
+
+    def close(self) -> None:
+        super().close()
+        for run_id in list(self._holds):  # another handler may have refused these calls
             self._leave(run_id)
 
     def add(self, run_id: UUID, usage: CallUsage) -> None:
-        tokens, usd = usage.tokens.total, usage.cost_usd
-        self._sizes.note(self.kind, tokens, usd or 0.0)
-        unpriced = [usage.model] if usd is None else []
-        more = Spending(tokens=tokens, calls=1, usd=usd or 0.0, unpriced=unpriced)
-        self.own.add(more)
-        self.together.add(more)
+        self._sizes.note(self.kind, usage.tokens.total, usage.cost_usd or 0.0)
+        super().add(run_id, usage)
         self._leave(run_id)
 
     def on_chat_model_start(
@@ -150,13 +166,7 @@ class Meter(CallListener):
         self._hold_in_thread(run_id, parent_run_id)
 
     def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self._refuse_at_ceiling()
         super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
@@ -167,7 +177,7 @@ class Meter(CallListener):
 
     async def hold(self, run_id: UUID) -> None:
         """Hold a part of the account for a call, from the event loop."""
-        if not self.is_asking(run_id) or run_id in self._holds or self._stop_at is None or _is_covered():
+        if not self.is_asking(run_id) or run_id in self._holds or _is_covered():
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
         if refusal := await await_for(self.together, hold):
@@ -176,7 +186,7 @@ class Meter(CallListener):
     def _hold_in_thread(self, run_id: UUID, parent_run_id: UUID | None) -> None:
         """The same from a thread, which waits meanwhile."""
         nested = self.is_asking(parent_run_id)  # a model that asks another one: waiting for its own end would take for ever
-        if nested or self._stop_at is None or _is_covered() or (self.gate and self.gate.here()):
+        if nested or _is_covered() or (self.gate and self.gate.here()):
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
         if refusal := wait_for(self.together, hold):
@@ -209,7 +219,7 @@ class _Gate(BaseCallbackHandler):
     raise_error = True
     ignore_chain = ignore_agent = ignore_retriever = ignore_retry = ignore_custom_event = True
 
-    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, meter: ToolMeter, loop: asyncio.AbstractEventLoop) -> None:
         self._meter = meter
         self._loop = loop
 

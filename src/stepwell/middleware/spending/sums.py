@@ -58,7 +58,7 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Ceilings of a run; None is none."""
+    """Ceilings of a run; None is no ceiling."""
 
     tokens: int | None = None
     usd: float | None = None

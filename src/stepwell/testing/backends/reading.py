@@ -115,8 +115,8 @@ class ReadingCases(BackendCase):
         assert list(rows) == []
         assert files.at("/nowhere") in getattr(rows, "error", "")
 
-    def test_both_colours_give_the_same(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        one, other = (Verbs(self, backend, runner, colour) for colour in ("sync", "async"))
+    def test_sync_and_async_verbs_give_the_same(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
+        one, other = (Verbs(self, backend, runner, form) for form in ("sync", "async"))
         one.put(a_md="one\ntwo\n", docs__b_md="two\n")
         for ask in (
             lambda files: (files.ls("/"), files.ls("/docs"), files.ls("/none").error),
