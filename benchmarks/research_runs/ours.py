@@ -20,13 +20,13 @@ from langgraph.types import Command
 from benchmarks.research_runs.claims import Known, Written, report_of, write_claims
 from benchmarks.research_runs.scoring import score
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.recording import requests_made
 from stepwell.audit.verify import verify_bundle
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import parse_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.graphs.binding import allowed_classes, bind

@@ -17,10 +17,10 @@ from pathlib import Path
 from stepwell.audit.bundle import BODIES, FORMAT, FORMATS, BundleReader, derived_members, manifest_bytes, stored_members
 from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.references import check_references
 from stepwell.audit.sentences import cuts_a_word
 from stepwell.audit.story import check_story, evidence_of, story_of
 from stepwell.audit.trail import Defect, Entry, check_chain, head
+from stepwell.audit.writing.references import check_references
 from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
 
 

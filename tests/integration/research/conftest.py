@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
+from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld

@@ -22,14 +22,14 @@ from typing import Any
 from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.recording import requests_made
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
+from stepwell.evidence.equipment import make_equipment
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.assistants import Assistants

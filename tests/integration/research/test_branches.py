@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 from tests.integration.research.talking import ask, post, serving
 
-from stepwell.apps.research.export.dossier import read_dossier
 from stepwell.apps.research.graph import build_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
+from stepwell.audit.export.dossier import read_dossier
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
 from stepwell.models.embedding.lexical import LexicalEmbedder

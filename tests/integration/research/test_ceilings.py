@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.policy import Limits, ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import requests_made
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits, ResearchPolicy
 from stepwell.testing import say
 from stepwell.testing.web import OfflineWorld
 

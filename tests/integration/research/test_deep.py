@@ -13,23 +13,23 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError
-from stepwell.apps.research.deep import REPORT, build_agent, make_graph
-from stepwell.apps.research.export import FORMATS, export_bundle
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.deep_research.agent import REPORT, build_agent, make_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
 from stepwell.audit.trail import check_chain
 from stepwell.audit.vault import VAULT
 from stepwell.audit.verify import verify_bundle
 from stepwell.backends.changes import text_of
 from stepwell.errors import BundleError
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings

@@ -12,13 +12,13 @@ import pytest
 from tests.integration.research.talking import approve, ask, serving
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import FetchFailedError
+from stepwell.evidence.equipment import Equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld

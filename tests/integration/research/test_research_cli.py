@@ -19,11 +19,9 @@ from typing import Any
 import pytest
 from tests.integration.research.talking import serving
 
-from stepwell.apps.research.export import FORMATS, export_bundle
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy_file import parse_policy
 from stepwell.audit.bundle import BundleReader, write_bundle
+from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
@@ -31,10 +29,12 @@ from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.research import export, replay
 from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import parse_policy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.testing import ResearchOptions as AskedModel
+from stepwell.testing import Asked as AskedModel
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
@@ -201,7 +201,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from stepwell.apps.research.kit import make_equipment
+from stepwell.evidence.equipment import make_equipment
 from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder, recording_lines, requests_made
+from stepwell.audit.exchanges.redaction import without_secrets
+from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import Outgoing, RecordedReply, Recorder, recording_lines, requests_made
-from stepwell.audit.redaction import without_secrets
-from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, EvidenceError, NotRecordedError, RequestCeilingError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stepwell.apps.research.desk import Inquiry
-from stepwell.audit.receipt import egress_receipt
+from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.trail import Entry
+from stepwell.evidence.inquiry import Inquiry
 
 NOTHING = "Nothing has left the machine."
 _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}

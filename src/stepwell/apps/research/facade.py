@@ -25,8 +25,9 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.errors import InvalidRequestError, ResumeError
+from stepwell.evidence.policy.rules import Violation
 from stepwell.runs.records import PendingInterrupt, RunEvent
 
 GRAPH: Final = "research"

@@ -15,7 +15,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.apps.research import routing
-from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.nodes.auditor import auditor
 from stepwell.apps.research.nodes.hitl_gate import hitl_gate
 from stepwell.apps.research.nodes.intake import intake
@@ -27,6 +26,7 @@ from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchInput, ResearchState
 from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.evidence.equipment import Equipment, make_equipment
 
 logger = logging.getLogger(__name__)
 

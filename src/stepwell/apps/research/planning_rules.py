@@ -18,10 +18,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from stepwell.apps.research.policy import ResearchPolicy
-from stepwell.apps.research.schemas import MAX_INPUT_CHARS, MAX_STEPS, ResearchPlan, ResearchStep, Tool
+from stepwell.apps.research.schemas import MAX_INPUT_CHARS, MAX_STEPS, ResearchPlan, ResearchStep
 from stepwell.audit.facts.words import is_function, words
 from stepwell.errors import ToolUseError
+from stepwell.evidence.policy.rules import ResearchPolicy, StepTool
 
 MOST_QUERIES = 4
 _MOST_WORDS = 12
@@ -194,5 +194,5 @@ def _addresses(urls: Sequence[str]) -> list[str]:
     return found
 
 
-def _step(query: str, tool: Tool, text: str, why: str) -> ResearchStep:
+def _step(query: str, tool: StepTool, text: str, why: str) -> ResearchStep:
     return ResearchStep(id=str(uuid.uuid5(_NAMESPACE, f"{query}\n{tool}\n{text}")), tool=tool, input=text, rationale=why)

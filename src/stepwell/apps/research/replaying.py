@@ -22,14 +22,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import Graph, build_graph
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy_file import parse_policy
-from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.audit.bundle import BundleReader
-from stepwell.audit.replay import Replay
+from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.story import Story, story_of
 from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, NotRecordedError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.policy.file import parse_policy
+from stepwell.evidence.recorded.replay_stand_ins import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from stepwell.audit.facts.dates import DatePoint
-from stepwell.audit.facts.fractions import UNIT as FRACTION
-from stepwell.audit.facts.fractions import fractions
-from stepwell.audit.facts.number_words import read_number
+from stepwell.audit.facts.number_words import FRACTION, fractions, read_number
 from stepwell.audit.facts.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
 from stepwell.audit.facts.words import decimal_mark, is_function, stem, words
 

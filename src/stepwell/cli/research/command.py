@@ -25,9 +25,9 @@ from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundErr
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
-    from stepwell.apps.research.export import Format
-    from stepwell.apps.research.kit import Equipment
+    from stepwell.audit.export import Format
     from stepwell.cli.research.session import LocalResearch, ResearchSession
+    from stepwell.evidence.equipment import Equipment
 
 MAX_CONTEXT_CHARS = 200_000
 EXTRACTIVE = (
@@ -81,8 +81,8 @@ def _local(
     form: Format,
 ) -> int:
     with needs_extra("Research", "research"):
-        from stepwell.apps.research.kit import make_equipment
         from stepwell.cli.research.session import LocalResearch
+        from stepwell.evidence.equipment import make_equipment
     thread = asked.thread or str(uuid4())
     folder = thread_folder(settings, thread, must_exist=asked.thread is not None)
     kit = kit or make_equipment(replace(settings, policy=asked.policy) if asked.policy else settings)
@@ -136,7 +136,7 @@ def _converse(
 
 
 def _keep(runner: asyncio.Runner, session: LocalResearch, asked: ResearchOptions, form: Format, terminal: Terminal) -> int:
-    from stepwell.apps.research.export import export_bundle
+    from stepwell.audit.export import export_bundle
 
     bundle = runner.run(session.save_bundle())
     terminal.line(f"Everything it rests on: {bundle}")
@@ -166,7 +166,7 @@ def write_file(file: Path, content: bytes) -> None:
 
 def _form(asked: ResearchOptions) -> Format:
     """Known before anything is asked for: a wrong name must not show after ten minutes."""
-    from stepwell.apps.research.export import format_of
+    from stepwell.audit.export import format_of
 
     form = format_of(asked.out, asked.form)
     if asked.url and asked.policy:
@@ -180,7 +180,7 @@ def _form(asked: ResearchOptions) -> Format:
 
 def _check_out(file: Path, form: Format) -> None:
     """Whether the file can be written, as far as that can be known beforehand: a research takes minutes."""
-    from stepwell.apps.research.export import require_format
+    from stepwell.audit.export import require_format
 
     require_format(form)
     if file.is_dir():

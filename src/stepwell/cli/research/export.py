@@ -13,7 +13,7 @@ from stepwell.errors import BundleError
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.apps.research.export import Format
+    from stepwell.audit.export import Format
 
 
 def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
@@ -21,7 +21,7 @@ def run(what: str, *, form: str | None, out: Path | None, url: str | None = None
 
     Without `out`, text goes to the standard output.
     """
-    from stepwell.apps.research.export import export_bundle, format_of
+    from stepwell.audit.export import export_bundle, format_of
 
     chosen = format_of(out, form)
     if out is None and chosen in ("pdf", "docx", "zip"):

@@ -16,7 +16,7 @@ from stepwell.errors import ConfigurationError, needs_extra
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.apps.research.export import Format
+    from stepwell.audit.export import Format
     from stepwell.cli.research.remote_session import RemoteResearch
 
 
@@ -38,7 +38,7 @@ def connect_research(runner: asyncio.Runner, url: str, settings: Settings, threa
 
 def write_from_server(runner: asyncio.Runner, session: RemoteResearch, form: Format) -> bytes:
     """A research of a server as a document."""
-    from stepwell.apps.research.export import export_bundle
+    from stepwell.audit.export import export_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / f"{session.thread_id}.zip"

@@ -18,11 +18,11 @@ from uuid import uuid4
 import orjson
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment
 from stepwell.audit.bundle import write_bundle
 from stepwell.cli.dialogue.answers import OpenInterrupt
 from stepwell.clock import SystemClock
 from stepwell.errors import RunError
+from stepwell.evidence.equipment import Equipment
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine

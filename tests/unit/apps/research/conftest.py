@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy import ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.research.inquiries import open_inquiry
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import ResearchPolicy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing.web import ScriptedWeb, answer
@@ -71,7 +72,7 @@ class Bench:
 
     async def desk(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
-        return await open_desk(self.kit, {"question_number": 1}, {})
+        return await open_inquiry(self.kit, {"question_number": 1}, {})
 
 
 MakeBench = Callable[..., Bench]

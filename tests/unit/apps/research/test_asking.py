@@ -12,8 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
-from stepwell.apps.research.asking import TRIES, ask_for, extract_json
 from stepwell.errors import ModelAnswerError
+from stepwell.evidence.asking import TRIES, ask_for, extract_json
 from stepwell.testing import ScriptedModel, expect
 
 

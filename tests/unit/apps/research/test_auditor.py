@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from stepwell.apps.research.nodes.auditor import audit_plan, auditor
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
+from stepwell.evidence.policy.file import default_policy
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing import ScriptedModel
 

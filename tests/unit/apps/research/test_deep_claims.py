@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.deep_claims import Quotations, marked, nearest, remove_marks, sentences
-from stepwell.apps.research.deep_report import finish_report
+from stepwell.apps.deep_research.claims import Quotations, marked, nearest, remove_marks, sentences
+from stepwell.apps.deep_research.report import finish_report
 from stepwell.audit.evidence import Claim, Source
-from stepwell.audit.references import check_references
 from stepwell.audit.sentences import passages
+from stepwell.audit.writing.references import check_references
 
 LINK = "[s1](https://real.example/)"
 SOURCES = {

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.deep_report import NO_SOURCES, finish_message, finish_report
+from stepwell.apps.deep_research.report import NO_SOURCES, finish_message, finish_report
 from stepwell.audit.evidence import Source
-from stepwell.audit.links import ADDRESS
+from stepwell.audit.writing.links import ADDRESS
 
 SOURCES = {
     f"s{n}": Source(

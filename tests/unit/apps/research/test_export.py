@@ -12,19 +12,19 @@ import docx
 import pypdf
 import pytest
 
-from stepwell.apps.research.export import FORMATS, export_bundle, format_of
-from stepwell.apps.research.export.markdown import blocks, spans
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import Source
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
+from stepwell.audit.exchanges.refusals import record_refusal
+from stepwell.audit.export import FORMATS, export_bundle, format_of
+from stepwell.audit.export.markdown import blocks, spans
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote
-from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
-from stepwell.audit.refusals import record_refusal
-from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.report import write_report
 from stepwell.errors import BundleError, ConfigurationError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.extractive import NOTE, TITLE, add_note, extractive_draft, plan_by_rules
-from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS
-from stepwell.apps.research.selecting import select_quotes
-from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import Quote, Source
-from stepwell.audit.report import write_report
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.report import write_report
 from stepwell.errors import ToolUseError
+from stepwell.evidence.extractive import NOTE, TITLE, add_note, extractive_draft
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.selecting import select_quotes
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.testing.web import world_pages
 

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from stepwell.apps.research.answers import read_approval
 from stepwell.apps.research.nodes.hitl_gate import estimate, plan_sha256
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, ResearchStep
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing import ScriptedModel
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from stepwell.apps.research.gathering import gather
-from stepwell.apps.research.policy import Limits, ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchStep
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import requests_made
 from stepwell.errors import FetchFailedError
+from stepwell.evidence.gathering import gather
+from stepwell.evidence.policy.file import default_policy, parse_policy
+from stepwell.evidence.policy.rules import Limits, ResearchPolicy
 from stepwell.testing.web import answer
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, SearchOutcome
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from stepwell.apps.research.judging import ModelJudge
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.verdicts import verdict
+from stepwell.evidence.judging import ModelJudge
 from stepwell.testing import ScriptedModel
 
 TEXT = "The well is 15 m deep."

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.apps.research.kit import make_equipment
 from stepwell.errors import ConfigurationError
+from stepwell.evidence.equipment import make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import SearchSettings, Settings
 from stepwell.testing.web import ScriptedWeb, answer

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.policy import ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
+from stepwell.evidence.policy.file import default_policy, parse_policy
+from stepwell.evidence.policy.rules import ResearchPolicy
 
 LABEL = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 HOST = st.lists(LABEL, min_size=1, max_size=3).map(lambda labels: ".".join([*labels, "example"]))

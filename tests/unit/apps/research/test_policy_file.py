@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.policy_file import default_policy, load_policy, parse_policy
 from stepwell.errors import ConfigurationError
+from stepwell.evidence.policy.file import default_policy, load_policy, parse_policy
 
 PROSE = "# Ours\n\nallowed and requests stand in prose too.\n\n"
 

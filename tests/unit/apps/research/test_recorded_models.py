@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableLambda
 
-from stepwell.apps.research.recorded_models import RecordedModels, locate_model
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import Recorder
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import Recorder
+from stepwell.evidence.recorded.models import RecordedModels, locate_model
 from stepwell.testing import ScriptedModel, say
 
 

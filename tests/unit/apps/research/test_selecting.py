@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.quotable import addresses_a_model, is_quotable, quotable
-from stepwell.apps.research.selecting import says_the_same, select_quotes
+from stepwell.evidence.quotable import addresses_a_model, is_quotable, quotable
+from stepwell.evidence.selecting import says_the_same, select_quotes
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.testing.web import WorldPage, world_pages
 from stepwell.testing.web.injections import INJECTIONS

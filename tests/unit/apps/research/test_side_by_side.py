@@ -10,8 +10,8 @@ import pytest
 
 from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, plan_sha256
-from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.errors import LeaseLostError
+from stepwell.evidence.side_by_side import side_by_side
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.outcomes import Empty, SearchOutcome
 from stepwell.tools.web.transport import Web, WebRequest

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.policy_file import default_policy, parse_policy
+from stepwell.evidence.policy.file import default_policy, parse_policy
 
 EMAIL, CARD, KEY = "ann.bee@mail.example", "4111 1111 1111 1111", "sk-abcdefghijklmnop123"
 Spell = Callable[[str], str]

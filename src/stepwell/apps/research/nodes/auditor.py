@@ -13,13 +13,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan, Violation
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan
 from stepwell.apps.research.state import ResearchState
 from stepwell.errors import ModelAnswerError
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.rules import Violation
+from stepwell.evidence.prompting import fenced, prompt
 
 
 class Judged(BaseModel):
@@ -33,7 +35,7 @@ class Judged(BaseModel):
 
 
 async def auditor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     plan = state.get("plan")
     audit = await audit_plan(desk, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
@@ -43,7 +45,7 @@ async def auditor(kit: Equipment, state: ResearchState, config: RunnableConfig) 
             "audit_result": audit,
             "newest_entry": desk.newest,
             "status": "awaiting_approval",
-            "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
+            "reasoning": reasoning(desk, "auditor", "The plan keeps to the policy; a person decides."),
         }
     return {"audit_result": audit, "newest_entry": desk.newest, **_send_back(desk, state, audit, count + 1)}
 
@@ -71,7 +73,7 @@ async def _judge(desk: Inquiry, question: str, plan: ResearchPlan, model: BaseCh
             calls=desk.calls,
             key=f"auditor:{_mark(plan)}",
             role="auditor",
-            system=prompt("auditor", rules=rules),
+            system=prompt("stepwell.apps.research", "auditor", rules=rules),
             user=f"The question:\n{fenced(question)}\n\nThe plan:\n{fenced(shown)}",
         )
     except ModelAnswerError as error:
@@ -101,12 +103,12 @@ def _send_back(desk: Inquiry, state: ResearchState, audit: AuditResult, count: i
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
-        return {**change, "reasoning": desk.reasoning("auditor", f"Not approved: {broken}")}
+        return {**change, "reasoning": reasoning(desk, "auditor", f"Not approved: {broken}")}
     message = (
         f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
         "Ask otherwise, or change the policy."
     )
-    return {**change, "status": "failed", "error_message": message, "reasoning": desk.reasoning("auditor", message)}
+    return {**change, "status": "failed", "error_message": message, "reasoning": reasoning(desk, "auditor", message)}
 
 
 async def _audit_entry(desk: Inquiry, audit: AuditResult) -> dict[str, Any]:

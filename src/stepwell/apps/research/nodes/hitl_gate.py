@@ -16,12 +16,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
-from stepwell.apps.research.desk import Inquiry, open_desk
 from stepwell.apps.research.egress import sent_so_far
-from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
 from stepwell.models import describe
 from stepwell.models.pricing import TokenUse, price_of
 
@@ -32,7 +33,7 @@ _TOKENS_TO_WRITE = 3000
 async def hitl_gate(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     sent = await sent_so_far(desk)
     approval = _ask(kit, state, plan, sent)
     if approval.plan:
@@ -92,7 +93,7 @@ def _apply_decision(desk: Inquiry, state: ResearchState, plan: ResearchPlan, app
             "human_approved": True,
             "status": "executing",
             "approved_plan_sha256": plan_sha256(plan),
-            "reasoning": desk.reasoning("hitl_gate", "Approved."),
+            "reasoning": reasoning(desk, "hitl_gate", "Approved."),
         }
     if approval.decision == "edit" and approval.plan:
         return {
@@ -100,20 +101,20 @@ def _apply_decision(desk: Inquiry, state: ResearchState, plan: ResearchPlan, app
             "human_approved": False,
             "status": "thinking",
             "rejection_reason": "",
-            "reasoning": desk.reasoning("hitl_gate", "Edited; the new plan is audited again."),
+            "reasoning": reasoning(desk, "hitl_gate", "Edited; the new plan is audited again."),
         }
     if approval.stop:
         message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
-        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
+        return {"status": "failed", "error_message": message, "reasoning": reasoning(desk, "hitl_gate", message)}
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count >= ceiling:
         message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
-        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
+        return {"status": "failed", "error_message": message, "reasoning": reasoning(desk, "hitl_gate", message)}
     return {
         "plan_revision_count": count,
         "human_approved": False,
         "status": "thinking",
         "rejection_reason": reason,
-        "reasoning": desk.reasoning("hitl_gate", f"Rejected: {reason}"),
+        "reasoning": reasoning(desk, "hitl_gate", f"Rejected: {reason}"),
     }

@@ -7,13 +7,12 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import begin_inquiry
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
-from stepwell.audit.redaction import without_password
+from stepwell.apps.research.state import ResearchState, read_sources
+from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
@@ -31,7 +30,7 @@ async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -
         # LangGraph's name for this step: the same when it runs again, another one in another branch.
         "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
-    desk, number = await begin_inquiry(kit, state, config, asked)
+    desk, number = await begin_inquiry(kit, config, asked, state.get("newest_entry", ""))
     if refused:
         await desk.note("limit", "context_urls", {"skipped": refused})
     for url, rule, why in stopped:

@@ -12,11 +12,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
-from stepwell.apps.research.desk import open_desk
-from stepwell.apps.research.gathering import Cause
-from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.schemas import Approval, ResearchPlan
-from stepwell.apps.research.state import ResearchState, Unreached
+from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.gathering import Cause, Unreached
 
 _SAID: dict[Cause, str] = {
     "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
@@ -27,7 +27,7 @@ _SAID: dict[Cause, str] = {
 
 async def search_retry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     unreached, plan = state.get("unreached") or {}, state["plan"]
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     message, cause = outage(unreached, plan)
     approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
     number = state.get("retries", 0) + 1
@@ -35,7 +35,7 @@ async def search_retry(kit: Equipment, state: ResearchState, config: RunnableCon
     await desk.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
     told = {"newest_entry": desk.newest, "retries": number}
     if approval.decision != "approve":
-        return {**told, "status": "failed", "error_message": message, "reasoning": desk.reasoning("search_retry", message)}
+        return {**told, "status": "failed", "error_message": message, "reasoning": reasoning(desk, "search_retry", message)}
     failures = {each["told"] for each in unreached.values()}
     return {
         **told,
@@ -43,7 +43,7 @@ async def search_retry(kit: Equipment, state: ResearchState, config: RunnableCon
         "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
         "unreached": {},
         "status": "executing",
-        "reasoning": desk.reasoning("search_retry", f"Trying again: {len(unreached)} of the steps."),
+        "reasoning": reasoning(desk, "search_retry", f"Trying again: {len(unreached)} of the steps."),
     }
 
 

@@ -8,17 +8,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
-from stepwell.apps.research.desk import open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
+from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.evidence import Source
+from stepwell.evidence.equipment import Equipment
 
 
 async def source_review(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     if not state.get("review_sources"):
         return {"status": "synthesizing"}
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     evidence = await desk.evidence()
     sources = {each: evidence.sources[each] for each in read_sources(state, evidence)}
     if not sources:
@@ -31,7 +30,7 @@ async def source_review(kit: Equipment, state: ResearchState, config: RunnableCo
         "status": "synthesizing",
         "newest_entry": desk.newest,
         "denied_sources": denied,
-        "reasoning": desk.reasoning("source_review", f"{len(denied)} of {len(sources)} sources denied."),
+        "reasoning": reasoning(desk, "source_review", f"{len(denied)} of {len(sources)} sources denied."),
     }
 
 

@@ -18,28 +18,29 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.extractive import add_note, extractive_draft
-from stepwell.apps.research.judging import ModelJudge
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.selecting import select_quotes
-from stepwell.apps.research.side_by_side import side_by_side
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
-from stepwell.audit.draft import Draft, read_draft
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
+from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import Evidence, record_claim, record_quote, record_source
-from stepwell.audit.report import Report, write_report
+from stepwell.audit.ledger import record_claim, record_quote
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import Draft, read_draft
+from stepwell.audit.writing.report import Report, write_report
 from stepwell.errors import EntryConflictError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.extractive import add_note, extractive_draft
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.judging import ModelJudge
+from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.selecting import select_quotes
+from stepwell.evidence.side_by_side import side_by_side
+from stepwell.evidence.sources import SourceBook
 
 JUDGED_AT_ONCE = 4
 
 
 async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     sources = await _list_admitted(desk, state)
     quotes = await _quote(desk, state, sources)
     draft, skipped = await _draft(desk, state, quotes, sources)
@@ -56,7 +57,7 @@ async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConf
         "status": "complete",
         "skipped": skipped,
         "messages": [AIMessage(report.text, id=f"report-{desk.scope}-{_scope_id(config, desk)}")],
-        "reasoning": desk.reasoning("synthesizer", _summary(claims, report)),
+        "reasoning": reasoning(desk, "synthesizer", _summary(claims, report)),
     }
 
 
@@ -86,27 +87,10 @@ async def _list_admitted(desk: Inquiry, state: ResearchState) -> dict[str, Sourc
     evidence = await desk.evidence()
     named = read_sources(state, evidence)
     if notes := (state.get("knowledge_context") or "").strip():
-        named.append(await _keep_notes(desk, evidence, notes))
+        named.append(await SourceBook(desk.vault, desk.kit.clock).keep_notes(notes, title=f"Your notes ({desk.scope})"))
         evidence = await desk.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
-
-
-async def _keep_notes(desk: Inquiry, evidence: Evidence, notes: str) -> str:
-    stored = await desk.vault.put(notes.encode())
-    place = "device", _notes_title(desk), stored
-    for source in evidence.sources.values():
-        if (source.kind, source.title, source.text_sha256) == place:
-            return source.source_id
-    number, at = f"s{len(evidence.sources) + 1}", desk.kit.clock.now().isoformat()
-    await record_source(
-        desk.vault, Source(number, "device", None, None, _notes_title(desk), "text/plain", None, at, stored, stored)
-    )
-    return number
-
-
-def _notes_title(desk: Inquiry) -> str:
-    return f"Your notes ({desk.scope})"
 
 
 async def _quote(desk: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
@@ -128,7 +112,10 @@ async def _write(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
     asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
     return await desk.calls.call(
-        "write", "synthesizer", [SystemMessage(prompt("synthesizer")), HumanMessage(asked)], desk.model("write")
+        "write",
+        "synthesizer",
+        [SystemMessage(prompt("stepwell.apps.research", "synthesizer")), HumanMessage(asked)],
+        desk.model("write"),
     )
 
 

@@ -9,17 +9,18 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.extractive import plan_by_rules
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
+from stepwell.apps.research.inquiries import open_inquiry, reasoning
+from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.prompting import fenced, prompt
 
 
 async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+    desk = await open_inquiry(kit, state, config)
     number = state.get("plan_number", 0) + 1
     model = desk.model_before_approval("plan")
     plan = await _ask(desk, state, number, model) if model else _by_rules(kit, state)
@@ -33,8 +34,8 @@ async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) 
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-        "reasoning": desk.reasoning(
-            "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(kit, model)}"
+        "reasoning": reasoning(
+            desk, "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(kit, model)}"
         ),
     }
 
@@ -55,7 +56,7 @@ async def _ask(desk: Inquiry, state: ResearchState, number: int, model: BaseChat
         calls=desk.calls,
         key=f"thinker:{number}",
         role="thinker",
-        system=prompt("thinker", max_steps=MAX_STEPS),
+        system=prompt("stepwell.apps.research", "thinker", max_steps=MAX_STEPS),
         user=_material(state),
     )
 

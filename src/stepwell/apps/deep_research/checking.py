@@ -1,0 +1,105 @@
+"""Checks a deep research's report at its end: finished, every sentence judged, and all of it written into the trail.
+
+The judge is the auditing model, within what the run's ceilings leave. Where they leave nothing it is not asked, and the sentences are at
+most partly supported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from itertools import count
+
+from stepwell.apps.deep_research.claims import Quotations, Sentence, marked, remove_marks, sentences
+from stepwell.apps.deep_research.report import Finished, finish_report
+from stepwell.apps.deep_research.web_tools import question_key
+from stepwell.audit.canonical import sha256
+from stepwell.audit.evidence import Claim, Quote
+from stepwell.audit.exchanges.recording import Recorder
+from stepwell.audit.judge import Judge, LexicalJudge
+from stepwell.audit.ledger import Evidence, read_evidence, record_claim, record_quote
+from stepwell.audit.trail import Entry, NewEntry
+from stepwell.audit.vault import EvidenceVault, append_beside
+from stepwell.audit.verdicts import verdict
+from stepwell.errors import EntryConflictError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.judging import ModelJudge
+from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
+from stepwell.evidence.side_by_side import side_by_side
+
+JUDGED_AT_ONCE = 4
+
+
+async def check_report(kit: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
+    """The report as it may be shown. `tokens_spent` is what the agents have used."""
+    entries = await vault.entries()
+    evidence = read_evidence(entries)
+    finished = finish_report(remove_marks(written), evidence.sources)
+    stated = sentences(finished.text)
+    quoted = await _find_quotes(vault, evidence, stated)
+    judge = _judge(kit, vault, entries, tokens_spent)
+    room = asyncio.Semaphore(JUDGED_AT_ONCE)
+
+    async def one(number: int, sentence: Sentence) -> Claim:
+        own = {quote.quote_id: quote for quote in quoted[number]}
+        unknown = [each for each in sentence.cited if each not in evidence.sources]
+        async with room:
+            return await verdict(Claim(f"c{number + 1}", sentence.words, (*own, *unknown)), own, judge)
+
+    claims = await side_by_side(one(number, sentence) for number, sentence in enumerate(stated))
+    text = marked(finished.text, list(zip(stated, claims, strict=True)))
+    await _keep(vault, entries, claims, [quote for quotes in quoted for quote in quotes])
+    return replace(finished, text=text)
+
+
+async def _find_quotes(vault: EvidenceVault, evidence: Evidence, stated: list[Sentence]) -> list[list[Quote]]:
+    cited = {each for sentence in stated for each in sentence.cited if each in evidence.sources}
+    texts = {each: (await vault.get(evidence.sources[each].text_sha256)).decode() for each in sorted(cited)}
+
+    def find() -> list[list[Quote]]:
+        quotations = Quotations(texts, evidence.quotes)
+        return [quotations.of(sentence, evidence.sources) for sentence in stated]
+
+    return await asyncio.to_thread(find)
+
+
+def _judge(kit: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
+    if kit.models is None:
+        return LexicalJudge()
+    spending = TrailSpending(vault, entries[-1].seq if entries else 0)
+
+    async def exhausted() -> str | None:
+        judged = (await spending.catch_up()).tokens
+        limit = kit.policy.limits.tokens
+        return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
+
+    return ModelJudge(kit.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), exhausted)
+
+
+async def _keep(vault: EvidenceVault, entries: list[Entry], claims: list[Claim], quotes: list[Quote]) -> None:
+    """A thread may have several reports, one after the other: each has claims of its own. So has a check that was not finished."""
+    for quote in quotes:
+        await record_quote(vault, quote)
+    for number in count(sum(entry.kind == "report" for entry in entries) + 1):
+        try:
+            for claim in claims:
+                await record_claim(vault, replace(claim, claim_id=f"r{number}.{claim.claim_id}"))
+        except EntryConflictError:
+            continue
+        return
+
+
+async def is_kept(vault: EvidenceVault, text: str) -> bool:
+    """Whether this is a report of the thread's, to the byte, as it was checked."""
+    return await vault.find(f"deep:report:{sha256(text.encode())}") is not None
+
+
+async def keep_report(vault: EvidenceVault, finished: Finished) -> None:
+    stored = await vault.put(finished.text.encode())
+    data = {
+        "sha256": stored,
+        "cited": list(finished.cited),
+        "unknown": list(finished.unknown),
+        "removed_links": finished.removed_links,
+    }
+    await append_beside(vault, NewEntry("report", f"deep:report:{stored}", data))

@@ -1,0 +1,153 @@
+"""One question at work: its place in the thread's trail, its ways out, and what is left of its ceilings.
+
+A thread may hold several questions, one after the other or in branches. Each has a scope of its own (`q1`, `q2` ...) in the trail,
+numbered by the trail and not by the thread's state, which can go back; and ceilings of its own. What a node `tell`s is part of the
+branch's story (`audit/story.py`); what it `note`s is not.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, Self
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.audit.canonical import sha256
+from stepwell.audit.exchanges.recording import Recorder
+from stepwell.audit.exchanges.refusals import record_refusal
+from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.trail import Entry, EntryKind, NewEntry
+from stepwell.audit.vault import append_beside
+from stepwell.errors import ConfigurationError, LimitReachedError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.recorded.models import RecordedModels, TrailSpending, is_on_this_machine
+from stepwell.evidence.recorded.web import RecordedWeb
+from stepwell.models import capabilities_of
+from stepwell.models.routing import TASK_KINDS, TaskKind
+
+
+class Inquiry:
+    """Opened by a node, for the time it runs."""
+
+    def __init__(
+        self,
+        kit: Equipment,
+        config: RunnableConfig,
+        number: int,
+        question: Entry | None,
+        since: Entry | None,
+        *,
+        newest: str = "",
+        retries: int = 0,
+    ) -> None:
+        """`since` is the entry from which on its time counts; see `open` for the rest."""
+        self.kit = kit
+        self.vault = kit.vault_for(config)
+        self.scope = f"q{number}"
+        self.newest = newest
+        """The key of what this branch told last; whoever told something keeps it for the next time."""
+        self._retries = retries
+        self._since = since
+        # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
+        self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
+        self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
+
+    @classmethod
+    async def open(cls, kit: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
+        """The question of that number of the trail. `newest` is the key of what its branch told last, `retries` how often a person had
+        its steps tried again."""
+        vault = kit.vault_for(config)
+        question = await vault.find(_question_key(number))
+        # Somebody who was offline comes back after hours: the time of the new try counts.
+        tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
+        return cls(kit, config, number, question, tried or question, newest=newest, retries=retries)
+
+    def web(self, step: str) -> RecordedWeb:
+        """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
+        tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
+        return RecordedWeb(self.kit.web, self.recorder, tried, self.kit.replay)
+
+    @property
+    def calls(self) -> RecordedModels:
+        return RecordedModels(self.recorder, self.scope, self.kit.replay)
+
+    def model(self, kind: TaskKind) -> BaseChatModel:
+        if self.kit.models is None:
+            raise ConfigurationError("Research is extractive here: no model that can write is configured.")
+        return self.kit.models[kind]
+
+    def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
+        """The model to plan or to audit with; `None` where rules do it: there is no model, or the policy lets none elsewhere be asked."""
+        if self.kit.models is None:
+            return None
+        if self.kit.policy.sends_before_approval:
+            return self.kit.models[kind]
+        candidates = [*(self.kit.models[each] for each in (kind, *TASK_KINDS)), self.kit.local]
+        return next(
+            (model for model in candidates if model and is_on_this_machine(model) and capabilities_of(model).writes), None
+        )
+
+    async def tell(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
+        """Write down the next thing that happened in this branch, once: a node that runs again tells the same."""
+        entry = await self.note(kind, key, {**data, "after": self.newest})
+        self.newest = entry.key
+        return entry
+
+    async def note(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
+        """Write something down, once. Where another branch has said something else under the key, it is numbered."""
+        return await append_beside(self.vault, NewEntry(kind, f"{self.scope}:{key}", data))
+
+    async def refused(self, step: str, what: str, *, rule: str, reason: str, url: str | None = None) -> None:
+        """Write down that something was not sent. `what` tells it from other refusals of the step; it is not written down itself."""
+        key = f"{self.scope}:refusal:{step}:{sha256(what.encode())[:16]}"
+        await record_refusal(self.vault, key, url=url, step=f"{self.scope}:{step}", rule=rule, reason=reason)
+
+    async def evidence(self) -> Evidence:
+        return read_evidence(await self.vault.entries())
+
+    async def exhausted(self) -> str | None:
+        """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
+        spent, limits = await self._spending.catch_up(), self.kit.policy.limits
+        if spent.tokens >= limits.tokens:
+            return f"The ceiling of {limits.tokens:,} tokens is reached (rule limits.tokens)."
+        if spent.cost_usd is not None and spent.cost_usd > limits.cost_usd:
+            return f"The ceiling of {limits.cost_usd:g} USD is reached (rule limits.cost_usd)."
+        if not self.kit.replay and self._seconds() >= limits.seconds:
+            return f"The ceiling of {limits.seconds:g} seconds is reached (rule limits.seconds)."
+        return None
+
+    def _seconds(self) -> float:
+        return (self.kit.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
+
+    async def require_room(self) -> None:
+        """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
+        if ceiling := await self.exhausted():
+            raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
+
+
+async def begin_inquiry(kit: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str) -> tuple[Inquiry, int]:
+    """Write a question down under the next number of the trail; the inquiry for it, and the number.
+
+    `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
+    words sent again, there or from an earlier point, are another one.
+    """
+    vault = kit.vault_for(config)
+    data = {**asked, "after": newest}
+    asked_before = [entry for entry in await vault.entries() if entry.kind == "question" and _NUMBERED.fullmatch(entry.key)]
+    mine = next((entry for entry in asked_before if entry.data == data), None)
+    number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
+    entry = await vault.append(NewEntry("question", _question_key(number), data))
+    return Inquiry(kit, config, number, entry, entry, newest=entry.key), number
+
+
+_NUMBERED = re.compile(r"q(\d{1,9}):question")
+
+
+def _question_key(number: int) -> str:
+    return f"q{number}:question"
+
+
+def _number(question: Entry) -> int:
+    return int(question.key.partition(":")[0].removeprefix("q"))

@@ -1,0 +1,59 @@
+"""A judge that asks a model whether quotes mean what a sentence says. It hears nothing but the sentence and its quotes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel, ConfigDict
+
+from stepwell.audit.evidence import Quote
+from stepwell.audit.judge import Judgement
+from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
+from stepwell.evidence.asking import ModelCalls, ask_for
+from stepwell.evidence.prompting import fenced, prompt
+
+
+class Opinion(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    reason: str = ""
+
+
+class ModelJudge:
+    """`audit.Judge` on the auditing model. `exhausted` says which ceiling is reached, if one is."""
+
+    def __init__(self, model: BaseChatModel, calls: ModelCalls, exhausted: Callable[[], Awaitable[str | None]]) -> None:
+        self._model = model
+        self._calls = calls
+        self._exhausted = exhausted
+
+    async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        if ceiling := await self._exhausted():
+            # Counts as doubt: the sentence is then at most partly supported.
+            raise LimitReachedError(ceiling)
+        shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
+        asked = f"The sentence:\n{fenced(claim_text)}\n\nThe quotes:\n{fenced(shown)}"
+        try:
+            opinion = await self._ask(asked)
+        except (StepwellError, GraphBubbleUp):
+            raise
+        except Exception as error:
+            # What integrations raise has no common class, and one lost answer must not cost the whole report.
+            raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
+        return Judgement(opinion.verdict, opinion.reason)
+
+    async def _ask(self, asked: str) -> Opinion:
+        return await ask_for(
+            Opinion,
+            model=self._model,
+            calls=self._calls,
+            key=f"judge:{uuid.uuid5(uuid.NAMESPACE_OID, asked).hex[:16]}",
+            role="judge",
+            system=prompt("stepwell.evidence", "judge"),
+            user=asked,
+        )
