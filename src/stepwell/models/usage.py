@@ -91,7 +91,7 @@ def usage_of(
     if tokens is None:
         said = count_tokens_approximately([] if answer is None else [answer])
         tokens = TokenUse(_length_of(asked, lengths), said)
-    return _price(model, tokens, prices)
+    return price_call(model, tokens, prices)
 
 
 def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None) -> int:
@@ -100,7 +100,8 @@ def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None)
     return counter.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
 
 
-def _price(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None) -> CallUsage:
+def price_call(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None = None) -> CallUsage:
+    """What a call used whose tokens are known."""
     price = price_of(model, prices)
     return CallUsage(model, tokens, price.of(tokens) if price else None)
 
@@ -190,7 +191,7 @@ class CallListener(BaseCallbackHandler):
 
     def usage_so_far(self, call: OpenCall) -> CallUsage:
         """What an open call has used if it is never heard of again."""
-        return _price(call.model, call.tokens_so_far(self._lengths), self.prices)
+        return price_call(call.model, call.tokens_so_far(self._lengths), self.prices)
 
     def on_chat_model_start(
         self,
