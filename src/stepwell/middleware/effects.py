@@ -35,8 +35,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.models.prefix_memory import PrefixMemory
 from stepwell.state.messages import reduce_messages
+from stepwell.state.prefix_memory import PrefixMemory
 from stepwell.tools.effect_journal import (
     Begun,
     Done,

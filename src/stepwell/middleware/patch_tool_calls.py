@@ -21,7 +21,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import StepwellError
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.models.prefix_memory import PrefixMemory
+from stepwell.state.prefix_memory import PrefixMemory
 
 MAX_ARGUMENT_CHARS = 500_000
 
