@@ -27,6 +27,7 @@ from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
+from stepwell.models.usage import UsageMeter
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
@@ -49,7 +50,7 @@ from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
-from stepwell.runs.usage import UsageMeter
+from stepwell.runs.usage import model_usage
 from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)
@@ -120,7 +121,7 @@ class Attempt:
 
     @property
     def usage(self) -> Sequence[ModelUsage]:
-        return self._meter.usage()
+        return model_usage(self._meter)
 
     async def run(self) -> RunOutcome:
         try:
@@ -267,7 +268,7 @@ class Attempt:
             "interrupted",
             values=self._write_values(self._left.values),
             interrupts=self._left.interrupts,
-            usage=self._meter.usage(),
+            usage=model_usage(self._meter),
             rolled_back=True,
         )
 
@@ -290,7 +291,7 @@ class Attempt:
 
     def _fail(self, error: BaseException) -> RunOutcome:
         secrets, left = self._run.request.secrets, self._left.interrupts
-        return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=self._meter.usage())
+        return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=model_usage(self._meter))
 
     def _make_outcome(
         self,
@@ -304,7 +305,7 @@ class Attempt:
             thread_status,
             values=self._write_values(values),
             interrupts=interrupts,
-            usage=self._meter.usage(),
+            usage=model_usage(self._meter),
             # LangGraph streams interrupts one by one, each in values of its own: the last of them would hide the others.
             result=None
             if "values" in self._run.request.stream_modes and not interrupts

@@ -3,7 +3,7 @@
 A fact about the first n messages is remembered under n and the id of the last of them. A person's message may have the same id
 in several threads (one that the caller counts up, or one made of its text), and a view that begins with a summary may be as long
 as the thread, so the ids of the first message and of the model's last answer must be the same too. Such a list has, but for edits
-in its middle, the same beginning; facts kept here must bear that. Shared by all threads that use a middleware, and bounded.
+in its middle, the same beginning; facts kept here must stay true of it. Shared by all threads that use a middleware, and bounded.
 """
 
 from __future__ import annotations
