@@ -86,6 +86,8 @@ class GraphSource:
     load: Callable[[], object]
     shown: str
     description: str | None = None
+    demo: bool = False
+    """It is for a first look, and its assistant says so."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:

@@ -1,7 +1,7 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > routes (policy, parse, one service, answer)
+RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
 ```
 Making it does no work: the services are open already, and are closed by whoever opened them.
 """
@@ -20,9 +20,11 @@ from stepwell.server.limits import limit_layers
 from stepwell.server.metrics import CountRequests
 from stepwell.server.openapi import install_openapi
 from stepwell.server.opening import Services
+from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.request_log import RequestLog
 from stepwell.server.routes import (
+    access,
     account,
     assistants,
     crons,
@@ -52,19 +54,27 @@ ROUTERS = (
     model_load.router,
     research.router,
     research_bundle.router,
+    access.router,
     account.router,
     effects.router,
     system.router,
 )
 
 
-def create_app(services: Services, settings: ServerSettings, facades: Mapping[str, Facade] | None = None) -> FastAPI:
-    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes."""
+def create_app(
+    services: Services,
+    settings: ServerSettings,
+    facades: Mapping[str, Facade] | None = None,
+    page: PageFiles | None = None,
+) -> FastAPI:
+    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes; `page` is
+    another build of the web page than the package's."""
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
+        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who),
     ]
     app = FastAPI(
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers

@@ -35,13 +35,14 @@ def install_doors(
     *,
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> None:
-    """Sets `app.state.authenticator` and `app.state.open_streams`, which policies use, and adds the routes of signing in."""
+    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in."""
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
     )
     authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, FailedTries(clock))
     app.state.authenticator = authenticator
     app.state.open_streams = OpenStreams(settings.max_streams_per_owner)
+    app.state.sign_in_ways = ["key", "provider"] if oidc else ["key"]
     app.include_router(login_router(LoginDesk(settings, authenticator, records, oidc, clock, random_bytes)))
 
 

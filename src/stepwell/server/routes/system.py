@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from stepwell.server.answers import json_answer
 from stepwell.server.docs_page import render_docs
-from stepwell.server.front_page import describe_front, render_front
+from stepwell.server.front_page import describe_front
 from stepwell.server.health import describe_server, readiness
 from stepwell.server.policy import policy
 from stepwell.server.principal import Principal
@@ -53,8 +53,6 @@ async def get_docs(request: Request) -> Response:
 
 
 @router.get("/", include_in_schema=False)
-async def get_front(request: Request) -> Response:
-    if "text/html" in request.headers.get("accept", ""):
-        address = str(request.base_url).rstrip("/")
-        return Response(render_front(address, asks_who=request.app.state.asks_who), media_type="text/html")
+async def get_front() -> Response:
+    """For programs; a browser gets the page (`page.serving`)."""
     return json_answer(describe_front())
