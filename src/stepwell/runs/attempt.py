@@ -17,7 +17,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -26,6 +26,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
+from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.closing import close_calls
@@ -41,6 +42,7 @@ from stepwell.runs.public_config import SECRETS
 from stepwell.runs.queue import Claim
 from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, Outcome, PendingInterrupt
 from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import ended_by, stop_streaming
 from stepwell.runs.usage import UsageMeter
 from stepwell.tools.effect_journal import JOURNAL
@@ -70,6 +72,7 @@ class Attempt:
         *,
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
+        clock: Clock | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -78,8 +81,9 @@ class Attempt:
         self._timeout_s = timeout_s
         now = asyncio.get_running_loop().time()
         self._deadline = None if timeout_s is None else now + timeout_s
-        self._meter = UsageMeter()
-        self._callbacks = [self._meter, *callbacks]
+        self._steps = StepRecorder(clock or SystemClock())
+        self._meter = UsageMeter(listener=self._steps)
+        self._callbacks = [self._meter, self._steps, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._values: Any = None
         self._documents: DocumentBook | None = None
@@ -103,7 +107,7 @@ class Attempt:
 
     async def run(self) -> Outcome:
         try:
-            return await self._drive()
+            return replace(await self._drive(), steps=self._steps.take())
         except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
             raise
         except BaseException as error:
@@ -117,12 +121,13 @@ class Attempt:
             if graph is None:
                 return await self._stopped(None, self._stop.result())
             journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
+            steps = await opened.enter_async_context(StepJournal(self._steps, self._persistence.records, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
             documents = self._documents = await self._persistence.events.documents(self._run.thread_id)
             if self._run.attempt > 1:
                 await journal.add(await self._snapshot(graph, documents))
-            streaming = asyncio.create_task(self._stream(prepared, journal))
+            streaming = asyncio.create_task(self._stream(prepared, journal, steps))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
                 await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
@@ -180,17 +185,21 @@ class Attempt:
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
 
-    async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
-        request = self._run.request
-        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context, self._documents)
+    async def _stream(self, prepared: _Prepared, journal: Journal, steps: StepJournal) -> None:
+        request, watch_task = self._run.request, self._steps.watch_task
+        progresses = stream_graph(
+            prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, watch_task
+        )
         # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
+                steps.tick()
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
         """A question is known before anybody reads it, so that its answer always finds it."""
-        if new := [question for question in progress.interrupts if self._asked.get(question.interrupt_id) != question]:
+        asked = self._with_asker(progress.interrupts)
+        if new := [question for question in asked if self._asked.get(question.interrupt_id) != question]:
             self._asked.update((question.interrupt_id, question) for question in new)
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
@@ -199,6 +208,11 @@ class Attempt:
             self._partial.note(progress.partial)
         if progress.events:
             await journal.add(progress.events)
+
+    def _with_asker(self, questions: Sequence[PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
+        return tuple(
+            question if question.asker else replace(question, asker=self._steps.asker(question)) for question in questions
+        )
 
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> Outcome:
         if streaming.done() and not streaming.cancelled():
@@ -216,7 +230,7 @@ class Attempt:
         if not self._asked and not breakpoints_of(graph, request):
             return self._make_outcome("success", "idle", self._values)
         snapshot = await self._state(graph)
-        questions = pending_questions(snapshot, self._asked)
+        questions = self._with_asker(pending_questions(snapshot, self._asked))
         paused = bool(questions or snapshot.next)
         return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, questions)
 
@@ -255,7 +269,7 @@ class Attempt:
             return
         try:
             snapshot = await self._state(graph)
-            self._open = pending_questions(snapshot, self._asked)
+            self._open = self._with_asker(pending_questions(snapshot, self._asked))
             if snapshot.created_at is not None:
                 self._standing = snapshot.values
         except StorageUnavailableError:

@@ -28,7 +28,7 @@ from stepwell.runs.records import RunRequest
 from stepwell.runs.run_context import context_for
 from stepwell.runs.step_events import hide_in_errors
 from stepwell.runs.stream_modes import Namespace, StreamPlan, plan
-from stepwell.runs.stream_reading import StreamReading
+from stepwell.runs.stream_reading import StreamReading, WatchTask
 
 __all__ = ["PartialMessage", "Progress", "stream_graph"]
 
@@ -46,10 +46,11 @@ async def stream_graph(
     request: RunRequest,
     context: Any = None,
     documents: DocumentBook | None = None,
+    watch_task: WatchTask | None = None,
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next question or its error, telling what happens."""
     streams = plan(request.stream_modes, request.stream_subgraphs)
-    reading, secrets = StreamReading(streams, documents), request.secrets
+    reading, secrets = StreamReading(streams, documents, watch_task), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))

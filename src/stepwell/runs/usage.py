@@ -4,7 +4,7 @@ One `UsageMeter` goes into the callbacks of a run's config. LangChain hands it o
 nested graphs, summaries, tools that ask a model by themselves. A failed call counts as a call; what had been streamed of it
 counts as tokens. Where a provider reports no tokens they are estimated from the lengths.
 
-It only counts. Ceilings are `BudgetMiddleware`'s, which has a meter of its own inside the agent.
+It only counts, and tells a `CallListener` of each call. Ceilings are `BudgetMiddleware`'s, which has a meter of its own inside the agent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -46,6 +46,13 @@ class _Sum:
         self.cache_write += use.cache_write
 
 
+class CallListener(Protocol):
+    """Hears of each model call, with what it used."""
+
+    def model_began(self, run_id: UUID, model: str, metadata: Mapping[str, Any]) -> None: ...
+    def model_ended(self, run_id: UUID, use: TokenUse, cost_usd: float | None, error: BaseException | None) -> None: ...
+
+
 class UsageMeter(BaseCallbackHandler):
     """Counts the model calls of one run. Safe from any thread; `prices` go before the built-in table."""
 
@@ -57,8 +64,9 @@ class UsageMeter(BaseCallbackHandler):
     ignore_retry = True
     ignore_custom_event = True
 
-    def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
+    def __init__(self, prices: Mapping[str, Price] | None = None, listener: CallListener | None = None) -> None:
         self._prices = prices
+        self._listener = listener
         self._sums: dict[str, _Sum] = {}
         self._asked: dict[UUID, tuple[str, Sequence[BaseMessage]]] = {}
         self._lengths: IncrementalCounter | None = None
@@ -78,7 +86,7 @@ class UsageMeter(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self._asked[run_id] = (_label(metadata), messages[0] if messages else ())
+        self._begin(run_id, metadata, messages[0] if messages else ())
 
     def on_llm_start(
         self,
@@ -89,12 +97,12 @@ class UsageMeter(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self._asked[run_id] = (_label(metadata), [HumanMessage(prompt) for prompt in prompts])
+        self._begin(run_id, metadata, [HumanMessage(prompt) for prompt in prompts])
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         asked = self._asked.pop(run_id, None)
         if asked is not None:
-            self._count(asked[0], self._tokens(_first(response), asked[1]))
+            self._count(run_id, asked[0], self._tokens(_first(response), asked[1]))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **kwargs: Any) -> None:
         asked = self._asked.pop(run_id, None)
@@ -102,11 +110,21 @@ class UsageMeter(BaseCallbackHandler):
             return
         streamed = _first(response) if response else None
         # A call that was refused used nothing. One that broke off while it spoke is charged for what it read and said.
-        self._count(asked[0], self._tokens(streamed, asked[1]) if streamed and streamed.text else TokenUse())
+        use = self._tokens(streamed, asked[1]) if streamed and streamed.text else TokenUse()
+        self._count(run_id, asked[0], use, error)
 
-    def _count(self, model: str, use: TokenUse) -> None:
+    def _begin(self, run_id: UUID, metadata: Mapping[str, Any] | None, asked: Sequence[BaseMessage]) -> None:
+        model = _label(metadata)
+        self._asked[run_id] = (model, asked)
+        if self._listener:
+            self._listener.model_began(run_id, model, metadata or {})
+
+    def _count(self, run_id: UUID, model: str, use: TokenUse, error: BaseException | None = None) -> None:
         with self._lock:
             self._sums.setdefault(model, _Sum()).add(use)
+        if self._listener:
+            price = price_of(model, self._prices)
+            self._listener.model_ended(run_id, use, price.of(use) if price else None, error)
 
     def _tokens(self, answer: Generation | None, asked: Sequence[BaseMessage]) -> TokenUse:
         message = answer.message if isinstance(answer, ChatGeneration) else None

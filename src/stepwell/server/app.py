@@ -27,6 +27,7 @@ from stepwell.server.routes import (
     access,
     account,
     assistants,
+    conversation,
     crons,
     effects,
     model_load,
@@ -47,6 +48,7 @@ ROUTERS = (
     runs.router,  # then what is asked for most: routes are tried in this order
     threads.router,
     thread_state.router,
+    conversation.router,
     thread_protocol.router,
     stateless_runs.router,
     assistants.router,

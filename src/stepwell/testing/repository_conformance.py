@@ -14,10 +14,21 @@ from __future__ import annotations
 from stepwell.testing.repository_assistants import AssistantCases, VersionCases
 from stepwell.testing.repository_effects import EffectCases
 from stepwell.testing.repository_runs import CopyCases, ErasingCases, RunCases, UsageCases
+from stepwell.testing.repository_steps import StepCases, WaitingCases
 from stepwell.testing.repository_threads import SearchCases, ThreadCases
 
 
 class RepositoryConformance(
-    AssistantCases, VersionCases, ThreadCases, SearchCases, RunCases, UsageCases, CopyCases, ErasingCases, EffectCases
+    AssistantCases,
+    VersionCases,
+    ThreadCases,
+    SearchCases,
+    RunCases,
+    UsageCases,
+    CopyCases,
+    ErasingCases,
+    EffectCases,
+    StepCases,
+    WaitingCases,
 ):
     """All of it."""

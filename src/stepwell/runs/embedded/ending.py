@@ -10,6 +10,7 @@ from stepwell.runs.embedded import effects, questions, saver_sql
 from stepwell.runs.embedded.document_rows import forget_unneeded
 from stepwell.runs.embedded.event_rows import insert_events
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.runs.embedded.step_records import keep_steps
 from stepwell.runs.embedded.thread_values import keep_text, keep_values, read_values
 from stepwell.runs.embedded.usage_records import keep_usage
 from stepwell.runs.embedded.webhooks import insert_webhook
@@ -31,6 +32,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: 
         _roll_back(connection, lease, outcome, now)
         forget_unneeded(connection, lease.thread_id)
         return []
+    keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
@@ -148,7 +150,7 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
 def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: Outcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
-    questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
+    questions.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = questions.open_questions(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
@@ -208,4 +210,5 @@ def _forget(connection: sqlite3.Connection, run: Run, *, keeps_steps: bool) -> N
         saver_sql.delete_runs(connection, run.thread_id, [run.run_id])
         effects.take_back(connection, run)
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+    connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

@@ -32,7 +32,7 @@ def save_thread_state(
 ) -> Thread:
     """Keep values, questions and status, and end the hold. Questions the thread went on without are dropped."""
     fence.require(connection, lease)
-    questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
+    questions.settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
     waiting = questions.open_questions(connection, lease.thread_id)
     saver_sql.forget_replaced(connection, lease.thread_id, lease.run_id)
     keep_values(connection, lease.thread_id, values)
