@@ -154,8 +154,8 @@ async def _open(file: Path, graph: str) -> AsyncIterator[_Thread]:
     from stepwell.runs.assistants import Assistants
     from stepwell.runs.embedded.persistence import EmbeddedPersistence
     from stepwell.runs.engine import Engine
-    from stepwell.runs.registry import GraphRegistry
-    from stepwell.runs.threads import Threads
+    from stepwell.runs.graphs.registry import GraphRegistry
+    from stepwell.runs.threads.operations import Threads
 
     clock = SystemClock()
     async with EmbeddedPersistence(file, clock=clock) as persistence:

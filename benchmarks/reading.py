@@ -29,7 +29,7 @@ def measure(_contestant: ModuleType, *, tries: int) -> dict[str, Any]:
 
 
 async def _measure(readers: Any, tries: int) -> dict[str, Any]:
-    from stepwell.tools.web.reading import read_page, warm_up
+    from stepwell.tools.web.documents.page import read_page, warm_up
 
     warm_up()
     await readers.read_page(b"a few words", "text/plain")

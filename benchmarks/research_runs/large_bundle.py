@@ -9,7 +9,7 @@ from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import Quote, Source
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verdicts import verdict
@@ -43,8 +43,8 @@ async def _page(vault: MemoryVault, number: int, sentence: str) -> tuple[Source,
     content = f"<html><body>{text}<!-- {'padding ' * 6500}--></body></html>".encode()
     url = f"https://large.example/{number}"
 
-    async def send() -> Answer:
-        return Answer({"status": 200, "headers": [], "wire_bytes": len(content), "complete": True}, content)
+    async def send() -> RecordedReply:
+        return RecordedReply({"status": 200, "headers": [], "wire_bytes": len(content), "complete": True}, content)
 
     await Recorder(vault).once(Outgoing(f"page:{number}", "web", "GET", url, step="one", why="page"), send)
     stored, words = await vault.put(content), await vault.put(text.encode())

@@ -20,7 +20,7 @@ from langgraph.types import Command
 from benchmarks.research_runs.claims import Known, Written, report_of, write_claims
 from benchmarks.research_runs.scoring import score
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replaying import replay_bundle
@@ -29,11 +29,11 @@ from stepwell.audit.recording import requests_made
 from stepwell.audit.verify import verify_bundle
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.runs.graph_binding import allowed_classes, bind
+from stepwell.runs.graphs.binding import allowed_classes, bind
 from stepwell.settings import Settings
 from stepwell.testing import Asked, ScriptedModel
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)
 _POLICY = "# Policy of the benchmark\n\n```toml policy\n[limits]\nrequests = {requests}\n```\n\n- **J1** The steps serve the question.\n"
@@ -92,14 +92,14 @@ async def _all(questions: Sequence[dict[str, Any]], facts: Sequence[dict[str, An
     return {"runs": runs}
 
 
-def _kit(world: OfflineWorld, folder: Path, script: _Script, requests: int) -> Kit:
+def _kit(world: OfflineWorld, folder: Path, script: _Script, requests: int) -> Equipment:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
 
     async def at_once(seconds: float) -> None:
         """The engines of this world need no pause."""
 
     policy = parse_policy(_POLICY.format(requests=requests), "POLICY.md")
-    return make_kit(
+    return make_equipment(
         settings,
         policy=replace(policy, limits=Limits(requests=requests)),
         web=world.web,

@@ -24,7 +24,7 @@ from stepwell.errors import AnswerShapeError
 _log = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
-Fault = Callable[[Json, Any], str | None]
+FindFault = Callable[[Json, Any], str | None]
 """Question and answer -> what is wrong with the answer, as a sentence; None if nothing is."""
 
 ACTION_REQUESTS = "action_requests"
@@ -36,8 +36,8 @@ _APPROVE = '{"decisions": [{"type": "approve"}]}'
 class AnswerShapes:
     """The table: kind of question -> its rule. An application adds the kinds that it asks."""
 
-    def __init__(self, more: Mapping[str, Fault] | None = None) -> None:
-        self._rules: Mapping[str, Fault] = {ACTION_REQUESTS: approvals_fault, **(more or {})}
+    def __init__(self, more: Mapping[str, FindFault] | None = None) -> None:
+        self._rules: Mapping[str, FindFault] = {ACTION_REQUESTS: approvals_fault, **(more or {})}
 
     def require(self, interrupt_id: str, question: Any, answer: Any, schema: Json | None = None) -> None:
         """Refuse an answer that does not fit its question.

@@ -16,7 +16,7 @@ from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
-from stepwell.testing.backends import BackendConformance
+from stepwell.testing.backends.conformance import BackendConformance
 from stepwell.testing.state_files import StateFiles
 
 

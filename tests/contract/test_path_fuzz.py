@@ -22,7 +22,7 @@ from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import BackendProtocol, ErrorText
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
-from stepwell.testing.backends import NASTY_PATHS
+from stepwell.testing.backends.conformance import NASTY_PATHS
 
 CANARY = "canary: never to be seen"
 SEED = {"/a.md": "one\ntwo\n", "/docs/b.md": "two\n", "/docs/deep/c.md": "three\n"}

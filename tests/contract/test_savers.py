@@ -11,10 +11,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.saver import EmbeddedSaver
+from stepwell.runs.checkpoints import strict_serializer
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
-from stepwell.runs.strict_serde import strict_serializer
 from stepwell.testing import FencedSaverConformance, SaverConformance
 
 # As the queue does when it claims a run: the fence goes up with every new holder.

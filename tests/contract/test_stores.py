@@ -10,8 +10,8 @@ import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.store import EmbeddedStore
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.store.items import EmbeddedStore
 from stepwell.testing import OwnedStoreConformance, StoreConformance
 
 

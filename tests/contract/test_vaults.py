@@ -9,8 +9,8 @@ import pytest
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded import leases
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.scheduling import leases
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.testing import VaultConformance
 

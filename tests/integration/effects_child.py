@@ -16,9 +16,9 @@ from langchain_core.messages import ToolMessage
 
 from stepwell import create_deep_agent
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.effects import EmbeddedEffects
-from stepwell.runs.embedded.saver import EmbeddedSaver
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.effect_journal import EmbeddedEffects
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.tools.effect_journal import JOURNAL

@@ -22,7 +22,7 @@ from stepwell.middleware.shell import ShellMiddleware
 from stepwell.models.choice import model_from_environment
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, reply, say
-from stepwell.testing.backends import BackendConformance
+from stepwell.testing.backends.conformance import BackendConformance
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NUMBERED = sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))

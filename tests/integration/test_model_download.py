@@ -18,11 +18,11 @@ import pytest
 from stepwell.errors import ModelChecksumError, ModelDownloadError
 from stepwell.models import Capabilities, LocalModel
 from stepwell.models.local.catalogue import HubSource, WheelSource
-from stepwell.models.local.download import fetch_model
-from stepwell.models.local.download_hub import Patience, fetch_from_hub
+from stepwell.models.local.files.fetching import fetch_model
+from stepwell.models.local.files.hub import RetryLimits, fetch_from_hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4096
-IMPATIENT = Patience(connect_s=10, silence_s=1, retries=2, pause_s=0.01)
+IMPATIENT = RetryLimits(connect_s=10, silence_s=1, retries=2, pause_s=0.01)
 
 
 def model(source: HubSource | WheelSource, content: bytes = CONTENT) -> LocalModel:

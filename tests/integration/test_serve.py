@@ -21,7 +21,7 @@ from tests.integration.served.process import GRAPHS, Server, environment, serve
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.server.listening import address_of, bind, network_addresses_of
+from stepwell.server.listening import bind, local_url_of, network_urls_of
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 
@@ -67,9 +67,9 @@ def test_the_command_that_is_printed_works_as_it_is_typed(server_process: Server
 def test_the_addresses_for_other_machines_are_this_machines_own():
     """Bound and never listened on: nobody can connect."""
     with bind("0.0.0.0", 0) as bound:
-        others = network_addresses_of(bound, "0.0.0.0")
+        others = network_urls_of(bound, "0.0.0.0")
         port = bound.getsockname()[1]
-        assert address_of(bound, "0.0.0.0") == f"http://127.0.0.1:{port}"
+        assert local_url_of(bound, "0.0.0.0") == f"http://127.0.0.1:{port}"
     for other in others:
         address, _, told = other.removeprefix("http://").rpartition(":")
         assert int(told) == port
@@ -77,7 +77,7 @@ def test_the_addresses_for_other_machines_are_this_machines_own():
         with socket.socket() as own:
             own.bind((address, 0))  # refused for an address of another machine
     with bind("127.0.0.1", 0) as bound:
-        assert network_addresses_of(bound, "127.0.0.1") == []
+        assert network_urls_of(bound, "127.0.0.1") == []
 
 
 def test_a_model_that_cannot_be_had_is_said_and_does_not_keep_the_server_down(tmp_path: Path):

@@ -15,13 +15,13 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from stepwell import create_deep_agent
-from stepwell.runs.records import Outcome, Run, RunRequest
+from stepwell.runs.records import Run, RunOutcome, RunRequest
 from stepwell.runs.telemetry import open_telemetry, otel
 from stepwell.settings import Secret, TelemetrySettings
 from stepwell.testing import ScriptedModel, call, each_run, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SUCCESS = Outcome(status="success", thread_status="idle")
+SUCCESS = RunOutcome(status="success", thread_status="idle")
 EXPORT_S = 40.0
 """How long the exporter waits for a collector here: whoever waits for the exporter is caught, on a slow machine too."""
 PATIENCE_S = 20.0

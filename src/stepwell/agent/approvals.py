@@ -9,10 +9,10 @@ from langchain.agents.middleware.human_in_the_loop import DecisionType
 
 from stepwell.agent.compile import Middleware, ToolLike, convert_tools, tool_name
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.subagent_specs import SubAgentSpec
-from stepwell.middleware.subagents import TOOL_NAME as TASK
+from stepwell.middleware.subagents.specs import SubAgentSpec
+from stepwell.middleware.subagents.task import TOOL_NAME as TASK
 from stepwell.middleware.todos import TOOL_NAME as WRITE_TODOS
-from stepwell.tools.files import FILE_TOOL_NAMES
+from stepwell.tools.files.tools import FILE_TOOL_NAMES
 
 BUILT_IN = FILE_TOOL_NAMES | {TASK, WRITE_TODOS}
 DECISIONS: tuple[str, ...] = get_args(DecisionType)

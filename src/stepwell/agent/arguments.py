@@ -12,7 +12,7 @@ from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import SystemMessage
 
 from stepwell.errors import ConfigurationError, ModelUnavailableError, SubAgentSpecError
-from stepwell.middleware.subagent_specs import SubAgentSpec
+from stepwell.middleware.subagents.specs import SubAgentSpec
 from stepwell.models import choose_model
 from stepwell.settings import Settings
 

@@ -31,8 +31,8 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
-from stepwell.middleware.subagent_specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
-from stepwell.middleware.subagents import SubAgentMiddleware
+from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
+from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.models import capabilities_of, describe, resolve_model
 
 _log = logging.getLogger(__name__)

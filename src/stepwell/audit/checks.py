@@ -47,7 +47,7 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
         return Check("unsupported", tuple(unknown))
     if not unknown and _is_quoted(text, cited):
         return Check("supported", (), 1)
-    return _concluded(*_looked_up(text, cited), unknown)
+    return _conclude(*_look_up(text, cited), unknown)
 
 
 def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
@@ -56,7 +56,7 @@ def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
     return any(" ".join(passage.text.split()) == said for quote in cited for passage in passages(quote.text))
 
 
-def _looked_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
+def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     """What became of each fact, and how much of the sentence the nearest quoted sentence has."""
     mark = decimal_mark("\n".join(quote.text for quote in cited))
     plain = plain_words(text, *(quote.text for quote in cited))
@@ -76,7 +76,7 @@ def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
     return [read(passage.text, mark, plain) for passage in passages(quote.text)]
 
 
-def _concluded(findings: Sequence[Finding], shared: float, unknown: Sequence[str]) -> Check:
+def _conclude(findings: Sequence[Finding], shared: float, unknown: Sequence[str]) -> Check:
     found = sum(finding.outcome == "found" for finding in findings)
     reasons = tuple(dict.fromkeys([*unknown, *(finding.reason for finding in findings if finding.outcome != "found")]))
     if any(finding.outcome == "contradicted" for finding in findings):

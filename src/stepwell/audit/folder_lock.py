@@ -15,7 +15,7 @@ LOCK_TIMEOUT_S = 30.0
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock file. Every holder opens it anew, so that two threads exclude each other as two processes do."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
@@ -27,7 +27,7 @@ def alone(path: Path) -> Iterator[None]:
 
 def _wait(descriptor: int) -> None:
     deadline, pause_s = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
-    while not _taken(descriptor):
+    while not _try_lock(descriptor):
         if time.monotonic() > deadline:
             raise EvidenceError(
                 f"Another process has held the evidence folder for {LOCK_TIMEOUT_S:.0f} s. Stop it and try again."
@@ -36,7 +36,7 @@ def _wait(descriptor: int) -> None:
         pause_s = min(pause_s * 1.5, 0.02)
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
             import msvcrt

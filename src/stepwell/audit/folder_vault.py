@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stepwell.audit.blob_folder import BlobFolder
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.folder_lock import alone
+from stepwell.audit.folder_lock import hold_lock
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.trail_file import TrailFile
 from stepwell.clock import Clock, SystemClock, timestamp
@@ -50,20 +50,20 @@ class FolderVault:
     def _put(self, content: bytes) -> str:
         name = hash_of(content)
         if not self._blobs.has(name):
-            with alone(self._lock()):
+            with hold_lock(self._lock()):
                 self._blobs.put(name, content)
         return name
 
     def _append(self, new: NewEntry) -> Entry:
-        with alone(self._lock()):
+        with hold_lock(self._lock()):
             return self._trail.append(new, timestamp(self._clock))
 
     def _entries(self, after: int) -> list[Entry]:
-        with alone(self._lock()):
+        with hold_lock(self._lock()):
             return self._trail.entries(after)
 
     def _find(self, key: str) -> Entry | None:
-        with alone(self._lock()):
+        with hold_lock(self._lock()):
             return self._trail.find(key)
 
     def _lock(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import EvidenceMissingError
 
@@ -31,7 +31,7 @@ class MemoryVault:
 
     async def append(self, new: NewEntry) -> Entry:
         if new.key in self._places:
-            return same_again(self._at(new.key), new)
+            return match_stored(self._at(new.key), new)
         entry = seal(new, seq=len(self._lines) + 1, at=timestamp(self._clock), previous=self._head)
         self._places[entry.key] = len(self._lines)
         self._lines.append(to_line(entry))

@@ -54,7 +54,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecordedReply:
     """What came back: data that fit into the trail (also of a failure, so that it can be replayed), and the body."""
 
     data: dict[str, Any] = field(default_factory=dict)
@@ -74,10 +74,11 @@ class Recorder:
         self._web_requests = 0
         self._times_sent: Counter[str] = Counter()
 
-    async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[RecordedReply]]) -> RecordedReply:
         """The stored answer, or the one that `send` gets. `RequestCeilingError` before anything is sent.
 
-        What `send` raises passes through, and the next attempt is a resend: return failures that a replay should repeat as an `Answer`.
+        What `send` raises passes through, and the next attempt is a resend. Return failures that a replay should repeat as a
+        `RecordedReply`.
         """
         stored = await self._vault.find(f"{outgoing.key}:answer")
         if stored is not None:
@@ -104,7 +105,7 @@ class Recorder:
                 self._web_requests += is_web_request(entry) and entry.key.startswith(self._scope)
                 self._times_sent[entry.data.get("request", entry.key)] += 1
 
-    async def _store(self, outgoing: Outgoing, answer: Answer) -> Answer:
+    async def _store(self, outgoing: Outgoing, answer: RecordedReply) -> RecordedReply:
         body = await self._vault.put(answer.body)
         data = {
             "request": outgoing.key,
@@ -122,10 +123,10 @@ class Recorder:
             entry = await self._vault.find(key) or _gone(key)
         return await self._stored(outgoing, entry)
 
-    async def _stored(self, outgoing: Outgoing, entry: Entry) -> Answer:
+    async def _stored(self, outgoing: Outgoing, entry: Entry) -> RecordedReply:
         if entry.data.get("fingerprint") != outgoing.fingerprint():
             raise EvidenceError(f"The key '{outgoing.key}' was used for another request. Give each request its own key.")
-        return Answer(entry.data["answer"], await self._vault.get(entry.data["body_sha256"]))
+        return RecordedReply(entry.data["answer"], await self._vault.get(entry.data["body_sha256"]))
 
 
 def requests_made(entries: Iterable[Entry]) -> int:

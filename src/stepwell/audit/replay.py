@@ -11,7 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from stepwell.audit.recording import Answer, Outgoing
+from stepwell.audit.recording import Outgoing, RecordedReply
 from stepwell.audit.redaction import without_secrets
 from stepwell.errors import BundleError, NotRecordedError
 
@@ -30,7 +30,7 @@ class Replay:
             except (ValueError, KeyError, TypeError) as error:
                 raise BundleError(f"Line {number} of the recording is not an answer. Verify the bundle.") from error
 
-    async def answer(self, outgoing: Outgoing) -> Answer:
+    async def answer(self, outgoing: Outgoing) -> RecordedReply:
         """The next recorded answer to this request; `NotRecordedError` if there is none."""
         asked = f"{outgoing.method.upper()} {without_secrets(outgoing.url)[:200]}"
         answers = self._answers.get(outgoing.fingerprint())
@@ -42,7 +42,7 @@ class Replay:
         if not answers:
             raise NotRecordedError(f"{asked} was asked more often than the recorded run asked it.")
         recorded = answers.popleft()
-        return Answer(recorded["answer"], self._read_body(recorded["body_sha256"]))
+        return RecordedReply(recorded["answer"], self._read_body(recorded["body_sha256"]))
 
     @property
     def unused(self) -> int:

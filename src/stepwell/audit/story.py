@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from stepwell.audit.canonical import canonical
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.trail import Entry, Problem
+from stepwell.audit.trail import Defect, Entry
 
 T = TypeVar("T")
 KINDS = ("question", "plan", "audit", "approval", "source_review", "report")
@@ -69,7 +69,7 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
     )
 
 
-def check_story(story: Story) -> Iterator[Problem]:
+def check_story(story: Story) -> Iterator[Defect]:
     """Whether a report that names what came before it rests on a plan that was approved, and both on a question."""
     report = story.last("report")
     if report is None or "after" not in report.data:
@@ -77,15 +77,15 @@ def check_story(story: Story) -> Iterator[Problem]:
     before = [entry for entry in story.entries if entry.seq < report.seq]
     question = next((entry for entry in reversed(before) if entry.kind == "question"), None)
     if question is None:
-        yield Problem("trail.jsonl", f"entry {report.seq} (report) answers no question of its branch")
+        yield Defect("trail.jsonl", f"entry {report.seq} (report) answers no question of its branch")
         return
     own = [entry for entry in before if entry.seq > question.seq]
     plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
     said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
     if plan is None or said is None or said.data.get("decision") != "approve":
-        yield Problem("trail.jsonl", f"entry {report.seq} (report) follows no approved plan of its branch")
+        yield Defect("trail.jsonl", f"entry {report.seq} (report) follows no approved plan of its branch")
     elif "sha256" in plan.data and said.data.get("plan_sha256") != plan.data["sha256"]:
-        yield Problem("trail.jsonl", f"entry {said.seq} (approval) is for another plan than the one of its branch")
+        yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for another plan than the one of its branch")
 
 
 def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 
-Kind = Literal[
+EntryKind = Literal[
     "question",
     "plan",
     "audit",
@@ -36,7 +36,7 @@ Kind = Literal[
     "refusal",
     "shown",
 ]
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS: tuple[str, ...] = get_args(EntryKind)
 GENESIS = "0" * 64
 _FIELDS = {"seq", "kind", "key", "at", "data", "previous", "hash"}
 
@@ -45,7 +45,7 @@ _FIELDS = {"seq", "kind", "key", "at", "data", "previous", "hash"}
 class NewEntry:
     """Something to remember. `key` makes it happen once: the same again is not written, and something else under it is refused."""
 
-    kind: Kind
+    kind: EntryKind
     key: str
     data: dict[str, Any]
 
@@ -55,7 +55,7 @@ class Entry:
     """Something remembered, in its place in the chain."""
 
     seq: int
-    kind: Kind
+    kind: EntryKind
     key: str
     at: str
     data: dict[str, Any]
@@ -64,7 +64,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Defect:
     """Something that is not as it should be: where, and what."""
 
     where: str
@@ -84,7 +84,7 @@ def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
     return Entry(seq, new.kind, new.key, at, data, previous, _hash(seq, new.kind, new.key, at, data, previous))
 
 
-def same_again(known: Entry, new: NewEntry) -> Entry:
+def match_stored(known: Entry, new: NewEntry) -> Entry:
     """The stored entry, if the new one says the same: a step that runs again. `EntryConflictError` if it says something else."""
     if known.kind != new.kind or canonical(known.data) != canonical(new.data):
         raise EntryConflictError(new.key)
@@ -112,14 +112,14 @@ def head(entries: Sequence[Entry]) -> str:
     return entries[-1].hash if entries else GENESIS
 
 
-def check_chain(entries: Iterable[Entry]) -> list[Problem]:
+def check_chain(entries: Iterable[Entry]) -> list[Defect]:
     """Everything wrong with a trail; nothing if it is whole."""
-    problems: list[Problem] = []
+    problems: list[Defect] = []
     previous, keys = GENESIS, dict[str, int]()
     for position, entry in enumerate(entries, 1):
-        problems += [Problem(f"entry {position}", fact) for fact in _faults(entry, position, previous)]
+        problems += [Defect(f"entry {position}", fact) for fact in _faults(entry, position, previous)]
         if entry.key in keys:
-            problems.append(Problem(f"entry {position}", f"has the key '{entry.key}' of entry {keys[entry.key]}"))
+            problems.append(Defect(f"entry {position}", f"has the key '{entry.key}' of entry {keys[entry.key]}"))
         keys.setdefault(entry.key, position)
         previous = entry.hash
     return problems

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from stepwell.audit.disk_sync import sync_folder
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.errors import EvidenceDamagedError, EvidenceError
 
 
@@ -28,7 +28,7 @@ class TrailFile:
     def append(self, new: NewEntry, at: str) -> Entry:
         self.refresh()
         if new.key in self._places:
-            return same_again(self._at(new.key), new)
+            return match_stored(self._at(new.key), new)
         entry = seal(new, seq=len(self._lines) + 1, at=at, previous=self._head)
         line = to_line(entry)
         self._write(line)

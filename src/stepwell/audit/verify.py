@@ -20,7 +20,7 @@ from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.references import check_references
 from stepwell.audit.sentences import cuts_a_word
 from stepwell.audit.story import check_story, evidence_of, story_of
-from stepwell.audit.trail import Entry, Problem, check_chain, head
+from stepwell.audit.trail import Defect, Entry, check_chain, head
 from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
 
 
@@ -29,7 +29,7 @@ class Verification:
     """What checking gave. `head` stands for the whole trail; the counts say how much there was to check."""
 
     ok: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Defect, ...] = ()
     head: str = ""
     sources: int = 0
     quotes: int = 0
@@ -42,12 +42,12 @@ def verify_bundle(path: str | Path) -> Verification:
     """Check a bundle; each problem names the member and the fact. A file that is no bundle is one problem, not an exception."""
     try:
         with BundleReader(path) as bundle:
-            return _verified(bundle)
+            return _verify(bundle)
     except BundleError as error:
-        return Verification(False, (Problem("the file", str(error)),))
+        return Verification(False, (Defect("the file", str(error)),))
 
 
-def _verified(bundle: BundleReader) -> Verification:
+def _verify(bundle: BundleReader) -> Verification:
     contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
     hashes = {name: (sha256(bundle.read(name)), member.size) for name, member in bundle.members.items()}
     problems = [*_body_problems(hashes), *_sum_problems(bundle)]
@@ -69,48 +69,48 @@ def _verified(bundle: BundleReader) -> Verification:
     return Verification(not unique, unique, head(entries), *counts)
 
 
-def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Problem]:
+def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Defect]:
     for name, (digest, _) in hashes.items():
         folder, _, named = name.partition("/")
         if folder in BODIES and digest != named:
-            yield Problem(name, "its bytes do not have the hash in its name: it was changed")
+            yield Defect(name, "its bytes do not have the hash in its name: it was changed")
 
 
-def _sum_problems(bundle: BundleReader) -> Iterator[Problem]:
+def _sum_problems(bundle: BundleReader) -> Iterator[Defect]:
     """Other software looks at these sums; they must not say something else than the hashes."""
     for name, member in bundle.members.items():
         if zlib.crc32(bundle.read(name)) != member.crc:
-            yield Problem(name, "its bytes do not have the check sum in the file's directory: it was changed")
+            yield Defect(name, "its bytes do not have the check sum in the file's directory: it was changed")
 
 
-def _trail(bundle: BundleReader, contents: dict[str, bytes]) -> tuple[list[Entry] | None, Evidence | None, list[Problem]]:
+def _trail(bundle: BundleReader, contents: dict[str, bytes]) -> tuple[list[Entry] | None, Evidence | None, list[Defect]]:
     if "trail.jsonl" not in contents:
-        return None, None, [Problem("trail.jsonl", "is missing")]
+        return None, None, [Defect("trail.jsonl", "is missing")]
     try:
         entries = bundle.entries()
     except EvidenceDamagedError as error:
-        return None, None, [Problem("trail.jsonl", str(error))]
-    problems = [Problem("trail.jsonl", f"{problem.where} {problem.fact}") for problem in check_chain(entries)]
+        return None, None, [Defect("trail.jsonl", str(error))]
+    problems = [Defect("trail.jsonl", f"{problem.where} {problem.fact}") for problem in check_chain(entries)]
     try:
         return entries, read_evidence(entries), problems
     except EvidenceDamagedError as error:
-        return entries, None, [*problems, Problem("trail.jsonl", str(error))]
+        return entries, None, [*problems, Defect("trail.jsonl", str(error))]
 
 
 def _manifest_problems(
     contents: dict[str, bytes], hashes: dict[str, tuple[str, int]], entries: list[Entry]
-) -> Iterator[Problem]:
+) -> Iterator[Defect]:
     if "manifest.json" not in contents:
-        yield Problem("manifest.json", "is missing")
+        yield Defect("manifest.json", "is missing")
         return
     if (named := _named_format(contents)) not in FORMATS:
-        yield Problem("manifest.json", f"names the format {str(named)[:40]!r}, which this version does not know")
+        yield Defect("manifest.json", f"names the format {str(named)[:40]!r}, which this version does not know")
     others = {name: value for name, value in hashes.items() if name != "manifest.json"}
     if contents["manifest.json"] != manifest_bytes(others, head(entries), _format(contents)):
-        yield Problem("manifest.json", "does not list the members as they are: it or one of them was changed")
+        yield Defect("manifest.json", "does not list the members as they are: it or one of them was changed")
         for name, (digest, _) in others.items():
             if f'"{name}"'.encode() not in contents["manifest.json"] or digest.encode() not in contents["manifest.json"]:
-                yield Problem(name, "is not in the manifest with the hash it has")
+                yield Defect(name, "is not in the manifest with the hash it has")
 
 
 def _format(contents: dict[str, bytes]) -> str:
@@ -131,41 +131,41 @@ def _member_problems(
     contents: dict[str, bytes],
     hashes: dict[str, tuple[str, int]],
     entries: list[Entry],
-) -> Iterator[Problem]:
+) -> Iterator[Defect]:
     try:
         derived, stored = derived_members(entries, _format(contents)), stored_members(entries)
     except (EvidenceError, ValueError, TypeError) as error:
-        yield Problem("trail.jsonl", f"cannot be read through: {error}")
+        yield Defect("trail.jsonl", f"cannot be read through: {error}")
         return
     for name in sorted((derived.keys() | stored.keys()) - bundle.members.keys()):
-        yield Problem(name, "is missing")
+        yield Defect(name, "is missing")
     for name in sorted(bundle.members.keys() - derived.keys() - stored.keys() - {"manifest.json"}):
-        yield Problem(name, "is nothing that the trail speaks of")
+        yield Defect(name, "is nothing that the trail speaks of")
     for name, content in derived.items():
         if name in contents and contents[name] != content:
-            yield Problem(name, "does not follow from the trail: it was changed")
+            yield Defect(name, "does not follow from the trail: it was changed")
     for name, digest in stored.items():
         if name in hashes and hashes[name][0] != digest:
-            yield Problem(name, "does not have the hash that the trail gives: it was changed")
+            yield Defect(name, "does not have the hash that the trail gives: it was changed")
 
 
-def _quote_problems(bundle: BundleReader, evidence: Evidence) -> Iterator[Problem]:
+def _quote_problems(bundle: BundleReader, evidence: Evidence) -> Iterator[Defect]:
     texts: dict[str, str | None] = {}
     for quote in evidence.quotes.values():
         source = evidence.sources.get(quote.source_id)
         if source is None:
-            yield Problem("claims.json", f"quote {quote.quote_id} is of source {quote.source_id}, which is not there")
+            yield Defect("claims.json", f"quote {quote.quote_id} is of source {quote.source_id}, which is not there")
             continue
         name = f"texts/{source.text_sha256}"
         if name not in texts:
             texts[name] = _text(bundle, name)
         text = texts[name]
         if text is None:
-            yield Problem(name, f"the text that quote {quote.quote_id} points into is missing or not UTF-8")
+            yield Defect(name, f"the text that quote {quote.quote_id} points into is missing or not UTF-8")
         elif not 0 <= quote.start < quote.end <= len(text) or text[quote.start : quote.end] != quote.text:
-            yield Problem(name, f"quote {quote.quote_id} does not stand at {quote.start} to {quote.end}")
+            yield Defect(name, f"quote {quote.quote_id} does not stand at {quote.start} to {quote.end}")
         elif cuts_a_word(text, quote.start) or cuts_a_word(text, quote.end):
-            yield Problem(name, f"quote {quote.quote_id} begins or ends inside a word or a number")
+            yield Defect(name, f"quote {quote.quote_id} begins or ends inside a word or a number")
 
 
 def _text(bundle: BundleReader, name: str) -> str | None:
@@ -175,25 +175,25 @@ def _text(bundle: BundleReader, name: str) -> str | None:
         return None
 
 
-def _claim_problems(evidence: Evidence) -> Iterator[Problem]:
+def _claim_problems(evidence: Evidence) -> Iterator[Defect]:
     for claim in evidence.claims.values():
         known = [each for each in claim.evidence if each in evidence.quotes]
         unknown = sorted(set(claim.evidence) - set(known))
         if claim.verdict == "supported" and unknown:
-            yield Problem(
+            yield Defect(
                 "claims.json", f"claim {claim.claim_id} is called supported by {', '.join(unknown)}, which is not there"
             )
         if claim.verdict in ("supported", "partial") and not known:
-            yield Problem("claims.json", f"claim {claim.claim_id} is called {claim.verdict} and cites nothing that is there")
+            yield Defect("claims.json", f"claim {claim.claim_id} is called {claim.verdict} and cites nothing that is there")
 
 
-def _report_problems(contents: dict[str, bytes], evidence: Evidence) -> Iterator[Problem]:
+def _report_problems(contents: dict[str, bytes], evidence: Evidence) -> Iterator[Defect]:
     if "report.md" not in contents:
         return
     try:
         report = contents["report.md"].decode("utf-8")
     except UnicodeDecodeError:
-        yield Problem("report.md", "is not UTF-8")
+        yield Defect("report.md", "is not UTF-8")
         return
     for fault in check_references(report, evidence.sources):
-        yield Problem("report.md", fault)
+        yield Defect("report.md", fault)

@@ -1,6 +1,5 @@
 """Where files live: six verbs, several places."""
 
-from stepwell.backends.colours import AsyncBackend, SyncBackend
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import (
@@ -18,6 +17,7 @@ from stepwell.backends.protocol import (
 from stepwell.backends.state import StateBackend
 from stepwell.backends.steps import SteppedBackend
 from stepwell.backends.store import StoreBackend
+from stepwell.backends.sync_async import AsyncBackend, SyncBackend
 from stepwell.backends.transfers import FileDownloadResponse, FileUploadResponse
 
 __all__ = [

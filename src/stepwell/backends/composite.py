@@ -40,7 +40,7 @@ Result = TypeVar("Result", WriteResult, EditResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class VerbCall:
     """One verb of one child, by its sync name."""
 
     mount: Mount
@@ -78,11 +78,11 @@ class CompositeBackend(SteppedBackend):
         """Whether a resolved path leads to a remote backend."""
         return is_remote(self._table.owner(path).open(self._runtime), path)
 
-    def perform(self, request: Call) -> Any:
+    def perform(self, request: VerbCall) -> Any:
         backend = request.mount.open(self._runtime)
         return getattr(backend, request.verb)(*request.arguments, **request.options)
 
-    async def aperform(self, request: Call) -> Any:
+    async def aperform(self, request: VerbCall) -> Any:
         backend = request.mount.open(self._runtime)
         return await getattr(backend, f"a{request.verb}")(*request.arguments, **request.options)
 
@@ -97,12 +97,12 @@ class CompositeBackend(SteppedBackend):
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (_retold(found, owner) or found) if isinstance(found, ErrorText) else found
 
-    def ls_steps(self, path: str) -> Steps[Call, list[FileInfo]]:
+    def ls_steps(self, path: str) -> Steps[VerbCall, list[FileInfo]]:
         folder = paths.resolve(path)
         if isinstance(folder, ErrorText):
             return Listing(error=folder)
         owner, below = self._table.owner(folder), self._table.below(folder)
-        answer = yield Call(owner, "ls_info", (owner.inner(folder),))
+        answer = yield VerbCall(owner, "ls_info", (owner.inner(folder),))
         if not below:
             return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
@@ -111,25 +111,25 @@ class CompositeBackend(SteppedBackend):
         parts.add(row for row in map(folder_row, ways) if row not in parts.rows)
         return Listing(parts.sorted(), note=parts.note())
 
-    def glob_steps(self, pattern: str, path: str) -> Steps[Call, list[FileInfo]]:
+    def glob_steps(self, pattern: str, path: str) -> Steps[VerbCall, list[FileInfo]]:
         folder, passes = paths.resolve(path), compile_glob(pattern)
         if isinstance(folder, ErrorText):
             return Listing(error=folder)
         if isinstance(passes, ErrorText):
             return Listing(error=passes)
         owner, below = self._table.owner(folder), self._table.below(folder)
-        answer = yield Call(owner, "glob_info", (pattern, owner.inner(folder)))
+        answer = yield VerbCall(owner, "glob_info", (pattern, owner.inner(folder)))
         if not below:
             return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
         parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
         for mount in self._entered([mount for mount in below if mount.may_hold(pattern, folder)], parts):
-            answer = yield Call(mount, "glob_info", ("**/*", "/"))
+            answer = yield VerbCall(mount, "glob_info", ("**/*", "/"))
             rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
             parts.add(rows, _note(answer), _retold(_error(answer), mount))
         return Listing(parts.sorted()[:MAX_FOUND], note=parts.note(found_note() if len(parts.rows) > MAX_FOUND else None))
 
-    def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[Call, list[GrepMatch] | str]:
+    def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[VerbCall, list[GrepMatch] | str]:
         folder = paths.resolve("/" if path is None else path)
         if isinstance(folder, ErrorText):
             return folder
@@ -139,7 +139,7 @@ class CompositeBackend(SteppedBackend):
         if isinstance(passes, ErrorText):
             return passes
         owner, below = self._table.owner(folder), self._table.below(folder)
-        answer = yield Call(owner, "grep_raw", (pattern, owner.inner(folder), glob))
+        answer = yield VerbCall(owner, "grep_raw", (pattern, owner.inner(folder), glob))
         if not below:
             return _retold(_error(answer), owner) or Matches(self._seen(owner, answer), note=_note(answer))
         parts: _Parts[GrepMatch] = _Parts()
@@ -147,39 +147,39 @@ class CompositeBackend(SteppedBackend):
         entered = [mount for mount in below if glob is None or mount.may_hold(glob, folder, anywhere=True)]
         for mount in self._entered(entered, parts):
             # A glob with a slash is meant from `folder`, which the child does not know.
-            answer = yield Call(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
+            answer = yield VerbCall(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
             rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
             parts.add(rows, _note(answer), _retold(_error(answer), mount))
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
-    def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[Call, str]:
+    def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[VerbCall, str]:
         path = self._file(file_path)
         if isinstance(path, ErrorText):
             return path
         owner = self._table.owner(path)
-        answer: str = yield Call(owner, "read", (owner.inner(path), offset, limit))
+        answer: str = yield VerbCall(owner, "read", (owner.inner(path), offset, limit))
         return (_retold(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
 
     def write_steps(
         self, file_path: str, content: str, overwrite: bool, expected_version: str | None
-    ) -> Steps[Call, WriteResult]:
+    ) -> Steps[VerbCall, WriteResult]:
         path = self._file(file_path)
         if isinstance(path, ErrorText):
             return WriteResult(error=path)
         owner = self._table.owner(path)
         options = {"overwrite": overwrite, "expected_version": expected_version}
-        result: WriteResult = yield Call(owner, "write", (owner.inner(path), content), options)
+        result: WriteResult = yield VerbCall(owner, "write", (owner.inner(path), content), options)
         return _seen_result(owner, result)
 
     def edit_steps(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
-    ) -> Steps[Call, EditResult]:
+    ) -> Steps[VerbCall, EditResult]:
         path = self._file(file_path)
         if isinstance(path, ErrorText):
             return EditResult(error=path)
         owner = self._table.owner(path)
         arguments = (owner.inner(path), old_string, new_string, replace_all)
-        result: EditResult = yield Call(owner, "edit", arguments, {"expected_version": expected_version})
+        result: EditResult = yield VerbCall(owner, "edit", arguments, {"expected_version": expected_version})
         return _seen_result(owner, result)
 
     def _changed(self, table: MountTable, runtime: Any) -> CompositeBackend:

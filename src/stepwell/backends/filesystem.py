@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from stepwell.backends import messages, text
-from stepwell.backends.colours import SyncBackend
 from stepwell.backends.disk import search as disk_search
 from stepwell.backends.disk import write as disk_write
 from stepwell.backends.disk.folder import ChangedError, Folder, InTheWayError, TooLargeError, check_regular, read_bytes
@@ -37,6 +36,7 @@ from stepwell.backends.protocol import (
     Listing,
     WriteResult,
 )
+from stepwell.backends.sync_async import SyncBackend
 from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 

@@ -17,7 +17,6 @@ from langgraph.config import get_config
 
 from stepwell.backends import changes, messages, paths, text, tree
 from stepwell.backends.changes import StoredFile
-from stepwell.backends.colours import SyncBackend
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     EditResult,
@@ -27,6 +26,7 @@ from stepwell.backends.protocol import (
     Listing,
     WriteResult,
 )
+from stepwell.backends.sync_async import SyncBackend
 from stepwell.backends.turn import PlannedChange, earlier_changes, earlier_writes
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import BackendError

@@ -32,6 +32,7 @@ from stepwell.backends.store_items import (
     StoreUnreachable,
     abatch,
     batch,
+    check_namespace,
     file_in,
     find_namespace,
     find_store,
@@ -39,7 +40,6 @@ from stepwell.backends.store_items import (
     put_file,
     put_folder,
     scan,
-    validated,
 )
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import ConfigurationError
@@ -93,7 +93,7 @@ class StoreBackend(SteppedBackend):
             )
         self._given_store = store
         self._runtime = runtime
-        self._namespace = namespace if callable(namespace) else validated(namespace)
+        self._namespace = namespace if callable(namespace) else check_namespace(namespace)
         self._allowed = tuple(allowed_prefixes)
         self._index: Literal[False] | list[str] | None = index
         self._clock = clock or SystemClock()

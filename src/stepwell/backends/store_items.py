@@ -51,7 +51,7 @@ class Around:
     unnamed_folders: list[str]
 
 
-def validated(namespace: object) -> Labels:
+def check_namespace(namespace: object) -> Labels:
     """A namespace that every store accepts."""
     if not isinstance(namespace, tuple) or not namespace:
         raise ConfigurationError(
@@ -75,12 +75,12 @@ def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
     if not callable(namespace):
         return namespace
     if runtime is not None:
-        return validated(namespace(runtime))
+        return check_namespace(namespace(runtime))
     try:
         runtime = get_runtime()
     except RuntimeError:
-        return validated(_outside_a_run(namespace))
-    return validated(namespace(runtime))
+        return check_namespace(_outside_a_run(namespace))
+    return check_namespace(namespace(runtime))
 
 
 def _outside_a_run(namespace: Callable[[Any], Labels]) -> Labels:

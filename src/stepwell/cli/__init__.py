@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stepwell.cli.operator_arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
-from stepwell.cli.research_arguments import COMMANDS as RESEARCH_COMMANDS
-from stepwell.cli.research_arguments import add_research, run_research
+from stepwell.cli.operator.arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
+from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
+from stepwell.cli.research.arguments import add_research, run_research
 from stepwell.errors import StepwellError, needs_extra
 
 DEFAULT_URL = "http://127.0.0.1:8123"
@@ -49,7 +49,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
 
             return models.run(arguments.action, arguments.name)
         case "doctor":
-            from stepwell.cli import doctor
+            from stepwell.cli.operator import doctor
 
             return doctor.run()
         case "keys":
@@ -74,7 +74,7 @@ def _run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
             "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
         )
     if arguments.url is None and not arguments.assistant and not arguments.thread:
-        from stepwell.cli import chat
+        from stepwell.cli.chat import command as chat
 
         return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
     if builds or arguments.demo:
@@ -86,8 +86,8 @@ def _run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
 
 def _run_chat_server(arguments: argparse.Namespace) -> int:
     with needs_extra("Talking to a server", "server"):
-        from stepwell.cli import chat_server
-    return chat_server.run(
+        from stepwell.cli.chat import on_server
+    return on_server.run(
         url=arguments.url or DEFAULT_URL, assistant=arguments.assistant, thread=arguments.thread, once=arguments.once
     )
 
@@ -107,7 +107,7 @@ def _run_serve(arguments: argparse.Namespace) -> int:
 
 
 def _run_keys(arguments: argparse.Namespace) -> int:
-    from stepwell.cli import keys
+    from stepwell.cli.operator import keys
 
     match arguments.action:
         case "create":

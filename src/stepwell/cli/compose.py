@@ -22,22 +22,21 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL
+from stepwell.runs.embedded.file.disk_space import MB
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.room import MB
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
-from stepwell.runs.langgraph_json import read_langgraph_json
-from stepwell.runs.maintenance import Housekeeping, RetentionRules
-from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.retention import Retention
+from stepwell.runs.graphs.langgraph_json import read_langgraph_json
+from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.telemetry import open_telemetry
+from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
+from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks import WebhookSender
 from stepwell.server.app import create_app
+from stepwell.server.assembly import Services, open_services
 from stepwell.server.facades import RESEARCH, Facade
-from stepwell.server.metrics import Metrics
 from stepwell.server.model_loading import ModelLoading
-from stepwell.server.opening import Services, open_services
+from stepwell.server.monitoring.metrics import CountedOutbox, Metrics
 from stepwell.server.settings import ServerSettings
-from stepwell.server.webhook_metrics import CountedOutbox
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:

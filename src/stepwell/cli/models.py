@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from stepwell.cli.progress import showing
+from stepwell.cli.model_progress import show_progress
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, DEFAULT_LOCAL_MODEL, process_local_models
 from stepwell.models.local.catalogue import LocalModel
@@ -21,7 +21,7 @@ def run(action: str, name: str | None) -> int:
         return _list(models)
     stop = threading.Event()
     try:
-        with showing(models.board, sys.stderr):
+        with show_progress(models.board, sys.stderr):
             outcome = _act(models, action, name or DEFAULT_LOCAL_MODEL, stop)
     except KeyboardInterrupt:
         stop.set()

@@ -18,8 +18,8 @@ from pathlib import Path
 _NAME = "stepwell"
 
 
-def typed(arguments: str) -> str:
-    """`arguments` behind the name that starts this installation: `typed("serve")` is `.venv/bin/stepwell serve` in a clone."""
+def spell_command(arguments: str) -> str:
+    """`arguments` behind the name that starts this installation: `spell_command("serve")` is `.venv/bin/stepwell serve` in a clone."""
     return f"{_program()} {arguments}"
 
 

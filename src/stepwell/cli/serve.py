@@ -17,15 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.cli.database import database_file
-from stepwell.cli.doctor_server import NEEDED
+from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.operator.server_condition import NEEDED
 from stepwell.cli.serve_screen import Farewell, first_screen
 from stepwell.errors import MissingExtraError
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
-    from stepwell.server.logs import LogSink
+    from stepwell.server.monitoring.logs import LogSink
     from stepwell.server.settings import ServerSettings
 
 
@@ -46,9 +46,9 @@ def run(
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     _require_extra()
-    from stepwell.server.garbage import wait_until_loaded
+    from stepwell.server.garbage_collection import pause_until_loaded
 
-    wait_until_loaded()
+    pause_until_loaded()
     settings = Settings.load()
     database = database_file(database_url, settings)
     from stepwell.server.settings import ServerSettings
@@ -60,7 +60,7 @@ def run(
 
     with bind(server_settings.host, server_settings.port) as bound:
         from stepwell.cli.compose import graphs_to_serve
-        from stepwell.server.logs import open_logs
+        from stepwell.server.monitoring.logs import open_logs
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
             served = graphs_to_serve(graphs)
@@ -84,28 +84,28 @@ async def _serve(
 ) -> bool:
     """Serve until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
-    from stepwell.runs.node_threads import NodeThreads
-    from stepwell.server.garbage import look_less_often
-    from stepwell.server.listening import address_of, listen, network_addresses_of
+    from stepwell.runs.graphs.node_threads import NodeThreads
+    from stepwell.server.garbage_collection import collect_less_often
+    from stepwell.server.listening import listen, local_url_of, network_urls_of
 
     def tell() -> None:
-        address, others = address_of(bound, server_settings.host), network_addresses_of(bound, server_settings.host)
+        address, others = local_url_of(bound, server_settings.host), network_urls_of(bound, server_settings.host)
         _say("\n".join(first_screen(address, others, settings, server_settings, served, database)))
 
     asyncio.get_running_loop().set_default_executor(NodeThreads())
     async with open_server(settings, server_settings, served, database) as server:
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
-        look_less_often()
+        collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
         await listen(server.app, server.services, bound, tell, farewell)
-    return await _somebody_is_deaf()
+    return await _has_stuck_tasks()
 
 
 def _say(text: str) -> None:
     print(text, flush=True)
 
 
-async def _somebody_is_deaf() -> bool:
+async def _has_stuck_tasks() -> bool:
     """Nodes that were left behind because they go on when they are cancelled. They get a last chance."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.cli.own_command import typed
+from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.settings import Settings
 
@@ -48,7 +48,7 @@ def first_screen(
     if server_settings.run_timeout_s:
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield f"  users     {_users(server_settings)}"
-    yield f"  talk      {typed('chat --url')} {address}"
+    yield f"  talk      {spell_command('chat --url')} {address}"
     yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
 
@@ -91,7 +91,7 @@ def _runs(number: int) -> str:
 
 def _model(settings: Settings) -> Iterator[str]:
     """The model our applications use and why, or what to do about it. Imports no provider's package."""
-    from stepwell.cli.doctor import warning_about
+    from stepwell.cli.operator.doctor import warning_about
     from stepwell.models.choice import choose_model
     from stepwell.models.providers import check_installed
 
@@ -109,7 +109,9 @@ def _model(settings: Settings) -> Iterator[str]:
 
 def _users(settings: ServerSettings) -> str:
     if settings.asks_who:
-        return f"must sign in, with a key of `{typed('keys create --user NAME')}`" + (" or a token" if settings.jwt else "")
+        return f"must sign in, with a key of `{spell_command('keys create --user NAME')}`" + (
+            " or a token" if settings.jwt else ""
+        )
     if settings.reachable:
         return "ANYBODY who reaches this address, as one user (--insecure)"
     return "whoever is on this machine, as one user"

@@ -39,12 +39,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.meter import Meter, Sizes, current_meter, metering
-from stepwell.middleware.repeats import refusal, repeats_of
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.reservations import Account, Measure, aholding, holding
-from stepwell.middleware.spending import Limits, Spending, add_spending, used_up, worded
-from stepwell.middleware.turns import turn_of
+from stepwell.middleware.spending.meter import Meter, Sizes, current_meter, metering
+from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
+from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, used_up
+from stepwell.middleware.turns import refusal, repeats_of, turn_of
 from stepwell.models import describe
 from stepwell.models.pricing import Price, price_of
 
@@ -85,7 +84,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
-        self.limits = Limits(max_tokens, max_cost_usd, max_seconds, max_model_calls)
+        self.limits = Ceilings(max_tokens, max_cost_usd, max_seconds, max_model_calls)
         self.max_repeats = max_repeats
         ceilings = {
             "max_tokens": max_tokens,
@@ -183,7 +182,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         if share < WARN_AT or spent.get("warned"):
             return request
         note = HumanMessage(
-            f"Note: {share:.0%} of this run's budget of {self.limits.worded(name)} is used. Finish what matters most and answer."
+            f"Note: {share:.0%} of this run's budget of {self.limits.in_words(name)} is used. Finish what matters most and answer."
         )
         return request.override(messages=[*request.messages, note])
 
@@ -279,7 +278,7 @@ def _kind_of(request: ToolCallRequest) -> str:
 
 def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
     """The answer of an agent that stops."""
-    lines = [f"I stopped before the end: {ceiling}. Spent in this run: {worded(spent)}."]
+    lines = [f"I stopped before the end: {ceiling}. Spent in this run: {in_words(spent)}."]
     left = [todo["content"] for todo in state.get("todos") or () if todo["status"] != "completed"]
     if left:
         lines.append("Left to do:\n" + "\n".join(f"- {item}" for item in left))

@@ -34,14 +34,14 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from stepwell.middleware.prefix_memory import PrefixMemory
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.models.prefix_memory import PrefixMemory
 from stepwell.state.messages import reduce_messages
 from stepwell.tools.effect_journal import (
     Begun,
-    Call,
     Done,
     EffectJournal,
+    NotedCall,
     Settled,
     Standing,
     Unknown,
@@ -260,7 +260,7 @@ class _Journaled:
     call: ToolCall
     journal: EffectJournal
     key: str
-    noted: Call
+    noted: NotedCall
 
     def begin(self) -> Future[Standing]:
         return self.journal.begin(self.key, self.noted)

@@ -36,7 +36,7 @@ from stepwell.middleware.large_results import (
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.state.channels import incremental
-from stepwell.tools.files import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
+from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
 DEFAULT_RESULT_TOKENS = 20_000
 

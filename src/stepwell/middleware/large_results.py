@@ -21,7 +21,7 @@ from langgraph.types import Command
 from stepwell.backends import paths, text
 from stepwell.backends.protocol import WriteResult
 from stepwell.middleware.request import ToolResult
-from stepwell.tools.files import FILE_TOOL_NAMES
+from stepwell.tools.files.tools import FILE_TOOL_NAMES
 
 LARGE_RESULTS = "/large_tool_results"
 CHARS_PER_TOKEN = 4

@@ -20,8 +20,8 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import StepwellError
-from stepwell.middleware.prefix_memory import PrefixMemory
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.models.prefix_memory import PrefixMemory
 
 MAX_ARGUMENT_CHARS = 500_000
 

@@ -36,11 +36,10 @@ from langgraph.types import Command
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.deadlines import Attempt, Deadlines
-from stepwell.middleware.model_errors import Fault, fault_of
-from stepwell.middleware.model_failures import failure, label_of
+from stepwell.middleware.model_calls.deadlines import Deadlines, TimedCall
+from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, label_of
+from stepwell.middleware.model_calls.side_threads import SideThreads
 from stepwell.middleware.request import AsyncHandler, Handler, Response
-from stepwell.middleware.side_threads import SideThreads
 from stepwell.middleware.turns import turn_of
 from stepwell.models.resolve import resolve_model
 
@@ -171,15 +170,17 @@ class _Call:
         self._rules = rules
         self._request = request
         self._is_async = is_async
-        self._attempt: Attempt | None = None
+        self._attempt: TimedCall | None = None
         self._asked = 0
         """How often the present model was asked."""
         self._retries = 0
         """How often any model was asked again."""
 
-    def next_attempt(self) -> Attempt:
+    def next_attempt(self) -> TimedCall:
         self._asked += 1
-        self._attempt = Attempt(self._rules.deadlines, self._request, is_async=self._is_async, must_end=self._rules.require_end)
+        self._attempt = TimedCall(
+            self._rules.deadlines, self._request, is_async=self._is_async, must_end=self._rules.require_end
+        )
         return self._attempt
 
     def finish(self, response: ModelResponse[Any]) -> Response:
@@ -191,7 +192,7 @@ class _Call:
 
     def after(self, error: Exception) -> float:
         """How long to wait before the next attempt; raises if there is none."""
-        watch = cast("Attempt", self._attempt).watch
+        watch = cast("TimedCall", self._attempt).watch
         fault = self._rules.judge(error, streamed=watch.begun)
         if fault is None:
             raise error

@@ -33,7 +33,7 @@ from stepwell.errors import ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.tools.effects import with_effect
 from stepwell.tools.shell.call_order import calls_before
-from stepwell.tools.shell.policy import Policy, circumstances, resolve_policy
+from stepwell.tools.shell.policy import ExecutionPolicy, circumstances, resolve_policy
 from stepwell.tools.shell.session import CommandReport, ShellSession, ShellSetup
 
 TOOL_NAME = "execute"
@@ -76,7 +76,7 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
         self,
         workspace_root: str | Path | None = None,
         *,
-        policy: Policy = "sandbox",
+        policy: ExecutionPolicy = "sandbox",
         env: Mapping[str, str] | None = None,
         startup_commands: Sequence[str] | str = (),
         redaction_rules: Sequence[RedactionRule] = (),

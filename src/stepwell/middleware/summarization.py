@@ -23,7 +23,7 @@ from langgraph.constants import TAG_NOSTREAM
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import ModelCall, RequestMiddleware
-from stepwell.middleware.token_count import IncrementalCounter, MessageCounter
+from stepwell.models.token_count import IncrementalCounter, MessageCounter
 from stepwell.state.channels import incremental
 from stepwell.state.schema import Summary, reduce_summary
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-Status = Literal["idle", "downloading", "loading", "ready", "error"]
+ModelStatus = Literal["idle", "downloading", "loading", "ready", "error"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ModelEvent:
     """One moment in a model's life."""
 
     model_id: str
-    status: Status
+    status: ModelStatus
     file: str | None = None
     done_bytes: int = 0
     total_bytes: int | None = None

@@ -31,7 +31,7 @@ class ApiKey:
 
 
 @dataclass(frozen=True)
-class Session:
+class SignInSession:
     """Somebody signed in with a browser. It ends with the key it was opened with."""
 
     hash: str
@@ -65,8 +65,8 @@ class AccessRecords(Protocol):
 
     async def count_usable_keys(self) -> int: ...
 
-    async def open_session(self, session: Session) -> None: ...
-    async def find_session(self, hash: str) -> Session | None:
+    async def open_session(self, session: SignInSession) -> None: ...
+    async def find_session(self, hash: str) -> SignInSession | None:
         """A session that is open now: not expired, and its key still usable."""
         ...
 

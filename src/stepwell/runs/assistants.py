@@ -22,9 +22,9 @@ from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotFoundError
-from stepwell.runs.graph_schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 from stepwell.runs.records import SYSTEM, Assistant, Json
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import AssistantFilter, Page, Repository
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
@@ -105,7 +105,7 @@ class Assistants:
         self._registry.require(graph_id)
         if assistant_id is not None and _as_id(assistant_id) is None:
             raise InvalidRequestError(f"The assistant id '{assistant_id}' is no UUID. Give one, or leave it out.")
-        chosen_config, chosen_context = _settled(config, context, {}, {})
+        chosen_config, chosen_context = _settle_context(config, context, {}, {})
         now = self._clock.now()
         made = Assistant(
             assistant_id=_as_id(assistant_id or "") or self._new_id(),
@@ -139,7 +139,7 @@ class Assistants:
         # Reading, merging and saving are three steps: two updates at once must not lose each other's metadata.
         async with self._changing:
             before = await self.get(owner, assistant_id)
-            chosen_config, chosen_context = _settled(config, context, before.config, before.context)
+            chosen_config, chosen_context = _settle_context(config, context, before.config, before.context)
             changed = replace(
                 before,
                 graph_id=graph_id or before.graph_id,
@@ -203,7 +203,7 @@ def _id_or_name(assistant: str) -> str:
     return _as_id(assistant) or default_assistant_id(assistant)
 
 
-def _settled(
+def _settle_context(
     config: Json | None, context: Json | None, old_config: Json, old_context: Json
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and context after a request, saying the same."""

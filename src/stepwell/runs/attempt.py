@@ -29,21 +29,19 @@ from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
-from stepwell.runs.closing import close_calls
 from stepwell.runs.documents import VALUES, DocumentBook
-from stepwell.runs.driving import checkpoint_asked_for, make_config, make_input, still_asked
-from stepwell.runs.events import Progress, stream_graph
+from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import failed
-from stepwell.runs.journal import Journal
-from stepwell.runs.partial_text import PartialText
-from stepwell.runs.pauses import breakpoints_of, pending_questions
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.public_config import SECRETS
-from stepwell.runs.queue import Claim
-from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, Outcome, PendingInterrupt
-from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.queue import ClaimedRun
+from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.runs.run_config import SECRETS
 from stepwell.runs.steps import StepJournal, StepRecorder
-from stepwell.runs.stopping import ended_by, stop_streaming
+from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
+from stepwell.runs.streaming.graph import Progress, stream_graph
+from stepwell.runs.streaming.journal import Journal
 from stepwell.runs.usage import UsageMeter
 from stepwell.tools.effect_journal import JOURNAL
 
@@ -68,7 +66,7 @@ class Attempt:
         self,
         persistence: Persistence,
         registry: GraphRegistry,
-        claim: Claim,
+        claim: ClaimedRun,
         *,
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
@@ -105,7 +103,7 @@ class Attempt:
     def usage(self) -> Sequence[ModelUsage]:
         return self._meter.usage()
 
-    async def run(self) -> Outcome:
+    async def run(self) -> RunOutcome:
         try:
             return replace(await self._drive(), steps=self._steps.take())
         except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
@@ -115,7 +113,7 @@ class Attempt:
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             return self._failed(error)
 
-    async def _drive(self) -> Outcome:
+    async def _drive(self) -> RunOutcome:
         async with AsyncExitStack() as opened:
             graph = await self._open_graph(opened)
             if graph is None:
@@ -172,7 +170,7 @@ class Attempt:
         tasks = await self._persistence.question_tasks(run.thread_id) if run.request.resume else {}
         if run.request.resume and not (traces and traces.checkpointed):
             try:
-                run = still_asked(run, tasks)
+                run = keep_open_answers(run, tasks)
             except InterruptAnsweredError:
                 await self._look_at_thread(graph)
                 raise
@@ -209,12 +207,10 @@ class Attempt:
         if progress.events:
             await journal.add(progress.events)
 
-    def _with_asker(self, questions: Sequence[PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
-        return tuple(
-            question if question.asker else replace(question, asker=self._steps.asker(question)) for question in questions
-        )
+    def _with_asker(self, interrupts: Sequence[PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
+        return tuple(each if each.asker else replace(each, asker=self._steps.asker(each)) for each in interrupts)
 
-    async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> Outcome:
+    async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> RunOutcome:
         if streaming.done() and not streaming.cancelled():
             if error := streaming.exception():
                 await self._look_at_thread(prepared.graph, error)
@@ -225,16 +221,16 @@ class Attempt:
         await self._look_at_thread(prepared.graph)
         return self._failed(self._too_long())
 
-    async def _ended(self, graph: Graph) -> Outcome:
+    async def _ended(self, graph: Graph) -> RunOutcome:
         request = self._run.request
-        if not self._asked and not breakpoints_of(graph, request):
+        if not self._asked and not has_breakpoints(graph, request):
             return self._make_outcome("success", "idle", self._values)
         snapshot = await self._state(graph)
-        questions = self._with_asker(pending_questions(snapshot, self._asked))
+        questions = self._with_asker(pending_interrupts(snapshot, self._asked))
         paused = bool(questions or snapshot.next)
         return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, questions)
 
-    async def _stopped(self, graph: Graph | None, action: CancelAction) -> Outcome:
+    async def _stopped(self, graph: Graph | None, action: CancelAction) -> RunOutcome:
         if action == "rollback":
             return await self._rolled_back(graph)
         kept: Any = None
@@ -245,16 +241,16 @@ class Attempt:
         left = next((values for values in (kept, self._standing, self._values) if values is not None), None)
         return self._make_outcome("interrupted", "interrupted", left, self._open)
 
-    async def _rolled_back(self, graph: Graph | None) -> Outcome:
+    async def _rolled_back(self, graph: Graph | None) -> RunOutcome:
         """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""
         if graph is not None and await self._persistence.keeps_steps(self._run):
             await self._look_at_thread(graph)
             answered = self._run.request.resume or {}
             # Closing the calls ends the step, and questions that others ask in it would be lost.
             if all(question.interrupt_id in answered for question in self._open or ()):
-                await close_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
+                await close_open_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
                 await self._look_at_thread(graph)
-        return Outcome(
+        return RunOutcome(
             "interrupted",
             "interrupted",
             values=self._written(self._standing),
@@ -269,7 +265,7 @@ class Attempt:
             return
         try:
             snapshot = await self._state(graph)
-            self._open = self._with_asker(pending_questions(snapshot, self._asked))
+            self._open = self._with_asker(pending_interrupts(snapshot, self._asked))
             if snapshot.created_at is not None:
                 self._standing = snapshot.values
         except StorageUnavailableError:
@@ -281,14 +277,14 @@ class Attempt:
     async def _state(self, graph: Graph) -> StateSnapshot:
         return await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}}, subgraphs=True)
 
-    def _failed(self, error: BaseException) -> Outcome:
+    def _failed(self, error: BaseException) -> RunOutcome:
         secrets = self._run.request.secrets
         return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
 
     def _make_outcome(
         self, status: Any, thread_status: Any, values: Any, questions: Sequence[PendingInterrupt] | None = ()
-    ) -> Outcome:
-        return Outcome(
+    ) -> RunOutcome:
+        return RunOutcome(
             status,
             thread_status,
             values=self._written(values),

@@ -23,7 +23,7 @@ from langgraph.types import Command, Send
 from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Run
-from stepwell.runs.run_user import names_of_user
+from stepwell.runs.run_config import describe_user
 
 
 def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:
@@ -41,7 +41,7 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[s
     return request.input
 
 
-def still_asked(run: Run, tasks_of_questions: Mapping[str, str]) -> Run:
+def keep_open_answers(run: Run, tasks_of_questions: Mapping[str, str]) -> Run:
     """The run with those of its answers whose questions are still asked. Without any it must not be driven: LangGraph would go on with
     whatever stands next in the thread.
 
@@ -94,7 +94,7 @@ def make_config(
         "configurable": {
             **request.config.get("configurable", {}),
             **names,
-            **names_of_user(run.owner),
+            **describe_user(run.owner),
             **(checkpoint or {}),
             **given,
         },

@@ -29,13 +29,13 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import failed
+from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, Admitted, Claim
-from stepwell.runs.records import CancelAction, Lease, Outcome, Run, RunEvent
-from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.queue import Admission, Admitted, ClaimedRun
+from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_url
+from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class RunWatcher(Protocol):
         """Gives what should hear of nodes, models and tools of this attempt."""
         ...
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         """`None`: the attempt was given up, and the run will be driven again."""
         ...
 
@@ -163,7 +163,7 @@ class Engine:
 
     async def _admission(self, owner: str | None, order: RunOrder) -> Admission:
         if order.webhook:
-            check_url(order.webhook, self._webhook_rules)
+            check_webhook_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
         admission = make_admission(
@@ -251,7 +251,7 @@ class Engine:
         except NotFoundError:
             return OPERATOR
 
-    async def _drive(self, claim: Claim) -> None:
+    async def _drive(self, claim: ClaimedRun) -> None:
         """One claim: drive it, then end it. Whatever stops us, the run is either ended or driven again."""
         run = claim.run
         callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
@@ -266,7 +266,7 @@ class Engine:
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):
             attempt.stop(early)
-        outcome: Outcome | None = None
+        outcome: RunOutcome | None = None
         try:
             outcome = await self._attempt(claim, attempt)
         finally:
@@ -274,7 +274,7 @@ class Engine:
             for watcher in self._watchers:
                 watcher.ended(run, outcome)
 
-    async def _attempt(self, claim: Claim, attempt: Attempt) -> Outcome | None:
+    async def _attempt(self, claim: ClaimedRun, attempt: Attempt) -> RunOutcome | None:
         queue, lease = self._persistence.queue, claim.lease
         try:
             return await self._finish(lease, await attempt.run())
@@ -289,7 +289,7 @@ class Engine:
             raise
         return None
 
-    async def _finish(self, lease: Lease, outcome: Outcome) -> Outcome:
+    async def _finish(self, lease: Lease, outcome: RunOutcome) -> RunOutcome:
         """End the run; if what it brought cannot be stored, with that as its error."""
         queue = self._persistence.queue
         try:

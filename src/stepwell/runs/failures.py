@@ -10,16 +10,16 @@ from collections.abc import Collection
 from typing import Any
 
 from stepwell.runs import wire
-from stepwell.runs.records import NewEvent, Outcome
+from stepwell.runs.records import NewEvent, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
 _WORDLESS = "The error cannot be put into words: its own text fails."
 
 
-def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> Outcome:
+def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
     """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
     described = {"error": type(error).__name__, "message": hide_secrets(words_of(error), secrets)}
-    return Outcome(
+    return RunOutcome(
         "timeout" if isinstance(error, TimeoutError) else "error",
         "error",
         interrupts=interrupts,

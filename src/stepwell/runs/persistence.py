@@ -16,10 +16,10 @@ from langgraph.store.base import BaseStore
 from stepwell.audit.vault import EvidenceVault
 from stepwell.runs.access import AccessRecords
 from stepwell.runs.event_log import EventLog
-from stepwell.runs.maintenance import Maintenance
 from stepwell.runs.queue import RunQueue
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.runs.repository import Repository
+from stepwell.runs.upkeep.maintenance import Maintenance
 from stepwell.tools.effect_journal import EffectJournal
 
 

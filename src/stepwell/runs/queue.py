@@ -12,7 +12,7 @@ Each arrow is one transaction. Rules every implementation keeps:
   (`LeaseLostError`), in the same transaction as the write.
 - Runs of one thread are claimed in the order of admission, those that are not due yet aside.
 - An answer to a question is taken once. The same answer again gives the run that took it; another one is refused.
-- An answer that names no question is taken only for one that its sender must mean (`Bare`).
+- An answer that names no question is taken only for one that its sender must mean (`BareAnswer`).
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
 """
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from stepwell.errors import AnswerShapeError
-from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, Outcome, PendingInterrupt, Run
+from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, Run, RunOutcome
 from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
@@ -35,7 +35,7 @@ REPEATED_S = 1.0
 
 
 @dataclass(frozen=True)
-class Bare:
+class BareAnswer:
     """An answer that names no question. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
     the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, `REPEATED_S` have passed
     since, so that it is no second click."""
@@ -50,7 +50,7 @@ class Admission:
     """A run that somebody asks for. `run.request.resume` is empty here; `answers` says what is answered."""
 
     run: Run
-    answers: Mapping[str, Any] | Bare | None = None
+    answers: Mapping[str, Any] | BareAnswer | None = None
     create_thread: bool = False
     """Make the thread when it is not there, with the run's metadata, instead of refusing."""
     thread_metadata: Mapping[str, Any] | None = None
@@ -72,7 +72,7 @@ class Admitted:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedRun:
     """A run that is ours to drive."""
 
     run: Run
@@ -85,7 +85,7 @@ class Cancellation:
     action: CancelAction
 
 
-Drive = Callable[[Claim], Awaitable[None]]
+Drive = Callable[[ClaimedRun], Awaitable[None]]
 
 
 class RunQueue(Protocol):
@@ -120,7 +120,7 @@ class RunQueue(Protocol):
         """Questions that were just asked, while the run still goes on: they may be answered from now on."""
         ...
 
-    async def finish(self, lease: Lease, outcome: Outcome) -> Run: ...
+    async def finish(self, lease: Lease, outcome: RunOutcome) -> Run: ...
     async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
         """Let another attempt go on. A run that somebody wants stopped ends here instead. `usage` is that of this attempt; the sums
         of a run are those of all its attempts."""

@@ -239,7 +239,7 @@ class KeptStep:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended, for the one transaction that ends it."""
 
     status: RunStatus

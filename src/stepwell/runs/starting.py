@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from stepwell.answers import AnswerShapes
 from stepwell.errors import AnswerShapeError, InvalidRequestError
-from stepwell.runs.queue import Admission, Bare
+from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
-from stepwell.runs.run_user import PREFIX
+from stepwell.runs.run_config import PREFIX
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -92,10 +92,10 @@ def make_admission(
 
 
 def check_answers(
-    answers: Mapping[str, Any] | Bare, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
+    answers: Mapping[str, Any] | BareAnswer, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
 ) -> dict[str, AnswerShapeError | None]:
     """Open question -> what is wrong with its answer. A bare answer is held against the question if there is only one."""
-    if isinstance(answers, Bare):
+    if isinstance(answers, BareAnswer):
         answers = {question.interrupt_id: answers.answer for question in asked} if len(asked) == 1 else {}
     faults: dict[str, AnswerShapeError | None] = {}
     for question in asked:
@@ -142,13 +142,13 @@ def _request(
     )
 
 
-def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | Bare | None:
+def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | BareAnswer | None:
     """A map of interrupt ids is what LangGraph takes for one: an object whose keys all look like its ids."""
     if resume is None:
         return None
     if isinstance(resume, Mapping) and resume and all(_INTERRUPT_ID.fullmatch(str(key)) for key in resume):
         return resume
-    return Bare(resume, refused=refuse_bare)
+    return BareAnswer(resume, refused=refuse_bare)
 
 
 def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:

@@ -6,7 +6,21 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid5
+
+from langchain_core.messages import AIMessage
+from langgraph.errors import InvalidUpdateError
+from langgraph.pregel import Pregel
+from langgraph.types import StateUpdate
+
+from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.runs.streaming.graph import PartialMessage
+from stepwell.tools.effect_journal import JOURNAL, EffectJournal, Standing, call_key
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
+
 
 logger = logging.getLogger(__name__)
 
@@ -43,3 +57,106 @@ async def stop_streaming(streaming: asyncio.Task[None]) -> None:
 def _forget_late_error(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()):
         logger.info("a node that was left behind has ended", exc_info=error)
+
+
+# The text of an answer that was stopped: kept in the thread, marked as unfinished, so that it is neither lost nor taken for whole.
+
+
+CANCELLED = "cancelled"
+"""The `finish_reason` of an answer that was stopped."""
+_MESSAGES = "messages"
+
+
+class PartialText:
+    """Remembers the newest answer under way at the root of a graph."""
+
+    def __init__(self) -> None:
+        self._newest: PartialMessage | None = None
+
+    def note(self, partial: PartialMessage) -> None:
+        self._newest = partial
+
+    async def keep(self, graph: Pregel[Any, Any, Any, Any], thread_id: str) -> Any | None:
+        """Write the unfinished answer into the thread's messages. Gives the thread's values, or `None` if there was none."""
+        partial = self._newest
+        if partial is None or partial.done or not partial.text or _MESSAGES not in graph.channels:
+            return None
+        message = AIMessage(partial.text, id=partial.message_id, response_metadata={"finish_reason": CANCELLED})
+        config: Any = {"configurable": {"thread_id": thread_id}}
+        try:
+            await graph.aupdate_state(config, {_MESSAGES: [message]}, as_node=partial.node)
+        except InvalidUpdateError:
+            # A state whose messages are not a list of messages: the text stays in the run's events only.
+            logger.info("the text of a stopped answer does not fit the graph's state", exc_info=True)
+            return None
+        snapshot = await graph.aget_state(config)
+        return snapshot.values
+
+
+# Closing the calls that a rollback leaves: each gets a result in the thread at once, so that nobody sees it open.
+#
+# A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). The call whose effect began is closed with what
+# the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, somebody else's
+# question is open in the same step, the state has no messages) the calls are closed when the thread goes on.
+
+
+_OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
+
+
+async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
+    """Write a result behind every call of the thread's messages that has none."""
+    if _MESSAGES not in graph.channels:
+        return
+    try:
+        await _close(graph, thread_id, journal)
+    except (LeaseLostError, StorageUnavailableError):
+        raise
+    except Exception:
+        # Somebody's graph decides what comes next. If it cannot, the run is rolled back all the same.
+        logger.warning("the calls of a run that was rolled back are closed later", exc_info=True)
+
+
+async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
+    # What the run handed in before it was stopped may still be on its way to the disk.
+    await asyncio.wrap_future(journal.barrier())
+    latest = await graph.aget_state({"configurable": {"thread_id": thread_id}})
+    # By its id: without, LangGraph also shows what tasks of the broken step have written, which an update drops.
+    snapshot = await graph.aget_state(latest.config)
+    stopped = set(snapshot.next)
+    results = await _results(snapshot.values.get(_MESSAGES) or [], journal)
+    if not results or len(stopped) != 1:
+        return
+    # A task id of its own: under that of a task of the broken step, what that task has written would stand in its place.
+    own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
+    update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
+    # On this very checkpoint: behind one that came late the same calls would be closed a second time.
+    await graph.abulk_update_state(snapshot.config, [[update]])
+
+
+async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
+    # Only now: an agent's middleware takes a third of a second to import, and a server starts without it.
+    from stepwell.middleware.effects import outcome
+    from stepwell.middleware.patch_tool_calls import close_dangling
+
+    _, closed = close_dangling(messages)
+    left = {result.tool_call_id: result for result in closed}
+    calls = _calls_by_key(messages, journal)
+    begun = await asyncio.wrap_future(journal.look([key for key, call in calls.items() if call["id"] in left]))
+    known: dict[str, Standing] = dict(begun)
+    return [*(outcome(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
+
+
+def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:
+    """The calls of the root graph's messages. Its steps have a namespace of one part, whichever it is."""
+    root: Any = {"configurable": {"checkpoint_ns": "root", JOURNAL: journal}}
+    return {
+        call_key(root, message.id, call["id"] or ""): call
+        for message in messages
+        if message.type == "ai" and message.id is not None
+        for call in message.tool_calls
+    }
+
+
+def _others(left: dict[str, ToolMessage], calls: dict[str, ToolCall], known: dict[str, Standing]) -> list[ToolMessage]:
+    told = {calls[key]["id"] for key in known}
+    return [result for call_id, result in left.items() if call_id not in told]

@@ -24,7 +24,7 @@ from stepwell.models.pricing import Price, TokenUse, price_of
 from stepwell.runs.records import ModelUsage
 
 if TYPE_CHECKING:
-    from stepwell.middleware.token_count import IncrementalCounter
+    from stepwell.models.token_count import IncrementalCounter
 
 UNNAMED = "unnamed"
 """A model that says neither its provider nor its name."""
@@ -140,7 +140,7 @@ class UsageMeter(BaseCallbackHandler):
         """What a model was asked before is not counted again: a conversation is asked once more with every step."""
         if self._lengths is None:
             # Only now: an agent's middleware takes a seventh of a second to import, and a server starts without it.
-            from stepwell.middleware.token_count import IncrementalCounter
+            from stepwell.models.token_count import IncrementalCounter
 
             self._lengths = IncrementalCounter(count_tokens_approximately)
         return self._lengths.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))

@@ -1,6 +1,6 @@
 """Where a webhook may go. A run's owner names an address and *we* call it from inside the network: that is to be guarded.
 
-Two looks at an address. `check_url` sees what the text shows (for admission, so that the caller hears of it at once).
+Two looks at an address. `check_webhook_url` sees what the text shows (for admission, so that the caller hears of it at once).
 `resolve` asks for the name's addresses just before a call and gives those to connect to: every one of them must be allowed,
 and the caller must connect to one of them and not ask again, because a name may answer differently the second time.
 
@@ -63,7 +63,7 @@ class WebhookRules:
         return cls(allow_http, frozenset(hosts), tuple(networks), secret)
 
 
-def check_url(url: str, rules: WebhookRules) -> SplitResult:
+def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
     """Raise `InvalidRequestError` for an address that can be seen to be wrong without asking anybody."""
     parts = _split(url)
     host = (parts.hostname or "").lower()

@@ -28,7 +28,7 @@ import httpx
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_url, resolve
+from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url, resolve
 
 _log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class WebhookSender:
             await self._outbox.settle(webhook.run_id, "given_up")
             return
         try:
-            parts = check_url(webhook.url, self._rules)
+            parts = check_webhook_url(webhook.url, self._rules)
             addresses = await resolve(parts, self._rules)
             async with asyncio.timeout(_TRY_S):
                 status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
@@ -204,6 +204,6 @@ def verify_signature(header: str, body: bytes, secret: str, now: float, *, oldes
 
 
 __all__: Sequence[str] = [
-    "DELAYS_S", "HOLD_S", "MAX_TRIES", "Webhook", "WebhookOutbox", "WebhookRules", "WebhookSender", "WebhookState", "check_url",
+    "DELAYS_S", "HOLD_S", "MAX_TRIES", "Webhook", "WebhookOutbox", "WebhookRules", "WebhookSender", "WebhookState", "check_webhook_url",
     "verify_signature",
 ]  # fmt: skip

@@ -8,21 +8,28 @@ Making it does no work: the services are open already, and are closed by whoever
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from stepwell.server.doors import install_doors
+from stepwell.clock import Clock
+from stepwell.runs.access import AccessRecords
+from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade
-from stepwell.server.limits import limit_layers
-from stepwell.server.metrics import CountRequests
+from stepwell.server.limits.layers import OpenStreams, limit_layers
+from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
+from stepwell.server.login.authentication import Authenticator
+from stepwell.server.login.sessions import LoginRoutes, login_router
+from stepwell.server.login.throttle import CredentialThrottle
+from stepwell.server.monitoring.metrics import CountRequests
+from stepwell.server.monitoring.request_log import RequestLog
 from stepwell.server.openapi import install_openapi
-from stepwell.server.opening import Services
 from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.problems import UnexpectedErrors, install_problems
-from stepwell.server.request_log import RequestLog
 from stepwell.server.routes import (
     access,
     account,
@@ -37,11 +44,16 @@ from stepwell.server.routes import (
     stateless_runs,
     store,
     system,
-    thread_protocol,
     thread_state,
+    thread_streams,
     threads,
 )
-from stepwell.server.settings import ServerSettings
+from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
+
+if TYPE_CHECKING:
+    from stepwell.server.login.oidc import OidcClient
+    from stepwell.server.login.tokens import TokenVerifier
+
 
 ROUTERS = (
     crons.router,  # first: /threads/{id}/runs/crons must not be taken for a run
@@ -49,7 +61,7 @@ ROUTERS = (
     threads.router,
     thread_state.router,
     conversation.router,
-    thread_protocol.router,
+    thread_streams.router,
     stateless_runs.router,
     assistants.router,
     store.router,
@@ -84,9 +96,49 @@ def create_app(
     app.state.services = services
     app.state.facades = dict(facades or {})
     app.state.asks_who = settings.asks_who
-    install_doors(app, settings, services.persistence.access, services.clock)
+    install_sign_in(app, settings, services.persistence.access, services.clock)
     for router in ROUTERS:
         app.include_router(router)
     install_problems(app)
     install_openapi(app)
     return app
+
+
+# Puts signing in together and hangs it into an application: the one call `create_app` makes for all of it.
+#
+# ```python
+# app = FastAPI(middleware=[..., *limit_layers(settings)])
+# install_sign_in(app, settings, records, clock)
+# ```
+
+
+def install_sign_in(
+    app: FastAPI,
+    settings: ServerSettings,
+    records: AccessRecords,
+    clock: Clock,
+    *,
+    random_bytes: RandomBytes = secrets.token_bytes,
+) -> None:
+    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in."""
+    tokens, oidc = (
+        _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
+    )
+    authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, CredentialThrottle(clock))
+    app.state.authenticator = authenticator
+    app.state.open_streams = OpenStreams(settings.max_streams_per_owner)
+    app.state.sign_in_ways = ["key", "provider"] if oidc else ["key"]
+    app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
+
+
+def _open_identity_provider(
+    jwt: JwtSettings, oidc: OidcSettings | None, records: AccessRecords, clock: Clock, random_bytes: RandomBytes
+) -> tuple[TokenVerifier, OidcClient | None]:
+    # Imported only where tokens are accepted: the cryptography behind them is a twentieth of a server's start.
+    from stepwell.server.login.identity_provider import IdentityProvider
+    from stepwell.server.login.oidc import OidcClient
+    from stepwell.server.login.tokens import TokenVerifier
+
+    provider = IdentityProvider(jwt, clock)
+    tokens = TokenVerifier(jwt, provider, clock)
+    return tokens, OidcClient(oidc, provider, tokens, records, clock, random_bytes) if oidc else None

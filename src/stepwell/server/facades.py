@@ -25,8 +25,8 @@ from fastapi import Depends, Request
 from stepwell.errors import NotFoundError
 from stepwell.runs.records import PendingInterrupt, Run, RunEvent
 from stepwell.runs.repository import Page
-from stepwell.server.opening import Services
-from stepwell.server.principal import Principal
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
 
 RESEARCH = "research"
 

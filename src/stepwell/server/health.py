@@ -7,12 +7,12 @@ from importlib.metadata import version
 from typing import Any
 
 from stepwell.errors import NotReadyError, StorageUnavailableError
-from stepwell.server.opening import Services
+from stepwell.server.assembly import Services
 
 _CHECK_S = 5.0
 
 
-async def readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
+async def check_readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
     """`{"ok": true}`; with `check_db` the database is written to, and `StorageUnavailableError` says that it cannot be,
     `NotReadyError` that runs are not driven."""
     if check_db:

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Protocol
 import uvicorn
 
 from stepwell.errors import ConfigurationError
-from stepwell.server.request_heads import BoundedHeads
+from stepwell.server.limits.heads import BoundedHeads
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from stepwell.server.opening import Services
+    from stepwell.server.assembly import Services
 
 _ANSWERS_S = 2
 """For answers that are being written when the runs are done with."""
@@ -51,18 +51,18 @@ def bind(host: str, port: int) -> socket.socket:
     reason: OSError | None = None
     for family, kind, protocol, _, address in found:
         try:
-            return _bound(socket.socket(family, kind, protocol), address)
+            return _bind_socket(socket.socket(family, kind, protocol), address)
         except OSError as error:
             reason = error
     raise ConfigurationError(_refusal(host, port, reason)) from reason
 
 
-def address_of(bound: socket.socket, host: str) -> str:
+def local_url_of(bound: socket.socket, host: str) -> str:
     """The address to tell people on this machine."""
     return _http({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), bound)  # noqa: S104 - compared
 
 
-def network_addresses_of(bound: socket.socket, host: str) -> list[str]:
+def network_urls_of(bound: socket.socket, host: str) -> list[str]:
     """The addresses to tell people on other machines, if the server listens on all that this machine has."""
     families = {"0.0.0.0": [socket.AF_INET], "::": [socket.AF_INET, socket.AF_INET6]}.get(host, [])  # noqa: S104 - compared
     return [_http(address, bound) for family in families if (address := _own_address(family))]
@@ -179,7 +179,7 @@ def _signals() -> Sequence[signal.Signals]:
     return usual
 
 
-def _bound(made: socket.socket, address: object) -> socket.socket:
+def _bind_socket(made: socket.socket, address: object) -> socket.socket:
     try:
         if sys.platform != "win32":  # there it would let two servers have one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

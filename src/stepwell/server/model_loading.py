@@ -52,7 +52,7 @@ class ModelLoading:
 
     def _ask(self, models: LocalModels) -> asyncio.Future[BaseException | None]:
         """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""
-        from stepwell.models.local.llama_runtime import Request
+        from stepwell.models.local.llama.runtime import LlamaRequest
 
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[BaseException | None] = loop.create_future()
@@ -65,7 +65,7 @@ class ModelLoading:
             if item is None or isinstance(item, BaseException):
                 loop.call_soon_threadsafe(settle, item)
 
-        models.runtime(self._model).ask(Request(None, deliver))
+        models.runtime(self._model).ask(LlamaRequest(None, deliver))
         return outcome
 
 

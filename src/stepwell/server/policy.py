@@ -28,12 +28,12 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from stepwell.errors import AccessError, ConfigurationError
-from stepwell.server.principal import Principal
-from stepwell.server.sse import STILL_WELCOME
+from stepwell.server.login.principal import Principal
+from stepwell.server.sse import READER_CHECK
 
 if TYPE_CHECKING:
-    from stepwell.server.auth import Authenticator
-    from stepwell.server.limits import OpenStreams
+    from stepwell.server.limits.layers import OpenStreams
+    from stepwell.server.login.authentication import Authenticator
 
 PUBLIC_PATHS = frozenset(
     {"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
@@ -70,7 +70,7 @@ def authorize(principal: Principal, action: str) -> None:
 
 
 @dataclass(frozen=True)
-class Policy:
+class RoutePolicy:
     """A FastAPI dependency: finds the principal of a request and asks `authorize`."""
 
     action: str
@@ -83,11 +83,11 @@ class Policy:
         return principal
 
 
-def policy(action: str) -> Policy:
+def policy(action: str) -> RoutePolicy:
     """The policy of a route, for `Depends(...)`."""
     if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
         raise ConfigurationError(f"No action '{action}'. Add it to USER_ACTIONS or OPERATOR_ONLY in server/policy.py.")
-    return Policy(action)
+    return RoutePolicy(action)
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ class StreamPolicy:
     action: str
 
     async def __call__(self, request: Request) -> AsyncIterator[Principal]:
-        principal = await Policy(self.action)(request)
+        principal = await RoutePolicy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = open_streams.take(principal.owner)
         if principal.may_lapse:
-            setattr(request.state, STILL_WELCOME, partial(request.app.state.authenticator.still_counts, request))
+            setattr(request.state, READER_CHECK, partial(request.app.state.authenticator.still_counts, request))
         try:
             yield principal
         finally:
@@ -117,7 +117,7 @@ def stream_policy(action: str) -> StreamPolicy:
 def actions_of(route: Any) -> set[str]:
     """The actions a route declares, its own and those of the routers it was included by."""
     dependant = getattr(route, "dependant", None)
-    return {call.action for call in _calls(dependant) if isinstance(call, Policy | StreamPolicy)} if dependant else set()
+    return {call.action for call in _calls(dependant) if isinstance(call, RoutePolicy | StreamPolicy)} if dependant else set()
 
 
 def routes_without_policy(app: FastAPI) -> list[str]:

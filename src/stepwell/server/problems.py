@@ -36,7 +36,7 @@ _log = logging.getLogger("stepwell.server")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemKind:
     """A sort of problem: its code, and the last part of its type."""
 
     status: int
@@ -44,29 +44,29 @@ class Kind:
     title: str
 
 
-KINDS: Mapping[type[BaseException], Kind] = {
-    errors.AnswerShapeError: Kind(422, "answer-shape", "The answer does not fit the question"),
-    errors.InvalidRequestError: Kind(422, "invalid-request", "The request cannot be carried out as it stands"),
-    errors.NotFoundError: Kind(404, "not-found", "There is no such thing"),
-    errors.AlreadyExistsError: Kind(409, "already-exists", "The id is taken"),
-    errors.ThreadBusyError: Kind(409, "thread-busy", "Another run is at work on the thread"),
-    errors.InterruptAnsweredError: Kind(409, "interrupt-answered", "The question has an answer already"),
-    errors.ResumeError: Kind(409, "resume", "The resume does not fit an open question"),
-    errors.LimitReachedError: Kind(429, "limit-reached", "As many as allowed"),
-    errors.LeaseLostError: Kind(503, "thread-taken-over", "The thread was taken over meanwhile"),
-    errors.StorageUnavailableError: Kind(503, "storage-unavailable", "The database cannot be used now"),
-    errors.NotReadyError: Kind(503, "not-ready", "The server cannot drive runs now"),
-    errors.RunError: Kind(422, "run", "The run cannot be started, resumed or found"),
-    errors.PaymentError: Kind(402, "payment", "Money is missing or not acceptable"),
-    errors.NotSignedInError: Kind(401, "not-signed-in", "Who asks is not known"),
-    errors.SignInUnavailableError: Kind(503, "sign-in-unavailable", "The identity provider does not answer"),
-    errors.AccessError: Kind(403, "access", "Not allowed"),
-    errors.GraphBuildError: Kind(503, "graph-unavailable", "The graph cannot be built"),
-    errors.ModelUnavailableError: Kind(503, "model-unavailable", "No usable model"),
+KINDS: Mapping[type[BaseException], ProblemKind] = {
+    errors.AnswerShapeError: ProblemKind(422, "answer-shape", "The answer does not fit the question"),
+    errors.InvalidRequestError: ProblemKind(422, "invalid-request", "The request cannot be carried out as it stands"),
+    errors.NotFoundError: ProblemKind(404, "not-found", "There is no such thing"),
+    errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id is taken"),
+    errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is at work on the thread"),
+    errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The question has an answer already"),
+    errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open question"),
+    errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
+    errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
+    errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
+    errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
+    errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
+    errors.PaymentError: ProblemKind(402, "payment", "Money is missing or not acceptable"),
+    errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Who asks is not known"),
+    errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
+    errors.AccessError: ProblemKind(403, "access", "Not allowed"),
+    errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
+    errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry counts. What is not here is unexpected."""
 
-_UNEXPECTED = Kind(500, "unexpected", "Something went wrong in the server")
+_UNEXPECTED = ProblemKind(500, "unexpected", "Something went wrong in the server")
 
 
 def problem(

@@ -9,7 +9,7 @@ import orjson
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from stepwell.server.opening import Services
+from stepwell.server.assembly import Services
 
 
 class JsonRequest(Request):

@@ -26,14 +26,14 @@ from stepwell.runs.records import RunEvent
 
 HEARTBEAT_S = 5.0
 RECHECK_S = 15.0
-STILL_WELCOME = "still_welcome"
+READER_CHECK = "still_welcome"
 OPENING = b": connected\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 
 Gone = Callable[[], Awaitable[object]]
 """What to do when the client went away before the end."""
 
-Welcome = Callable[[], Awaitable[bool]]
+ReaderCheck = Callable[[], Awaitable[bool]]
 """Whether the reader of a stream may go on reading."""
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -103,7 +103,7 @@ class EventStream(Response):
         await send(_part(OPENING))
         pump = asyncio.create_task(self._pump(send))
         self._live.add(pump)
-        still_welcome: Welcome | None = scope.get("state", {}).get(STILL_WELCOME)
+        still_welcome: ReaderCheck | None = scope.get("state", {}).get(READER_CHECK)
         stayed = await _unless_gone(receive, pump, self._beat(send), _watch(pump, still_welcome))
         if not stayed:
             await _tell(self._on_gone)
@@ -181,7 +181,7 @@ async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Corou
         await asyncio.gather(work, *others, return_exceptions=True)
 
 
-async def _watch(pump: asyncio.Task[None], still_welcome: Welcome | None) -> None:
+async def _watch(pump: asyncio.Task[None], still_welcome: ReaderCheck | None) -> None:
     """End the stream when its reader is not welcome any more."""
     while still_welcome is not None:
         await asyncio.sleep(RECHECK_S)

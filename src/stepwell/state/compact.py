@@ -16,22 +16,38 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
 from langgraph.channels.base import BaseChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from stepwell.backends.steps import Steps
 from stepwell.errors import ConfigurationError
 from stepwell.state import channels
-from stepwell.state.history import Delete, Key, ListKeys, Load, Loaded, Measure, ReadWrites, Request, Rewrite, Row, Stored
-from stepwell.state.namespaces import surviving_namespaces
-from stepwell.state.savers import history_of
+from stepwell.state.history import (
+    Delete,
+    KeepsHistory,
+    Key,
+    ListKeys,
+    ListWriters,
+    Load,
+    Loaded,
+    Measure,
+    ReadWrites,
+    Request,
+    Rewrite,
+    Row,
+    Stored,
+    ThreadHistory,
+)
+from stepwell.state.memory_history import MemoryHistory
 
 ROOT = ""
 
@@ -160,3 +176,76 @@ def _values_from_ancestors(
         )
         for name in missing
     }
+
+
+# Which nested namespaces a compacted thread still needs.
+#
+# A graph that runs inside a task of another stores its checkpoints under a namespace: `tools:<task id>`, and deeper ones with
+# further parts behind `|`. Its metadata names the checkpoint of the thread that the task belongs to. Such a namespace is needed as
+# long as the task may go on: its checkpoint stays, and the task has not delivered. It is then kept whole, deeper parts included.
+#
+# A namespace whose first part has no task id belongs to a graph with a memory of its own (`checkpointer=True`), which every later
+# call goes on from: it is never touched.
+
+
+_PART_END = "|"
+_ID_START = ":"
+# LangGraph's marks on a task that paused, failed, was scheduled or got an answer; any other write is the task's result.
+_NOT_A_RESULT = frozenset({"__interrupt__", "__error__", "__scheduled__", "__resume__", "__error_source_node__"})
+
+
+def surviving_namespaces(rows: Iterable[Row], kept: Collection[str]) -> Steps[Request, set[str]]:
+    """The nested namespaces that stay, when of the thread's own checkpoints these are kept."""
+    samples: dict[str, Key] = {}
+    namespaces: dict[str, set[str]] = {}
+    for row in rows:
+        if row.key.namespace:
+            task = row.key.namespace.split(_PART_END, 1)[0]
+            namespaces.setdefault(task, set()).add(row.key.namespace)
+            if row.has_checkpoint:
+                samples[task] = row.key
+    surviving: set[str] = set()
+    for task, names in namespaces.items():
+        if _ID_START not in task or (task in samples and (yield from _is_pending(task, samples[task], kept))):
+            surviving |= names
+    return surviving
+
+
+def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request, bool]:
+    loaded: Loaded = yield Load(sample)
+    owner = (loaded.metadata.get("parents") or {}).get("")
+    if owner is None or owner not in kept:
+        return False
+    task_id = task.rsplit(_ID_START, 1)[1]
+    writers: list[tuple[str, str]] = yield ListWriters(Key("", owner))
+    return not any(writer == task_id and channel not in _NOT_A_RESULT for writer, channel in writers)
+
+
+# Which savers can be compacted, and by which adapter. A saver with a `thread_history` of its own needs none.
+
+
+SUPPORTED = "InMemorySaver, SqliteSaver, AsyncSqliteSaver, and savers with a method thread_history(thread_id)"
+
+
+def history_of(saver: BaseCheckpointSaver[Any], thread_id: str, graph: Pregel[Any, Any, Any, Any] | None) -> ThreadHistory:
+    """A thread's history in this saver."""
+    if isinstance(saver, KeepsHistory):
+        return saver.thread_history(thread_id)
+    # A graph may read through a copy of the saver whose serializer knows the types of its state.
+    owner = getattr(graph, "checkpointer", None)
+    serde = owner.serde if isinstance(owner, BaseCheckpointSaver) else saver.serde
+    if isinstance(saver, InMemorySaver):
+        return MemoryHistory(saver, thread_id, serde)
+    # Whoever has such a saver has imported its module; nobody else should have to.
+    if (module := sys.modules.get("langgraph.checkpoint.sqlite")) and isinstance(saver, module.SqliteSaver):
+        from stepwell.state.sqlite_history import SyncSqliteHistory
+
+        return SyncSqliteHistory(saver, thread_id, serde)
+    if (module := sys.modules.get("langgraph.checkpoint.sqlite.aio")) and isinstance(saver, module.AsyncSqliteSaver):
+        from stepwell.state.sqlite_history import AsyncSqliteHistory
+
+        return AsyncSqliteHistory(saver, thread_id, serde)
+    raise ConfigurationError(
+        f"A {type(saver).__name__} cannot be compacted. Supported are: {SUPPORTED}. "
+        "For others, give the saver a thread_history as stepwell.state.history describes."
+    )

@@ -55,7 +55,7 @@ _DELETE_WRITES = "DELETE FROM writes WHERE thread_id = ? AND checkpoint_ns = ? A
 _DELETE_CHECKPOINTS = "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
 
 
-class Statement(NamedTuple):
+class SqlStatement(NamedTuple):
     sql: str
     parameters: Any = ()
     many: bool = False
@@ -68,47 +68,47 @@ class SqlHistory:
         self._thread_id = thread_id
         self._serde = serde
 
-    def statements(self, request: Request) -> Steps[Statement, Any]:
+    def statements(self, request: Request) -> Steps[SqlStatement, Any]:
         thread = {"t": self._thread_id}
         match request:
             case Measure():
-                [row] = yield Statement(_MEASURE, thread)
+                [row] = yield SqlStatement(_MEASURE, thread)
                 return Stored(*row)
             case ListKeys():
-                rows = yield Statement(_LIST_KEYS, thread)
+                rows = yield SqlStatement(_LIST_KEYS, thread)
                 return [Row(Key(namespace, id_), parent, bool(there)) for namespace, id_, parent, there in rows]
             case Load(key):
-                [row] = yield Statement(_LOAD, self._at(key))
+                [row] = yield SqlStatement(_LOAD, self._at(key))
                 type_, checkpoint, metadata = row
                 return Loaded(self._serde.loads_typed((type_, checkpoint)), json.loads(metadata) if metadata else {})
             case ReadWrites(key, channel):
-                rows = yield Statement(_READ_WRITES, (*self._at(key), channel))
+                rows = yield SqlStatement(_READ_WRITES, (*self._at(key), channel))
                 return [self._serde.loads_typed((type_, value)) for type_, value in rows]
             case ListWriters(key):
-                rows = yield Statement(_LIST_WRITERS, self._at(key))
+                rows = yield SqlStatement(_LIST_WRITERS, self._at(key))
                 return [(task_id, channel) for task_id, channel in rows]
             case Rewrite():
                 yield from self._rewrite(request)
             case Delete(keys):
                 places = [self._at(key) for key in keys]
-                yield Statement(_DELETE_WRITES, places, many=True)
-                yield Statement(_DELETE_CHECKPOINTS, places, many=True)
+                yield SqlStatement(_DELETE_WRITES, places, many=True)
+                yield SqlStatement(_DELETE_CHECKPOINTS, places, many=True)
         return None
 
-    def _rewrite(self, request: Rewrite) -> Steps[Statement, None]:
+    def _rewrite(self, request: Rewrite) -> Steps[SqlStatement, None]:
         checkpoint = (yield from self.statements(Load(request.key))).checkpoint
         whole = {**checkpoint, "channel_values": {**checkpoint["channel_values"], **request.values}}
         type_, blob = self._serde.dumps_typed(whole)
-        yield Statement(_REWRITE, (type_, blob, *self._at(request.key)))
+        yield SqlStatement(_REWRITE, (type_, blob, *self._at(request.key)))
 
     def _at(self, key: Key) -> tuple[str, str, str]:
         return (self._thread_id, *key)
 
 
-def executor(cursor: sqlite3.Cursor) -> Callable[[Statement], Sequence[Any]]:
+def executor(cursor: sqlite3.Cursor) -> Callable[[SqlStatement], Sequence[Any]]:
     """Executes statements where blocking is fine."""
 
-    def execute(statement: Statement) -> Sequence[Any]:
+    def execute(statement: SqlStatement) -> Sequence[Any]:
         run: Callable[[str, Any], sqlite3.Cursor] = cursor.executemany if statement.many else cursor.execute
         return run(statement.sql, statement.parameters).fetchall()
 

@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.errors import ConfigurationError
 from stepwell.state.history import Request
-from stepwell.state.history_sql import SqlHistory, Statement, executor
+from stepwell.state.history_sql import SqlHistory, SqlStatement, executor
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -33,14 +33,14 @@ _FREE_SHARE_TO_REWRITE = 0.5
 class _SqliteHistory(SqlHistory):
     """What both savers share."""
 
-    def _give_back_pages(self) -> Steps[Statement, None]:
-        [[free]] = yield Statement("PRAGMA freelist_count")
-        [[total]] = yield Statement("PRAGMA page_count")
+    def _give_back_pages(self) -> Steps[SqlStatement, None]:
+        [[free]] = yield SqlStatement("PRAGMA freelist_count")
+        [[total]] = yield SqlStatement("PRAGMA page_count")
         if free < total * _FREE_SHARE_TO_REWRITE:
             return
         try:
-            yield Statement("VACUUM")
-            yield Statement("PRAGMA wal_checkpoint(TRUNCATE)")
+            yield SqlStatement("VACUUM")
+            yield SqlStatement("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError:
             return  # somebody else is using the file: the free pages stay in it and are used again
 
@@ -89,7 +89,7 @@ class AsyncSqliteHistory(_SqliteHistory):
         async with self._saver.lock:
             try:
                 if not connection.in_transaction:
-                    await self._execute(Statement("BEGIN IMMEDIATE"))
+                    await self._execute(SqlStatement("BEGIN IMMEDIATE"))
                 result = await arun_steps(steps, self._perform)
                 await connection.commit()
             except BaseException:
@@ -101,7 +101,7 @@ class AsyncSqliteHistory(_SqliteHistory):
     async def _perform(self, request: Request) -> Any:
         return await arun_steps(self.statements(request), self._execute)
 
-    async def _execute(self, statement: Statement) -> Iterable[Any]:
+    async def _execute(self, statement: SqlStatement) -> Iterable[Any]:
         if statement.many:
             await (await self._saver.conn.executemany(statement.sql, statement.parameters)).close()
             return []

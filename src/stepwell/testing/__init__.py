@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stepwell.testing.asked import Asked
-    from stepwell.testing.backends import BackendConformance
-    from stepwell.testing.event_log_conformance import EventLogConformance
-    from stepwell.testing.maintenance_conformance import MaintenanceConformance
-    from stepwell.testing.queue_conformance import QueueConformance
-    from stepwell.testing.replies import (
+    from stepwell.testing.backends.conformance import BackendConformance
+    from stepwell.testing.event_log.conformance import EventLogConformance
+    from stepwell.testing.maintenance import MaintenanceConformance
+    from stepwell.testing.queue.conformance import QueueConformance
+    from stepwell.testing.repository.conformance import RepositoryConformance
+    from stepwell.testing.saver.conformance import FencedSaverConformance, SaverConformance
+    from stepwell.testing.scripted.asked import Asked
+    from stepwell.testing.scripted.model import ScriptedModel
+    from stepwell.testing.scripted.replies import (
         Reply,
         ScriptError,
         call,
@@ -28,12 +31,9 @@ if TYPE_CHECKING:
         slow,
         stream_then_fail,
     )
-    from stepwell.testing.repository_conformance import RepositoryConformance
-    from stepwell.testing.saver_conformance import FencedSaverConformance, SaverConformance
-    from stepwell.testing.scripted import ScriptedModel
-    from stepwell.testing.scripts import ScriptExhaustedError, each_run
-    from stepwell.testing.store_conformance import OwnedStoreConformance, StoreConformance
-    from stepwell.testing.vault_conformance import VaultConformance
+    from stepwell.testing.scripted.scripts import ScriptExhaustedError, each_run
+    from stepwell.testing.store import OwnedStoreConformance, StoreConformance
+    from stepwell.testing.vault import VaultConformance
 
 __all__ = [
     "Asked",
@@ -65,12 +65,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "asked": ("Asked",),
-    "backends": ("BackendConformance",),
-    "event_log_conformance": ("EventLogConformance",),
-    "maintenance_conformance": ("MaintenanceConformance",),
-    "queue_conformance": ("QueueConformance",),
-    "replies": (
+    "scripted.asked": ("Asked",),
+    "backends.conformance": ("BackendConformance",),
+    "event_log.conformance": ("EventLogConformance",),
+    "maintenance": ("MaintenanceConformance",),
+    "queue.conformance": ("QueueConformance",),
+    "scripted.replies": (
         "Reply",
         "ScriptError",
         "call",
@@ -84,12 +84,12 @@ _HOMES = {
         "slow",
         "stream_then_fail",
     ),
-    "repository_conformance": ("RepositoryConformance",),
-    "saver_conformance": ("FencedSaverConformance", "SaverConformance"),
-    "scripted": ("ScriptedModel",),
-    "scripts": ("ScriptExhaustedError", "each_run"),
-    "store_conformance": ("OwnedStoreConformance", "StoreConformance"),
-    "vault_conformance": ("VaultConformance",),
+    "repository.conformance": ("RepositoryConformance",),
+    "saver.conformance": ("FencedSaverConformance", "SaverConformance"),
+    "scripted.model": ("ScriptedModel",),
+    "scripted.scripts": ("ScriptExhaustedError", "each_run"),
+    "store": ("OwnedStoreConformance", "StoreConformance"),
+    "vault": ("VaultConformance",),
 }
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from uuid import uuid4
 
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, Claim
-from stepwell.runs.records import Outcome, Run, RunRequest, Thread
+from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.records import Run, RunOutcome, RunRequest, Thread
 
 OWNER = "somebody"
 PATIENCE_S = 20.0
@@ -54,29 +54,29 @@ class DrivenRuns:
 
     def __init__(self, persistence: Persistence) -> None:
         self._persistence = persistence
-        self._claims: asyncio.Queue[Claim] = asyncio.Queue()
+        self._claims: asyncio.Queue[ClaimedRun] = asyncio.Queue()
         self._ended: dict[tuple[str, int], asyncio.Event] = {}
 
-    async def begin(self, thread_id: str, owner: str = OWNER, **fields: Any) -> Claim:
+    async def begin(self, thread_id: str, owner: str = OWNER, **fields: Any) -> ClaimedRun:
         """Ask for a run on a thread, which is made where it is missing, and get it to drive."""
         await self._persistence.queue.admit(Admission(a_run(thread_id, owner, **fields), create_thread=True))
         return await self.next()
 
-    async def next(self) -> Claim:
+    async def next(self) -> ClaimedRun:
         return await asyncio.wait_for(self._claims.get(), PATIENCE_S)
 
-    async def end(self, claim: Claim, outcome: Outcome | None = None) -> Run:
-        run = await self._persistence.queue.finish(claim.lease, outcome or Outcome("success", "idle", values=b"{}"))
+    async def end(self, claim: ClaimedRun, outcome: RunOutcome | None = None) -> Run:
+        run = await self._persistence.queue.finish(claim.lease, outcome or RunOutcome("success", "idle", values=b"{}"))
         self._ended[claim.run.run_id, claim.lease.fence].set()
         return run
 
-    async def lose(self, claim: Claim) -> Claim:
+    async def lose(self, claim: ClaimedRun) -> ClaimedRun:
         """The run goes to another attempt; the given claim is worth nothing any more."""
         await self._persistence.queue.hand_back(claim.lease)
         self._ended[claim.run.run_id, claim.lease.fence].set()
         return await self.next()
 
-    async def drive(self, claim: Claim) -> None:
+    async def drive(self, claim: ClaimedRun) -> None:
         ended = self._ended[claim.run.run_id, claim.lease.fence] = asyncio.Event()
         self._claims.put_nowait(claim)
         await ended.wait()

@@ -77,7 +77,7 @@ Standing = Begun | Unknown | Done | Settled | OtherArguments
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NotedCall:
     """What a journal notes of a call beside its key. Nothing of what the call says: an effect outlives its thread."""
 
     tool: str
@@ -98,7 +98,7 @@ class EffectJournal(Protocol):
         """What the keys of the thread begin with: the same on its copies, and of no other thread."""
         ...
 
-    def begin(self, key: str, call: Call | None = None) -> Future[Standing]: ...
+    def begin(self, key: str, call: NotedCall | None = None) -> Future[Standing]: ...
     def finish(self, key: str, result: bytes) -> Future[None]: ...
 
     def release(self, key: str) -> Future[None]:
@@ -142,10 +142,10 @@ def call_key(where: Where, message_id: str, call_id: str, n: int | str = 0) -> s
     return "/".join([_origin(where), *([around] if around else []), message_id, call_id, str(n)])
 
 
-def noted_call(runtime: ToolRuntime[Any, Any], tool: str, arguments: Mapping[str, Any]) -> Call:
+def noted_call(runtime: ToolRuntime[Any, Any], tool: str, arguments: Mapping[str, Any]) -> NotedCall:
     """What to note of the call that this runtime belongs to, as it will run."""
     text = json.dumps(arguments, sort_keys=True, default=str)
-    return Call(tool, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _step_key(runtime, 0))
+    return NotedCall(tool, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _step_key(runtime, 0))
 
 
 async def settled(where: Where) -> None:

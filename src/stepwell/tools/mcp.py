@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.tools import BaseTool
 
-from stepwell.backends.colours import run_in_portal
+from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError, MissingExtraError, ToolNameConflictError
 from stepwell.tools.mcp_calls import plain_fact, tool_of
 from stepwell.tools.mcp_servers import connection_of

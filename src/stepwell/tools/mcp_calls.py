@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.errors import GraphBubbleUp
 
-from stepwell.backends.colours import run_in_portal
+from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError
 from stepwell.tools.effects import EFFECT, Effect
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import Tool
 
-Call = Callable[..., Awaitable[tuple[Any, Any]]]
+ServerCall = Callable[..., Awaitable[tuple[Any, Any]]]
 
 
 class McpCallError(ToolException):
@@ -36,7 +36,7 @@ class McpTool(BaseTool):
     """A tool whose arguments all belong to the server: LangChain's StructuredTool would put its own in the place of some."""
 
     server: str
-    call: Call
+    call: ServerCall
     sync_call: Callable[..., tuple[Any, Any]]
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
 
@@ -100,7 +100,7 @@ def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
     return "once" if hints.get("idempotentHint") is False else "idempotent"
 
 
-def _guarded(call: Call, server: str, tool: str, timeout_s: float) -> Call:
+def _guarded(call: ServerCall, server: str, tool: str, timeout_s: float) -> ServerCall:
     async def guarded(**arguments: Any) -> tuple[Any, Any]:
         try:
             async with asyncio.timeout(timeout_s):
@@ -158,7 +158,7 @@ def _error_text(error: ToolException) -> str:
     return str(error) or "The tool failed and gave no reason."
 
 
-def _sync(call: Call) -> Callable[..., tuple[Any, Any]]:
+def _sync(call: ServerCall) -> Callable[..., tuple[Any, Any]]:
     def run(**arguments: Any) -> tuple[Any, Any]:
         async def once() -> tuple[Any, Any]:
             return await call(**arguments)

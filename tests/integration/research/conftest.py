@@ -12,11 +12,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 
 @pytest.fixture
@@ -29,21 +29,21 @@ async def _no_wait(seconds: float) -> None:
     """Politeness towards engines is tested elsewhere."""
 
 
-MakeKit = Callable[..., Kit]
+MakeKit = Callable[..., Equipment]
 
 
 @pytest.fixture
 def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
 
-    def make(**changes: Any) -> Kit:
+    def make(**changes: Any) -> Equipment:
         parts = {
             "web": world.web,
             "search": lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),
             "embedder": LexicalEmbedder(),
             "models": None,
         }
-        return make_kit(settings, **{**parts, **changes})
+        return make_equipment(settings, **{**parts, **changes})
 
     return make
 
@@ -51,7 +51,7 @@ def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
 class Research:
     """A thread of the graph, driven by hand."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Equipment) -> None:
         self.kit = kit
         self.graph = build_graph(kit)
         self.graph.checkpointer = InMemorySaver()

@@ -22,7 +22,7 @@ from typing import Any
 from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_kit
+from stepwell.apps.research.kit import make_equipment
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.bundle import write_bundle
@@ -33,19 +33,19 @@ from stepwell.clock import SystemClock
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.assistants import Assistants
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.saver import EmbeddedSaver
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.engine import Engine
-from stepwell.runs.graph_sources import GraphSource
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Lease
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import Page
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 OWNER = "somebody"
 THREAD = str(uuid.UUID(int=5))
@@ -134,7 +134,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
     roles = Roles(write=word_for_word)
     planner = ScriptedModel.answering(lambda asked: plan(*subjects))
-    kit = make_kit(
+    kit = make_equipment(
         settings,
         web=world.web,
         search=lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),

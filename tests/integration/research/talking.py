@@ -13,8 +13,8 @@ import orjson
 from tests.integration.server.conftest import listening
 
 from stepwell.cli.compose import Graphs, open_server
-from stepwell.runs.graph_sources import GraphSource
-from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 

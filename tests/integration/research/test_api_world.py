@@ -12,7 +12,7 @@ import pytest
 from tests.integration.research.talking import approve, ask, read, serving, shape
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_kit
+from stepwell.apps.research.kit import make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import SearchSettings, Settings
@@ -30,7 +30,7 @@ def world() -> Iterator[OfflineWorld]:
 
 def graphs(world: OfflineWorld, folder: Path, models: ModelRoutes | None = None) -> dict[str, Any]:
     settings = Settings(data_dir=folder / "data", search=WIKIPEDIA)
-    return {"research": build_graph(make_kit(settings, web=world.web, models=models, embedder=LexicalEmbedder()))}
+    return {"research": build_graph(make_equipment(settings, web=world.web, models=models, embedder=LexicalEmbedder()))}
 
 
 def reply(asked: Asked) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.kit import make_kit
+from stepwell.apps.research.kit import make_equipment
 from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
-from stepwell.cli.research_gate import plan_lines
+from stepwell.cli.research.gate import plan_lines
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
@@ -143,5 +143,5 @@ def test_a_model_on_this_machine_is_found_in_the_environment(tmp_path: Path) -> 
     environment = {"STEPWELL_DATA_DIR": str(tmp_path), "STEPWELL_LOCAL_MODEL": "smollm2-135m"}
     parts: dict[str, Any] = {"web": None, "embedder": LexicalEmbedder(), "models": None}
     settings = Settings.load(environment)
-    assert make_kit(settings, policy=HELD, **parts).local is not None
-    assert make_kit(settings, policy=default_policy(), **parts).local is None, "it is not needed"
+    assert make_equipment(settings, policy=HELD, **parts).local is not None
+    assert make_equipment(settings, policy=default_policy(), **parts).local is None, "it is not needed"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.policy import Limits, Policy
+from stepwell.apps.research.policy import Limits, ResearchPolicy
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import requests_made
@@ -20,7 +20,7 @@ from .conftest import StartResearch
 from .roles import Roles, audit, plan, word_for_word
 
 
-def limited(**limits: Any) -> Policy:
+def limited(**limits: Any) -> ResearchPolicy:
     return replace(default_policy(), limits=Limits(**limits))
 
 

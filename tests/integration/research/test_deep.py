@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError
-from stepwell.apps.research.deep import REPORT, build, make_graph
+from stepwell.apps.research.deep import REPORT, build_agent, make_graph
 from stepwell.apps.research.export import FORMATS, export_bundle
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.policy import Limits
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.replaying import replay_bundle
@@ -35,12 +35,12 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, raw, reply, say
 from stepwell.testing.web import OfflineWorld, WorldPage
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 PARTS = ("one", "two")
 
 
-def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, requests: int = 40, **rules: Any) -> Kit:
+def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, requests: int = 40, **rules: Any) -> Equipment:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder), "STEPWELL_SEARCH_ENGINES": "duckduckgo"})
     policy = replace(default_policy(), limits=Limits(requests=requests), **rules)
     parts: dict[str, Any] = {"models": ModelRoutes(model) if model else None, "embedder": LexicalEmbedder()}
@@ -49,7 +49,7 @@ def deep_kit(world: OfflineWorld, model: ScriptedModel | None, folder: Path, *, 
         """Politeness towards engines is tested elsewhere."""
 
     parts["search"] = lambda web: search_chain(settings, web, cached=False, sleep=no_wait)
-    return make_kit(settings, web=world.web, policy=policy, **parts)
+    return make_equipment(settings, web=world.web, policy=policy, **parts)
 
 
 def pages_for(world: OfflineWorld) -> dict[str, WorldPage]:
@@ -100,8 +100,8 @@ def judging(scripts: dict[str, Any], verdict: str = "supported") -> ScriptedMode
     return ScriptedModel.by_agent(said, key=lambda asked: "judge" if asked.system.startswith("You check one") else asked.agent)
 
 
-async def run(kit: Kit, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
-    graph = build(kit, checkpointer=InMemorySaver())
+async def run(kit: Equipment, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
+    graph = build_agent(kit, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": thread, **({VAULT: vault} if vault else {})}}
     result: dict[str, Any] = await graph.ainvoke({"messages": [("user", question)]}, config)
     return result
@@ -190,7 +190,7 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
     script = [call("fetch_page", url=page.url), say("Read.")] * 2
     vault = MemoryVault()
     kit = deep_kit(world, ScriptedModel(script), tmp_path, requests=2)
-    graph = build(kit, checkpointer=InMemorySaver())
+    graph = build_agent(kit, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t1", VAULT: vault}}
     for question in ("Who?", "Who else?"):
         result = await graph.ainvoke({"messages": [("user", question)]}, config)
@@ -202,7 +202,7 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
 
 async def test_a_message_that_was_edited_is_another_question(world: OfflineWorld, tmp_path: Path):
     vault, model = MemoryVault(), ScriptedModel([say("One."), say("Two.")])
-    graph = build(deep_kit(world, model, tmp_path), checkpointer=InMemorySaver())
+    graph = build_agent(deep_kit(world, model, tmp_path), checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t", VAULT: vault}}
     for words in ("Who?", "Who else?"):
         await graph.ainvoke({"messages": [HumanMessage(words, id="m1")]}, config)
@@ -247,7 +247,7 @@ async def test_without_an_engine_vault_the_evidence_is_in_the_data_folder(world:
 
 
 async def test_a_run_without_a_thread_is_told_to_have_one(world: OfflineWorld, tmp_path: Path):
-    graph = build(deep_kit(world, ScriptedModel([say("Hello.")]), tmp_path))
+    graph = build_agent(deep_kit(world, ScriptedModel([say("Hello.")]), tmp_path))
     with pytest.raises(ConfigurationError, match="thread_id"):
         await graph.ainvoke({"messages": [("user", "Who?")]})
 
@@ -255,7 +255,7 @@ async def test_a_run_without_a_thread_is_told_to_have_one(world: OfflineWorld, t
 def test_without_a_capable_model_the_way_out_is_named(world: OfflineWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """D16: no key, no model: an error that says what to set, and that quotes can be had without."""
     with pytest.raises(ConfigurationError, match=r"STEPWELL_MODEL.*'research'"):
-        build(deep_kit(world, None, tmp_path))
+        build_agent(deep_kit(world, None, tmp_path))
     monkeypatch.chdir(tmp_path)
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STEPWELL_MODEL"):
         monkeypatch.delenv(name, raising=False)
@@ -270,7 +270,7 @@ async def test_a_tool_call_that_runs_again_sends_nothing_again(world: OfflineWor
 
     async def fetch(call_id: str) -> int:
         wish = AIMessage("", tool_calls=[{"name": "fetch_page", "args": {"url": page.url}, "id": call_id}])
-        graph = build(deep_kit(world, ScriptedModel([raw(wish), say("Read.")]), tmp_path))
+        graph = build_agent(deep_kit(world, ScriptedModel([raw(wish), say("Read.")]), tmp_path))
         question = HumanMessage("Who?", id="q")
         await graph.ainvoke({"messages": [question]}, {"configurable": {"thread_id": "t1", VAULT: vault}})
         return world.count()

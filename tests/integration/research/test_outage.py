@@ -12,12 +12,12 @@ import pytest
 from tests.integration.research.talking import approve, ask, serving
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.verify import verify_bundle
-from stepwell.cli.research import Asked, run
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import FetchFailedError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
@@ -50,12 +50,12 @@ def about(world: OfflineWorld) -> str:
 class Shell:
     """`stepwell research` typed in a terminal."""
 
-    def __init__(self, folder: Path, kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, kit: Equipment, capsys: pytest.CaptureFixture[str]) -> None:
         self._settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
         self._kit = kit
         self._capsys = capsys
 
-    def type(self, asked: Asked, typed: str = "") -> tuple[int, str, str]:
+    def type(self, asked: ResearchOptions, typed: str = "") -> tuple[int, str, str]:
         screen = io.StringIO()
         code = run(asked, kit=self._kit, settings=self._settings, terminal=Terminal(io.StringIO(typed), screen))
         return code, screen.getvalue(), self._capsys.readouterr().out
@@ -66,13 +66,13 @@ def test_being_offline_is_said_and_carrying_on_asks_again(
 ) -> None:
     cable = Cable(world.web)
     shell = Shell(tmp_path, kit_for(web=cable), capsys)
-    code, screen, report = shell.type(Asked(about(world), yes=True))
+    code, screen, report = shell.type(ResearchOptions(about(world), yes=True))
     assert (code, report) == (1, "")
     assert "No report: No search engine could be reached (duckduckgo: 'html.duckduckgo.com' cannot be reached" in screen
     assert "Nothing was found because nothing could be asked." in screen
     thread = screen.split("Thread ")[1].split()[0]
     assert re.search(rf"Try again with:\n  \S*stepwell research --continue {thread}\n", screen)
-    again = Asked(None, thread=thread)
+    again = ResearchOptions(None, thread=thread)
     code, screen, report = shell.type(again)
     assert (code, report) == (1, ""), "still offline: said again, not answered from memory"
     assert "No search engine could be reached" in screen

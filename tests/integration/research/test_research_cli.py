@@ -21,24 +21,24 @@ from tests.integration.research.talking import serving
 
 from stepwell.apps.research.export import FORMATS, export_bundle
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.policy_file import parse_policy
 from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
-from stepwell.cli import export, replay
-from stepwell.cli.research import Asked, run
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research import export, replay
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.testing import Asked as AskedModel
+from stepwell.testing import ResearchOptions as AskedModel
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
-MakeKit = Callable[..., Kit]
+MakeKit = Callable[..., Equipment]
 ABSENT = "00000000-0000-4000-8000-000000000000"
 
 
@@ -64,11 +64,11 @@ Command = Callable[..., Ended]
 def command(kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command with these lines typed."""
 
-    def start(question: str | None, typed: str = "", *, kit: Kit | None = None, **asked: object) -> Ended:
+    def start(question: str | None, typed: str = "", *, kit: Equipment | None = None, **asked: object) -> Ended:
         settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
         screen = io.StringIO()
         code = run(
-            Asked(question, **asked),  # type: ignore[arg-type]
+            ResearchOptions(question, **asked),  # type: ignore[arg-type]
             kit=kit or kit_for(),
             settings=settings,
             terminal=Terminal(io.StringIO(typed), screen),
@@ -188,7 +188,9 @@ class Interrupting(Terminal):
 def test_ctrl_c_stops_and_says_how_to_go_on(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, command: Command) -> None:
     screen = io.StringIO()
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
-    code = run(Asked(question_about(world)), kit=kit_for(), settings=settings, terminal=Interrupting(io.StringIO(), screen))
+    code = run(
+        ResearchOptions(question_about(world)), kit=kit_for(), settings=settings, terminal=Interrupting(io.StringIO(), screen)
+    )
     assert code == 130
     [thread] = re.findall(r"stepwell research --continue (\S+)", screen.getvalue())
     assert command(None, "a\n", thread=thread).code == 0
@@ -199,12 +201,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from stepwell.apps.research.kit import make_kit
-from stepwell.cli.research import Asked, run
+from stepwell.apps.research.kit import make_equipment
+from stepwell.cli.research.command import ResearchOptions, run
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 def tell_when_asked():
     while not world.count():
@@ -216,8 +218,8 @@ with OfflineWorld(idle_timeout_s=30.0) as world:
     world.engine("duckduckgo", "slow")
     threading.Thread(target=tell_when_asked, daemon=True).start()
     search = lambda web: search_chain(settings, web, cached=False)
-    kit = make_kit(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
-    code = run(Asked(sys.argv[2], yes=True), kit=kit, settings=settings)
+    kit = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
+    code = run(ResearchOptions(sys.argv[2], yes=True), kit=kit, settings=settings)
 sys.exit(code)
 """
 
@@ -284,7 +286,7 @@ def test_a_ceiling_gives_a_partial_report_that_replays(world: OfflineWorld, kit_
 def test_a_question_that_was_asked_before_is_recorded_whole(world: OfflineWorld, tmp_path: Path, command: Command) -> None:
     """Results kept from another research would be missing in this one's recording."""
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
-    kit = make_kit(settings, web=world.web, embedder=LexicalEmbedder(), models=None)
+    kit = make_equipment(settings, web=world.web, embedder=LexicalEmbedder(), models=None)
     for _ in range(2):
         ended = command(question_about(world), "a\n", kit=kit)
         assert [entry for entry in ended.entries("request") if str(entry["why"]).startswith("search:")]
@@ -308,19 +310,19 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (Asked("  "), "There is no question"),
-        (Asked("why " * 2000), "at most 4,000 are taken"),
-        (Asked("q", context=[Path("nowhere.txt")]), "'nowhere.txt' of --context cannot be read"),
-        (Asked("q", form="pdf"), "name it with --out"),
-        (Asked("q", out=Path("a.xls")), "no format 'xls'"),
-        (Asked("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),
-        (Asked("q", out=Path(__file__) / "report.md"), "There is no folder"),
-        (Asked("q", out=Path("/")), "is a folder"),
-        (Asked("q", url="127.0.0.1:1"), "no address of a server"),
-        (Asked(None, thread="../../etc"), "No research '../../etc'"),
+        (ResearchOptions("  "), "There is no question"),
+        (ResearchOptions("why " * 2000), "at most 4,000 are taken"),
+        (ResearchOptions("q", context=[Path("nowhere.txt")]), "'nowhere.txt' of --context cannot be read"),
+        (ResearchOptions("q", form="pdf"), "name it with --out"),
+        (ResearchOptions("q", out=Path("a.xls")), "no format 'xls'"),
+        (ResearchOptions("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),
+        (ResearchOptions("q", out=Path(__file__) / "report.md"), "There is no folder"),
+        (ResearchOptions("q", out=Path("/")), "is a folder"),
+        (ResearchOptions("q", url="127.0.0.1:1"), "no address of a server"),
+        (ResearchOptions(None, thread="../../etc"), "No research '../../etc'"),
     ],
 )
-def test_bad_arguments_are_refused_with_a_sentence(asked: Asked, sentence: str, tmp_path: Path) -> None:
+def test_bad_arguments_are_refused_with_a_sentence(asked: ResearchOptions, sentence: str, tmp_path: Path) -> None:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
     with pytest.raises((InvalidRequestError, ConfigurationError, NotFoundError)) as caught:
         run(asked, settings=settings, terminal=Terminal(io.StringIO(), io.StringIO()))
@@ -414,7 +416,7 @@ async def test_a_research_on_a_server_is_approved_read_and_exported_here(
         def start(typed: str, **asked: Any) -> tuple[int, str]:
             screen = io.StringIO()
             return run(
-                Asked(url=url, **asked), settings=Settings(), terminal=Terminal(io.StringIO(typed), screen)
+                ResearchOptions(url=url, **asked), settings=Settings(), terminal=Terminal(io.StringIO(typed), screen)
             ), screen.getvalue()
 
         code, screen = await asyncio.to_thread(start, "", question=question_about(world))

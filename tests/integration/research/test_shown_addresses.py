@@ -10,13 +10,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell.apps.research.deep import build
+from stepwell.apps.research.deep import build_agent
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.vault import VAULT
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.web import OfflineWorld
-from stepwell.testing.web.serving import Reply
+from stepwell.testing.web.serving import ServedResponse
 
 from .test_deep import deep_kit
 
@@ -28,7 +28,7 @@ PAGE = f'<html><body><p>{WORDS}</p><a href="{NEXT.replace("&", "&amp;")}">more</
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(extra={url: Reply(body=PAGE) for url in (START, NEXT, LEAK)}, idle_timeout_s=1.0) as made:
+    with OfflineWorld(extra={url: ServedResponse(body=PAGE) for url in (START, NEXT, LEAK)}, idle_timeout_s=1.0) as made:
         yield made
 
 
@@ -42,7 +42,9 @@ class Thread:
     def __init__(self, world: OfflineWorld, folder: Path, *urls: str, rule: str = "shown") -> None:
         script = [*(call("fetch_page", url=url) for url in urls), say("Done.")]
         self.vault = MemoryVault()
-        self.graph = build(deep_kit(world, ScriptedModel(script), folder, after_reading=rule), checkpointer=InMemorySaver())
+        self.graph = build_agent(
+            deep_kit(world, ScriptedModel(script), folder, after_reading=rule), checkpointer=InMemorySaver()
+        )
         self.config: Any = {"configurable": {"thread_id": "t", VAULT: self.vault}}
 
     async def ask(self, question: str = "What is known?") -> dict[str, Any]:

@@ -22,12 +22,12 @@ from stepwell.errors import InterruptAnsweredError, NotFoundError, ResumeError, 
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
-from stepwell.runs.graph_sources import GraphSource
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import PendingInterrupt, Thread
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import EffectFilter, Page, ThreadFilter
 from stepwell.runs.starting import RunOrder
-from stepwell.runs.threads import Threads
+from stepwell.runs.threads.operations import Threads
 
 from .random_graph import make_graph, make_payer, new_id
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded import write_ahead_log
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.store import EmbeddedStore
+from stepwell.runs.embedded.file import write_ahead_log
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.store.items import EmbeddedStore
 
 SAID = "what-somebody-wants-forgotten"
 

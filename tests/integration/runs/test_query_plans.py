@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
 
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.queue import Admission
 from stepwell.testing.driven_runs import a_run
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from stepwell.runs.records import RunEvent
-from stepwell.runs.stream_modes import PROTOCOL, STREAM_MODES
+from stepwell.runs.streaming.modes import PROTOCOL, STREAM_MODES
 
 from .conftest import OWNER, OpenRuns, Runs, new_id
 

@@ -15,16 +15,16 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, NotFoundError
-from stepwell.runs.embedded.compaction import FaithfulSerializer
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.erase import free_bytes
-from stepwell.runs.embedded.maintenance import maintenance_of
-from stepwell.runs.embedded.saver import EmbeddedSaver
-from stepwell.runs.maintenance import Housekeeping, RetentionRules
-from stepwell.runs.registry import GraphRegistry
-from stepwell.runs.retention import Retention, RetentionReport
-from stepwell.runs.strict_serde import strict_serializer
-from stepwell.runs.threads import Threads
+from stepwell.runs.checkpoints import strict_serializer
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.records.erasing import free_bytes
+from stepwell.runs.embedded.upkeep.compaction import FaithfulSerializer
+from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.threads.operations import Threads
+from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
+from stepwell.runs.upkeep.retention import Retention, RetentionReport
 
 from .conftest import GRAPHS, OWNER, OpenRuns, Runs, new_id
 

@@ -9,7 +9,7 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import InterruptAnsweredError
-from stepwell.runs.threads import Threads
+from stepwell.runs.threads.operations import Threads
 
 from .conftest import OWNER, OpenRuns, Runs, new_id
 

@@ -10,8 +10,8 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from stepwell.server import request_heads
-from stepwell.server.request_heads import LARGEST_HEAD, BoundedHeads
+from stepwell.server.limits import heads
+from stepwell.server.limits.heads import LARGEST_HEAD, BoundedHeads
 
 ASK = b"GET /ok HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -23,7 +23,7 @@ async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    monkeypatch.setattr(request_heads, "HEAD_S", 0.3)
+    monkeypatch.setattr(heads, "HEAD_S", 0.3)
     server = uvicorn.Server(uvicorn.Config(_answer, port=0, lifespan="off", http=BoundedHeads, log_level="critical"))
     serving = asyncio.create_task(server._serve())
     async with asyncio.timeout(10):
@@ -58,7 +58,7 @@ async def test_a_head_that_does_not_come_ends_the_connection(port: int, pieces: 
 
 
 async def test_a_header_without_end_is_not_read_to_its_end(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_heads, "HEAD_S", 60)
+    monkeypatch.setattr(heads, "HEAD_S", 60)
     answered = await _send(port, ASK + b"X: ", *([b"a" * 65536] * (LARGEST_HEAD // 65536 + 4)))
     assert answered == b"reset" or answered.startswith(b"HTTP/1.1 431 ")
 

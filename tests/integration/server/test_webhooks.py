@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks, insert_webhook
 from stepwell.runs.records import Run, RunRequest
 from stepwell.runs.webhook_rules import WebhookRules

@@ -12,10 +12,10 @@ from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld, world_pages
 from stepwell.testing.web.facts import TOPICS
 from stepwell.testing.web.search_pages import ENGINE_HOSTS, SEARXNG_URL
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.choice import search_chain
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import search_chain
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
 KEYS = {
     "GOOGLE_CSE_API_KEY": "k", "GOOGLE_CSE_CX": "c", "TAVILY_API_KEY": "k", "BRAVE_API_KEY": "k", "STEPWELL_SEARXNG_URL": SEARXNG_URL,

@@ -13,7 +13,7 @@ from stepwell.audit.evidence import Source
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote, passages
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault
@@ -39,9 +39,9 @@ async def fill(vault: EvidenceVault, pages: int = 3, size: int = 0) -> None:
     for n in range(1, pages + 1):
         text = f"Town {n} has {n + 10} wells. " + "They are old. " * (size // 14)
         url = f"https://town{n}.test/wells"
-        answer = Answer({"status": 200, "fetched_at": NOW.isoformat()}, f"<p>{text}</p>".encode())
+        answer = RecordedReply({"status": 200, "fetched_at": NOW.isoformat()}, f"<p>{text}</p>".encode())
 
-        async def send(answer: Answer = answer) -> Answer:
+        async def send(answer: RecordedReply = answer) -> RecordedReply:
             return answer
 
         await recorder.once(Outgoing(f"fetch:{n}", "web", "GET", url, step="1", why="fetch_page"), send)

@@ -12,7 +12,7 @@ from stepwell.audit.canonical import sha256
 from stepwell.audit.container import write_members
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.receipt import egress_receipt, first_receipt_bytes
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import head
 from stepwell.audit.verify import verify_bundle
@@ -26,8 +26,8 @@ FAILED = {"error": {"refused": False, "message": "It took too long.", "reason": 
 
 
 async def _send(vault: MemoryVault, outgoing: Outgoing, data: dict[str, object]) -> None:
-    async def send() -> Answer:
-        return Answer(data)
+    async def send() -> RecordedReply:
+        return RecordedReply(data)
 
     await Recorder(vault).once(outgoing, send)
 
@@ -54,7 +54,7 @@ async def test_a_request_that_failed_on_its_way_left_and_has_no_answer():
 async def test_of_a_request_that_was_lost_and_then_refused_only_the_second_did_not_leave():
     vault = MemoryVault()
 
-    async def die() -> Answer:
+    async def die() -> RecordedReply:
         raise ConnectionError
 
     with pytest.raises(ConnectionError):

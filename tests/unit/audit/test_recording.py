@@ -8,7 +8,7 @@ import pytest
 
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import Answer, Outgoing, Recorder, recording_lines, requests_made
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder, recording_lines, requests_made
 from stepwell.audit.redaction import without_secrets
 from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
@@ -24,19 +24,19 @@ class Wire:
         self.sent = 0
         self.deaths = deaths
 
-    async def __call__(self) -> Answer:
+    async def __call__(self) -> RecordedReply:
         self.sent += 1
         if self.sent <= self.deaths:
             raise ConnectionError("killed")
-        return Answer({"status": 200}, b"page")
+        return RecordedReply({"status": 200}, b"page")
 
 
 async def test_the_intent_is_written_before_anything_is_sent():
     vault = MemoryVault()
 
-    async def send() -> Answer:
+    async def send() -> RecordedReply:
         assert [entry.kind for entry in await vault.entries()] == ["request"]
-        return Answer()
+        return RecordedReply()
 
     await Recorder(vault).once(PAGE, send)
     assert [(entry.kind, entry.key) for entry in await vault.entries()] == [("request", "t:1:0"), ("response", "t:1:0:answer")]
@@ -46,7 +46,7 @@ async def test_a_step_that_runs_again_sends_nothing():
     vault, wire = MemoryVault(), Wire()
     first = await Recorder(vault).once(PAGE, wire)
     again = await Recorder(vault).once(PAGE, wire)
-    assert (wire.sent, first, again) == (1, Answer({"status": 200}, b"page"), first)
+    assert (wire.sent, first, again) == (1, RecordedReply({"status": 200}, b"page"), first)
 
 
 async def test_an_intent_without_an_answer_is_sent_again_and_marked():
@@ -141,8 +141,8 @@ async def test_no_key_and_no_cookie_reaches_the_trail():
     vault = MemoryVault()
     outgoing = Outgoing("k", "web", "GET", "https://me:pw@a.test/s?q=wells&KEY=hush&cx=1#frag")
 
-    async def send() -> Answer:
-        return Answer({"headers": {"Set-Cookie": "hush", "ETag": "1"}}, b"")
+    async def send() -> RecordedReply:
+        return RecordedReply({"headers": {"Set-Cookie": "hush", "ETag": "1"}}, b"")
 
     answer = await Recorder(vault).once(outgoing, send)
     written = repr(await vault.entries())
@@ -187,8 +187,8 @@ async def recorded(*asked: Outgoing) -> Replay:
     vault = MemoryVault()
     for number, each in enumerate(asked):
 
-        async def send(number: int = number) -> Answer:
-            return Answer({"number": number}, str(number).encode())
+        async def send(number: int = number) -> RecordedReply:
+            return RecordedReply({"number": number}, str(number).encode())
 
         await Recorder(vault).once(each, send)
     entries = await vault.entries()
@@ -199,8 +199,8 @@ async def recorded(*asked: Outgoing) -> Replay:
 async def test_a_replay_answers_by_what_is_asked_and_not_by_key():
     replay = await recorded(PAGE, Outgoing("t:2:0", "web", "GET", "https://a.test/two?key=mine"))
     other = Outgoing("another thread", "web", "GET", "https://a.test/two?key=yours")
-    assert await replay.answer(other) == Answer({"number": 1}, b"1")
-    assert await replay.answer(PAGE) == Answer({"number": 0}, b"0")
+    assert await replay.answer(other) == RecordedReply({"number": 1}, b"1")
+    assert await replay.answer(PAGE) == RecordedReply({"number": 0}, b"0")
     assert replay.unused == 0
 
 

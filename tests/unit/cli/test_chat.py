@@ -12,9 +12,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from stepwell import create_deep_agent
-from stepwell.cli.conversation import Chat
-from stepwell.cli.session import LocalSession
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.cli.approvals import Question, answer_all
+from stepwell.cli.dialogue.answers import OpenInterrupt, answer_all
 
 OPTIONS = [{"id": "sq", "label": "SQLite"}, {"id": "pg", "label": "Postgres, the big one"}]
 
@@ -20,7 +20,7 @@ def answer(value: Any, *lines: str) -> tuple[Any, list[str]]:
         shown.append(question)
         return next(typed)
 
-    return answer_all([Question("i1", value)], ask)["i1"], shown
+    return answer_all([OpenInterrupt("i1", value)], ask)["i1"], shown
 
 
 def clarification(**more: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.cli.database import database_file
+from stepwell.cli.operator.database_file import database_file
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
-from stepwell.cli.progress import ProgressBar, showing
+from stepwell.cli.model_progress import ProgressBar, show_progress
 from stepwell.models.status import ModelEvent, StatusBoard
 
 
@@ -53,7 +53,7 @@ def test_an_error_ends_the_line_and_leaves_its_words_to_whoever_asked():
 
 def test_everything_published_in_the_block_is_shown():
     screen, board = Screen(live=False), StatusBoard()
-    with showing(board, screen):
+    with show_progress(board, screen):
         board.publish(ModelEvent("tiny", "loading"))
     assert screen.getvalue() == "Loading tiny …\n"
     board.publish(ModelEvent("tiny", "loading"))

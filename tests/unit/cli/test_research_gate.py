@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stepwell.cli.research_gate import Gate, plan_lines
-from stepwell.cli.research_progress import Progress
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.cli.research.gate import Gate, plan_lines
+from stepwell.cli.research.progress import ResearchProgress
 
 STEPS = [
     {"id": "one", "tool": "web_search", "input": "wells", "rationale": "first", "dependsOn": [], "output": None},
@@ -159,7 +159,7 @@ def test_control_characters_of_a_plan_do_not_reach_the_screen():
 
 
 def test_progress_names_the_step_and_the_engine_once():
-    progress = Progress()
+    progress = ResearchProgress()
     steps = [{**STEPS[0], "output": "duckduckgo found 9 results; 3 of 3 pages read."}, STEPS[1]]
     first = list(progress.lines("tool_executor", {"plan": {"steps": steps}, "reasoning": [{"summary": "1 steps done"}]}))
     assert first == ["search    step 1: duckduckgo found 9 results; 3 of 3 pages read."]

@@ -6,10 +6,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell.cli.approvals import answer_all
-from stepwell.cli.events import Called, Planned, Returned
-from stepwell.cli.session import LocalSession
-from stepwell.cli.speaking import Said
+from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.answers import answer_all
+from stepwell.cli.dialogue.events import Called, Planned, Returned
+from stepwell.cli.dialogue.interleaving import Said
 from stepwell.testing import ScriptedModel, call, say
 
 

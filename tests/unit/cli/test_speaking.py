@@ -10,10 +10,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from stepwell import create_deep_agent
-from stepwell.cli.conversation import Chat
-from stepwell.cli.session import LocalSession
-from stepwell.cli.speaking import Floor, Said, Voice
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.interleaving import Floor, Said, Voice
+from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, calls, say, slow
 
 A, B = Voice(("tools:a",), "1"), Voice(("tools:b",), "1")

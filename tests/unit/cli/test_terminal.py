@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from stepwell.cli.events import Called, Planned, Returned
-from stepwell.cli.speaking import Said, Voice
-from stepwell.cli.terminal import Terminal
+from stepwell.cli.dialogue.events import Called, Planned, Returned
+from stepwell.cli.dialogue.interleaving import Said, Voice
+from stepwell.cli.dialogue.terminal import Terminal
 
 
 def shown(*events, typed: str = "") -> str:

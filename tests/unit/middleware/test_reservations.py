@@ -8,12 +8,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from stepwell.middleware.reservations import Account, Hold, aholding, await_for, holding, wait_for
-from stepwell.middleware.spending import Limits, Spending
+from stepwell.middleware.spending.reservations import Account, Hold, aholding, await_for, holding, wait_for
+from stepwell.middleware.spending.sums import Ceilings, Spending
 
 
 def account(spent: int = 0, **more: float) -> Account:
-    return Account(Spending(tokens=spent), Limits(tokens=1_000), **more)
+    return Account(Spending(tokens=spent), Ceilings(tokens=1_000), **more)
 
 
 def hold(tokens: int | None) -> Hold:

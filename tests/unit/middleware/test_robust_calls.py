@@ -20,7 +20,7 @@ from stepwell.errors import (
     ModelStreamCutError,
     ModelUnreachableError,
 )
-from stepwell.middleware.model_errors import fault_of
+from stepwell.middleware.model_calls.faults import fault_of
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.testing import ScriptedModel, call, fail, say, stream_then_fail
 
@@ -286,7 +286,7 @@ def test_a_sync_call_is_left_alone_when_its_time_is_up(waits):
 
 async def test_the_watch_hears_a_model_that_streams_by_events(waits):
     """Pins LangChain's second way to stream, which `stream_events` of version 3 uses."""
-    from stepwell.middleware.stream_watch import StreamWatch
+    from stepwell.middleware.model_calls.stream_watch import StreamWatch
 
     heard = []
     StreamWatch(lambda: heard.append(1)).on_stream_event({"event": "message-start", "id": "m"})

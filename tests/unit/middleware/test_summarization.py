@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError, SummarizationMiddleware, create_deep_agent
 from stepwell.middleware.summarization import default_trigger
-from stepwell.middleware.token_count import IncrementalCounter
+from stepwell.models.token_count import IncrementalCounter
 from stepwell.testing import ScriptedModel, call, fail, say
 
 THREAD = {"configurable": {"thread_id": "t"}}

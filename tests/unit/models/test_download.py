@@ -12,7 +12,7 @@ import pytest
 from stepwell.errors import ConfigurationError, ModelDiskFullError, ModelDownloadError
 from stepwell.models import Capabilities, LocalModel, LocalModels
 from stepwell.models.local.catalogue import HubSource
-from stepwell.models.local.download import fetch_model, is_in_place, remove_model
+from stepwell.models.local.files.fetching import fetch_model, is_in_place, remove_model
 
 CONTENT = b"GGUF" + bytes(1000)
 

@@ -9,11 +9,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from pydantic import BaseModel, field_validator
 
 from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError
-from stepwell.models.local.forms import FreeText, JsonForm, Unfit
+from stepwell.models.local.forms import FreeText, JsonForm, Unfit, tool_form
 from stepwell.models.local.messages import chat_lines
 from stepwell.models.local.reply import ATTEMPTS, Asking
-from stepwell.models.local.schemas import bounded, checker, pydantic_fault, schema_of
-from stepwell.models.local.tools import tool_form
+from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
 
 ADD = {
     "name": "add",
@@ -162,16 +161,16 @@ def test_the_longest_answer_of_a_bounded_schema_fits_the_tokens():
         "type": "object",
         "properties": {"steps": {"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}}},
     }
-    steps = bounded(plan, 0, 400)["properties"]["steps"]
+    steps = bound_schema(plan, 0, 400)["properties"]["steps"]
     assert steps["maxItems"] * steps["items"]["properties"]["title"]["maxLength"] < 400 * 3
     assert "maxItems" not in plan["properties"]["steps"]
 
 
 def test_bounds_of_the_callers_own_stay():
     schema = {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 9000}}
-    assert bounded(schema, 2, 100) == schema
-    assert bounded({"type": "string", "enum": ["a"]}, 0, 100) == {"type": "string", "enum": ["a"]}
-    assert bounded({"type": "array", "minItems": 30}, 2, 100)["maxItems"] == 30
+    assert bound_schema(schema, 2, 100) == schema
+    assert bound_schema({"type": "string", "enum": ["a"]}, 0, 100) == {"type": "string", "enum": ["a"]}
+    assert bound_schema({"type": "array", "minItems": 30}, 2, 100)["maxItems"] == 30
 
 
 def test_a_schema_that_is_none_is_refused():

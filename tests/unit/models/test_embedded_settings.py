@@ -10,7 +10,7 @@ import pytest
 
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelLoadError, ModelUnavailableError
 from stepwell.models import EmbeddedChatModel, LocalModels, ModelFacts, choose_model, describe, resolve_model
-from stepwell.models.local.llama_memory import check_gguf, check_memory
+from stepwell.models.local.llama.memory import check_gguf, check_memory
 from stepwell.models.local.models import process_local_models
 from stepwell.settings import Settings
 

@@ -14,9 +14,9 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from stepwell.runs.events import stream_graph
-from stepwell.runs.progress import PartialMessage, Progress
 from stepwell.runs.records import PendingInterrupt, RunRequest
+from stepwell.runs.streaming.graph import stream_graph
+from stepwell.runs.streaming.progress import PartialMessage, Progress
 
 THREAD = "thread-1"
 HELLO = {"messages": [{"role": "user", "content": "hi", "id": "h1"}]}

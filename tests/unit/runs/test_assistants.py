@@ -16,11 +16,11 @@ from typing_extensions import TypedDict
 
 from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError
 from stepwell.runs.assistants import Assistants, default_assistant_id
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.repository import EmbeddedRepository
-from stepwell.runs.graph_sources import GraphSource
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import SYSTEM
-from stepwell.runs.registry import GraphRegistry
 from stepwell.runs.repository import AssistantFilter, Page
 
 

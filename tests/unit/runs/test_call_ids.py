@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 
-from stepwell.runs.message_blocks import CallIds, MessageBlocks
+from stepwell.runs.streaming.message_blocks import CallIds, MessageBlocks
 from stepwell.testing.provider_streams import SHAPES, RecordedModel
 
 ASKED = [HumanMessage("1 + 2?")]

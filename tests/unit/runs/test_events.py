@@ -19,9 +19,9 @@ from langgraph.types import Command, interrupt
 
 from stepwell.agent import create_deep_agent
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.events import stream_graph
 from stepwell.runs.records import RunRequest
-from stepwell.runs.stream_modes import STREAM_MODES
+from stepwell.runs.streaming.graph import stream_graph
+from stepwell.runs.streaming.modes import STREAM_MODES
 from stepwell.testing import ScriptedModel, call, calls, fail, say
 
 from .stream_world import HELLO, THREAD, Seen, State, chain, chat, fan, stream, two_nodes, watch

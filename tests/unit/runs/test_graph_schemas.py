@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.graph_schemas import graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.runs.graphs.schemas import graph_drawing, graph_schemas, subgraph_schemas
 
 
 class Context(TypedDict, total=False):

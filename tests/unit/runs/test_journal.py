@@ -9,8 +9,8 @@ import pytest
 
 from stepwell.errors import LeaseLostError
 from stepwell.runs.event_log import EventLog
-from stepwell.runs.journal import Journal
 from stepwell.runs.records import Lease, NewEvent, RunEvent
+from stepwell.runs.streaming.journal import Journal
 
 LEASE = Lease("thread", "run", fence=1, owner="somebody")
 

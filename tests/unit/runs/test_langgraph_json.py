@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stepwell.errors import ConfigurationError
-from stepwell.runs.langgraph_json import LanggraphProject, read_langgraph_json
+from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
 
 GRAPHS = {"agent": "./agent.py:graph"}
 

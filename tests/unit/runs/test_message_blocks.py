@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.language_models.chat_model_stream import ChatModelStream
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 
-from stepwell.runs.message_blocks import MessageBlocks
+from stepwell.runs.streaming.message_blocks import MessageBlocks
 
 NODE = {"langgraph_node": "talk", "ls_provider": "someone", "ls_model_name": "small", "secret": "no"}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stepwell.runs.node_threads import NodeThreads
+from stepwell.runs.graphs.node_threads import NodeThreads
 
 
 @pytest.fixture

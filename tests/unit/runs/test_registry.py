@@ -26,10 +26,10 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from stepwell.errors import ConfigurationError, GraphBuildError, ModelUnavailableError, NotFoundError
-from stepwell.runs.graph_exports import Purpose
-from stepwell.runs.graph_sources import GraphSource
-from stepwell.runs.langgraph_json import read_langgraph_json
-from stepwell.runs.registry import GraphRegistry
+from stepwell.runs.graphs.exports import Purpose
+from stepwell.runs.graphs.langgraph_json import read_langgraph_json
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
 
 
 class Words(TypedDict, total=False):

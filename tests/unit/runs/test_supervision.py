@@ -9,8 +9,8 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.maintenance import Housekeeping
 from stepwell.runs.supervision import LONGEST_S, Duty, Supervisor, stop
+from stepwell.runs.upkeep.maintenance import Housekeeping
 from stepwell.runs.webhook_rules import WebhookRules
 from stepwell.runs.webhooks import Webhook, WebhookSender, WebhookState
 

@@ -16,7 +16,7 @@ from opentelemetry.trace import StatusCode
 
 from stepwell import create_deep_agent
 from stepwell.errors import ConfigurationError
-from stepwell.runs.records import Outcome, Run, RunRequest
+from stepwell.runs.records import Run, RunOutcome, RunRequest
 from stepwell.runs.telemetry import NoTelemetry, open_telemetry
 from stepwell.runs.telemetry.otel import OtelTelemetry, parse_headers, traces_address
 from stepwell.settings import Secret, Settings, TelemetrySettings
@@ -24,7 +24,7 @@ from stepwell.testing import ScriptedModel, call, fail, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = Run("r1", "t1", "me", RunRequest(assistant_id="a1", graph_id="clerk"), "running", NOW, NOW, attempt=1)
-SUCCESS = Outcome(status="success", thread_status="idle")
+SUCCESS = RunOutcome(status="success", thread_status="idle")
 SECRET = "sk-do-not-show"
 USER = {"messages": [("user", f"my key is {SECRET}")]}
 
@@ -95,7 +95,7 @@ async def test_no_content_leaves_unless_it_is_asked_for():
 
 
 async def test_a_failure_marks_its_spans_without_its_text():
-    outcome = Outcome(status="error", thread_status="error", error={"error": "ConnectionError", "message": SECRET})
+    outcome = RunOutcome(status="error", thread_status="error", error={"error": "ConnectionError", "message": SECRET})
     spans = await traced(create_deep_agent(ScriptedModel([fail(ConnectionError(SECRET))])), outcome=outcome)
     for name in ("chat scriptedmodel", "node model", "invoke_agent clerk"):
         span = by_name(spans, name)

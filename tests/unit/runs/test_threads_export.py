@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from stepwell.audit.trail import NewEntry
-from stepwell.runs.queue import Admission, Claim
-from stepwell.runs.records import SYSTEM, Assistant, ModelUsage, Outcome, Run, RunRequest
+from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.records import SYSTEM, Assistant, ModelUsage, Run, RunOutcome, RunRequest
 
 from .thread_world import ANN, BOB, World, open_world
 
@@ -53,9 +53,9 @@ async def _drive(world: World) -> None:
     """End the run that waits, with a bill."""
     queue, draining = world.persistence.queue, asyncio.Event()
 
-    async def drive(claim: Claim) -> None:
+    async def drive(claim: ClaimedRun) -> None:
         used = ModelUsage("small-model", calls=1, input_tokens=20, output_tokens=3, cost_usd=0.5)
-        await queue.finish(claim.lease, Outcome("success", "idle", usage=[used]))
+        await queue.finish(claim.lease, RunOutcome("success", "idle", usage=[used]))
         draining.set()
 
     await asyncio.wait_for(queue.work(drive, worker="w", concurrency=1, draining=draining), timeout=10)

@@ -12,7 +12,7 @@ import pytest
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, LeaseLostError, NotFoundError, ThreadBusyError
 from stepwell.runs.queue import Admission
 from stepwell.runs.records import Run, RunRequest
-from stepwell.runs.snapshots import empty_state
+from stepwell.runs.threads.snapshots import empty_state
 
 from .thread_world import ANN, BOB, World, open_world
 

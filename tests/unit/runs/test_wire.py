@@ -29,8 +29,7 @@ from langchain_core.messages import (
 from langgraph.types import Command, Interrupt, Overwrite, PregelTask, Send, StateSnapshot
 from pydantic import BaseModel, Field, SecretStr, model_serializer
 
-from stepwell.runs.wire import encode, plain
-from stepwell.runs.wire_repair import CYCLE, MAX_DEPTH, TOO_DEEP, TOO_LONG
+from stepwell.runs.wire import CYCLE, MAX_DEPTH, TOO_DEEP, TOO_LONG, encode, plain
 
 MESSAGES: list[BaseMessage] = [
     HumanMessage("hi", id="1", name="ann"),

@@ -14,12 +14,12 @@ from fastapi import Depends, FastAPI, Request
 from starlette.responses import StreamingResponse
 
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
-from stepwell.runs.embedded.database import Database
-from stepwell.server.doors import install_doors
-from stepwell.server.keys import NewKey, make_key
-from stepwell.server.limits import limit_layers
+from stepwell.runs.embedded.file.database import Database
+from stepwell.server.app import install_sign_in
+from stepwell.server.limits.layers import limit_layers
+from stepwell.server.login.api_keys import NewKey, make_key
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
 from stepwell.server.problems import install_problems
 from stepwell.server.settings import ServerSettings
 
@@ -71,7 +71,7 @@ class Site:
 
 def build(settings: ServerSettings, records: EmbeddedAccess, clock: HeldClock, random_bytes: Counting) -> FastAPI:
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
-    install_doors(app, settings, records, clock, random_bytes=random_bytes)
+    install_sign_in(app, settings, records, clock, random_bytes=random_bytes)
     install_problems(app)
 
     @app.get("/whoami")

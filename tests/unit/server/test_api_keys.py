@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from stepwell.errors import InvalidRequestError
-from stepwell.server.keys import KEY_FORM, make_key
+from stepwell.server.login.api_keys import KEY_FORM, make_key
 
 
 async def who(site, **headers: str | bytes):

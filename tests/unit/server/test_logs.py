@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from stepwell.runs.records import ModelUsage, Outcome, Run, RunRequest
-from stepwell.server import logs
-from stepwell.server.log_context import enter_request, owner_hash
-from stepwell.server.logs import open_logs
-from stepwell.server.run_log import RunLog
+from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.server.monitoring import logs
+from stepwell.server.monitoring.log_context import enter_request, owner_hash
+from stepwell.server.monitoring.logs import open_logs
+from stepwell.server.monitoring.run_log import RunLog
 
 KEY = "sw_0123456789ab_" + "s" * 43
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -129,7 +129,7 @@ async def test_every_line_inside_a_run_names_it_also_in_tasks_and_threads() -> N
         watcher.began(run)
         await asyncio.create_task(inside())
         await asyncio.to_thread(logging.getLogger("a.library").warning, "from a thread")
-        watcher.ended(run, Outcome("success", "idle"))
+        watcher.ended(run, RunOutcome("success", "idle"))
         log.info("afterwards")
 
     async def inside() -> None:
@@ -158,7 +158,7 @@ def test_a_finished_run_has_one_line_with_status_attempt_seconds_tokens_and_cost
 
     def drive() -> None:
         watcher.began(run_of(attempt=3))
-        watcher.ended(run_of(attempt=3), Outcome("error", "error", usage=usage))
+        watcher.ended(run_of(attempt=3), RunOutcome("error", "error", usage=usage))
 
     [line] = logged(drive)
     assert (line["status"], line["attempt"], line["seconds"]) == ("error", 3, 2.5)
@@ -170,7 +170,9 @@ def test_an_unknown_price_is_not_logged_as_a_number() -> None:
 
     def drive() -> None:
         watcher.began(run_of())
-        watcher.ended(run_of(), Outcome("success", "idle", usage=[ModelUsage("a:b", 1, 1, 1, 0.1), ModelUsage("c", 1, 1, 1)]))
+        watcher.ended(
+            run_of(), RunOutcome("success", "idle", usage=[ModelUsage("a:b", 1, 1, 1, 0.1), ModelUsage("c", 1, 1, 1)])
+        )
         watcher.began(run_of())
         watcher.ended(run_of(), None)
 

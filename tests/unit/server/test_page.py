@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from stepwell.server.limits import limit_layers
+from stepwell.server.limits.layers import limit_layers
 from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.settings import ServerSettings
 

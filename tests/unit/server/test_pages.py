@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepwell.server.docs_page import render_docs
-from stepwell.server.front_page import render_front
+from stepwell.server.page.docs import render_docs
+from stepwell.server.page.front import render_front
 
 
 def test_the_front_page_shows_how_to_begin_at_this_address():

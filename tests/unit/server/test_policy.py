@@ -8,8 +8,8 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI
 
 from stepwell.errors import AccessError, ConfigurationError
+from stepwell.server.login.principal import LOCAL, Principal
 from stepwell.server.policy import OPERATOR_ONLY, PUBLIC_PATHS, USER_ACTIONS, authorize, policy, routes_without_policy
-from stepwell.server.principal import LOCAL, Principal
 
 ANNA = Principal("anna", "anna")
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.errors import LimitReachedError
-from stepwell.server.bodies import BodyLimits, json_depth
-from stepwell.server.limits import OpenStreams
-from stepwell.server.long_integers import may_hold_long_integer, place_of_long_integer
+from stepwell.server.limits.bodies import BodyLimits, json_depth, may_hold_long_integer, place_of_long_integer
+from stepwell.server.limits.layers import OpenStreams
 
 JSON = {"content-type": "application/json"}
 

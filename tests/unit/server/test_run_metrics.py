@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stepwell.runs.records import ModelUsage, Outcome, Run, RunRequest
-from stepwell.server.metrics import Metrics
-from stepwell.server.run_metrics import MOST_MODELS, OTHER
+from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.server.monitoring.metrics import MOST_MODELS, OTHER, Metrics
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -28,10 +27,10 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 def test_runs_are_counted_by_graph_and_status(metrics: Metrics) -> None:
     for run_id, attempt, outcome in [
-        ("1", 1, Outcome("success", "idle")),
-        ("2", 1, Outcome("error", "error")),
+        ("1", 1, RunOutcome("success", "idle")),
+        ("2", 1, RunOutcome("error", "error")),
         ("3", 1, None),
-        ("3", 2, Outcome("success", "idle")),
+        ("3", 2, RunOutcome("success", "idle")),
     ]:
         metrics.runs.began(run_of(run_id, attempt))
         metrics.runs.ended(run_of(run_id, attempt), outcome)
@@ -46,7 +45,7 @@ def test_runs_are_counted_by_graph_and_status(metrics: Metrics) -> None:
 def test_waiting_counts_from_when_a_run_was_due() -> None:
     from prometheus_client import CollectorRegistry
 
-    from stepwell.server.run_metrics import RunMetrics
+    from stepwell.server.monitoring.metrics import RunMetrics
 
     registry = CollectorRegistry()
     runs = RunMetrics(registry, now=lambda: (NOW + timedelta(seconds=3)).timestamp())
@@ -57,7 +56,7 @@ def test_waiting_counts_from_when_a_run_was_due() -> None:
 def test_tokens_and_cost_are_counted_by_model_and_an_unknown_price_is_no_cost(metrics: Metrics) -> None:
     metrics.runs.began(run_of())
     usage = (ModelUsage("a:b", 2, 10, 20, 0.25), ModelUsage("c:d", 1, 3, 4))
-    metrics.runs.ended(run_of(), Outcome("success", "idle", usage=usage))
+    metrics.runs.ended(run_of(), RunOutcome("success", "idle", usage=usage))
     assert value(metrics, "stepwell_model_tokens_total", model="a:b", kind="input") == 10
     assert value(metrics, "stepwell_model_tokens_total", model="a:b", kind="output") == 20
     assert value(metrics, "stepwell_model_cost_usd_total", model="a:b") == 0.25
@@ -69,7 +68,7 @@ async def test_models_beyond_the_bound_are_one_series_and_ids_are_none(metrics: 
     for number in range(MOST_MODELS + 20):
         run = run_of(f"run-{number}")
         metrics.runs.began(run)
-        metrics.runs.ended(run, Outcome("success", "idle", usage=[ModelUsage(f"m{number}", 1, 1, 1)]))
+        metrics.runs.ended(run, RunOutcome("success", "idle", usage=[ModelUsage(f"m{number}", 1, 1, 1)]))
     assert value(metrics, "stepwell_model_calls_total", model=OTHER) == 20
     text = (await metrics.text()).decode()
     assert "run-1" not in text

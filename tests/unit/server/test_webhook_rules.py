@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from stepwell.errors import ConfigurationError, InvalidRequestError
-from stepwell.runs.webhook_rules import WebhookRules, check_url, resolve
+from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url, resolve
 
 STRICT = WebhookRules()
 
@@ -65,7 +65,7 @@ def answering(*addresses: str, rules: WebhookRules = STRICT) -> WebhookRules:
 )
 def test_an_address_that_can_be_seen_to_be_wrong_is_refused_at_once(url):
     with pytest.raises(InvalidRequestError):
-        check_url(url, STRICT)
+        check_webhook_url(url, STRICT)
 
 
 ODD = """
@@ -97,7 +97,7 @@ https://hooks.example/\ud800 https://\u202ehooks.example/
 )
 def test_an_address_that_can_never_be_reached_is_refused_at_once(url):
     with pytest.raises(InvalidRequestError, match="The webhook"):
-        check_url(url, STRICT)
+        check_webhook_url(url, STRICT)
 
 
 @pytest.mark.parametrize(
@@ -113,27 +113,27 @@ def test_an_address_that_can_never_be_reached_is_refused_at_once(url):
     ],
 )
 def test_what_is_unusual_and_right_is_asked_in_its_plain_form(url, asked):
-    assert check_url(url, STRICT).geturl() == asked
+    assert check_webhook_url(url, STRICT).geturl() == asked
     assert httpx.URL(asked).copy_with(host="93.184.216.34").host == "93.184.216.34", "the client can ask it"
 
 
 def test_a_path_is_refused_with_a_sentence_that_helps():
     with pytest.raises(InvalidRequestError, match="https://host/path"):
-        check_url("/webhooks/after-model", STRICT)
+        check_webhook_url("/webhooks/after-model", STRICT)
 
 
 @pytest.mark.parametrize(
     "url", ["https://hooks.example/x?y=1", "https://hooks.example:8443/", "https://93.184.216.34/", "https://[2606:4700::1]/"]
 )
 def test_a_public_https_address_is_fine(url):
-    check_url(url, STRICT)
+    check_webhook_url(url, STRICT)
 
 
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "64:ff9b::a00:1"]
 )
 async def test_every_address_of_a_name_must_be_public(address):
-    parts = check_url("https://hooks.example/", STRICT)
+    parts = check_webhook_url("https://hooks.example/", STRICT)
     assert await resolve(parts, answering("93.184.216.34")) == ["93.184.216.34"]
     with pytest.raises(InvalidRequestError, match="not public"):
         await resolve(parts, answering("93.184.216.34", address))
@@ -141,20 +141,22 @@ async def test_every_address_of_a_name_must_be_public(address):
 
 async def test_a_name_without_an_address_is_tried_later():
     with pytest.raises(OSError, match="no address"):
-        await resolve(check_url("https://hooks.example/", STRICT), answering())
+        await resolve(check_webhook_url("https://hooks.example/", STRICT), answering())
 
 
 async def test_listed_hosts_and_networks_may_be_called_also_by_http():
     rules = WebhookRules.allowing(["hooks.internal", "10.1.0.0/16", "::1"])
-    check_url("http://hooks.internal/x", rules)
-    check_url("http://10.1.9.9/x", rules)
-    assert await resolve(check_url("https://other.example/", rules), answering("10.1.2.3", rules=rules)) == ["10.1.2.3"]
-    assert await resolve(check_url("http://hooks.internal/", rules), answering("192.168.7.7", rules=rules)) == ["192.168.7.7"]
+    check_webhook_url("http://hooks.internal/x", rules)
+    check_webhook_url("http://10.1.9.9/x", rules)
+    assert await resolve(check_webhook_url("https://other.example/", rules), answering("10.1.2.3", rules=rules)) == ["10.1.2.3"]
+    assert await resolve(check_webhook_url("http://hooks.internal/", rules), answering("192.168.7.7", rules=rules)) == [
+        "192.168.7.7"
+    ]
     for url in ("https://10.2.0.1/", "http://other.example/"):
         with pytest.raises(InvalidRequestError):
-            check_url(url, rules)
+            check_webhook_url(url, rules)
     with pytest.raises(InvalidRequestError):
-        await resolve(check_url("https://other.example/", rules), answering("10.2.0.1", rules=rules))
+        await resolve(check_webhook_url("https://other.example/", rules), answering("10.2.0.1", rules=rules))
 
 
 def test_a_list_that_cannot_be_meant_is_refused():

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from stepwell.answers import Fault
+from stepwell.answers import FindFault
 from stepwell.apps.research.schemas import Approval
 
 PLAN_APPROVAL: Final = "plan_approval"
@@ -90,7 +90,7 @@ def _review_fault(question: Mapping[str, Any], answer: Any) -> str | None:
     return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
 
 
-ANSWERS: Final[Mapping[str, Fault]] = {
+ANSWERS: Final[Mapping[str, FindFault]] = {
     PLAN_APPROVAL: _plan_fault,
     SOURCE_REVIEW: _review_fault,
     SEARCH_RETRY: _retry_fault,

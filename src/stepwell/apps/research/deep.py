@@ -25,10 +25,10 @@ from langgraph.runtime import Runtime
 
 from stepwell.agent import create_deep_agent
 from stepwell.apps.research.deep_checking import check_report, is_kept, keep_report
-from stepwell.apps.research.deep_evidence import DeepWeb, begin_question, thread_of
+from stepwell.apps.research.deep_evidence import DeepWeb, record_question, thread_of
 from stepwell.apps.research.deep_models import ModelsInTrail
 from stepwell.apps.research.deep_report import finish_message
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.prompting import prompt
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.vault import EvidenceVault
@@ -48,12 +48,12 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 def make_graph() -> Graph:
     """On the configured models. `ConfigurationError` where there is none that can use tools."""
-    return build(make_kit())
+    return build_agent(make_equipment())
 
 
-def build(kit: Kit, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """The agent with a kit of the caller's."""
-    models = _capable(kit)
+    models = _require_capable_models(kit)
     tools = DeepWeb(kit).tools()
     if not tools:
         raise ConfigurationError("The policy allows neither web_search nor fetch_page, so there is nothing to research with.")
@@ -87,7 +87,7 @@ def build(kit: Kit, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> 
     )
 
 
-def _capable(kit: Kit) -> ModelRoutes:
+def _require_capable_models(kit: Equipment) -> ModelRoutes:
     weak = kit.models is None or not all(capabilities_of(kit.models[kind]).tools for kind in ("write", "files", "audit"))
     if kit.models is None or weak:
         raise ConfigurationError(
@@ -104,7 +104,7 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
     Only for the main agent: what a subagent says goes to that one, not to a reader.
     """
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Equipment) -> None:
         super().__init__()
         self._kit = kit
 
@@ -118,7 +118,7 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             )
         asked = next((each for each in reversed(state["messages"]) if isinstance(each, HumanMessage)), None)
         if asked is not None:
-            await begin_question(self._kit.vault_for(config), asked.id or "first", asked.text, self._kit.policy.text)
+            await record_question(self._kit.vault_for(config), asked.id or "first", asked.text, self._kit.policy.text)
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         config = get_config()

@@ -10,12 +10,12 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 
-from stepwell.apps.research.deep_claims import Quotations, Sentence, marked, sentences, unmarked
+from stepwell.apps.research.deep_claims import Quotations, Sentence, marked, remove_marks, sentences
 from stepwell.apps.research.deep_evidence import question_key
 from stepwell.apps.research.deep_report import Finished, finish_report
 from stepwell.apps.research.judging import ModelJudge
-from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import RecordedModels, Spending
+from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.recorded_models import RecordedModels, TrailSpending
 from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.audit.canonical import sha256
 from stepwell.audit.evidence import Claim, Quote
@@ -30,13 +30,13 @@ from stepwell.errors import EntryConflictError
 JUDGED_AT_ONCE = 4
 
 
-async def check_report(kit: Kit, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
+async def check_report(kit: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
     """The report as it may be shown. `tokens_spent` is what the agents have used."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
-    finished = finish_report(unmarked(written), evidence.sources)
+    finished = finish_report(remove_marks(written), evidence.sources)
     stated = sentences(finished.text)
-    quoted = await _quoted(vault, evidence, stated)
+    quoted = await _find_quotes(vault, evidence, stated)
     judge = _judge(kit, vault, entries, tokens_spent)
     room = asyncio.Semaphore(JUDGED_AT_ONCE)
 
@@ -52,7 +52,7 @@ async def check_report(kit: Kit, vault: EvidenceVault, written: str, tokens_spen
     return replace(finished, text=text)
 
 
-async def _quoted(vault: EvidenceVault, evidence: Evidence, stated: list[Sentence]) -> list[list[Quote]]:
+async def _find_quotes(vault: EvidenceVault, evidence: Evidence, stated: list[Sentence]) -> list[list[Quote]]:
     cited = {each for sentence in stated for each in sentence.cited if each in evidence.sources}
     texts = {each: (await vault.get(evidence.sources[each].text_sha256)).decode() for each in sorted(cited)}
 
@@ -63,10 +63,10 @@ async def _quoted(vault: EvidenceVault, evidence: Evidence, stated: list[Sentenc
     return await asyncio.to_thread(find)
 
 
-def _judge(kit: Kit, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
+def _judge(kit: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
     if kit.models is None:
         return LexicalJudge()
-    spending = Spending(vault, entries[-1].seq if entries else 0)
+    spending = TrailSpending(vault, entries[-1].seq if entries else 0)
 
     async def exhausted() -> str | None:
         judged = (await spending.catch_up()).tokens

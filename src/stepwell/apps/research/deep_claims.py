@@ -44,7 +44,7 @@ class Sentence:
     end: int
 
 
-def unmarked(report: str) -> str:
+def remove_marks(report: str) -> str:
     """A report without the marks of an earlier check, and with citations inside the sentence they belong to."""
     for mark in filter(None, MARKS.values()):
         report = report.replace(mark, "")

@@ -24,11 +24,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import interrupt
 from pydantic import Field
 
-from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.policy import tellable
+from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.policy import address_to_record
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Violation
-from stepwell.apps.research.shown import ShownAddresses, addresses_in, links_of, origin_of
+from stepwell.apps.research.shown import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.apps.research.sources import SourceBook
 from stepwell.audit.recording import Recorder
 from stepwell.audit.refusals import record_refusal
@@ -37,8 +37,8 @@ from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.tools.effects import with_effect
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
-from stepwell.tools.web.tools import page_told, told
+from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
+from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SCOPE = "deep"
@@ -60,7 +60,7 @@ class _CurrentWeb:
 
 
 @dataclass(frozen=True)
-class _Open:
+class _OpenQuestion:
     """A question that is being researched. One recorder for all its calls, for it counts and writes in one go."""
 
     question: str
@@ -75,11 +75,11 @@ class _Open:
 class DeepWeb:
     """`tools()` for the agents; the rest is for what stands around them."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Equipment) -> None:
         self._kit = kit
         self._search = kit.search(_CurrentWeb())
         self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=kit.policy.check_hop)
-        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._open: OrderedDict[str, _OpenQuestion] = OrderedDict()
 
     def tools(self) -> list[BaseTool]:
         """The tools that the policy allows."""
@@ -98,7 +98,7 @@ class DeepWeb:
             searched = await self._search.search(query, max_results)
             if isinstance(searched.outcome, Found):
                 await self._show(runtime, [result.url for result in searched.outcome.results], "search")
-            return told(searched)
+            return word_outcome(searched)
 
         return await self._within(runtime, search)
 
@@ -114,8 +114,8 @@ class DeepWeb:
             except FetchRefusedError as error:
                 await self._refused(runtime, error.reason, str(error), url)
                 raise
-            await self._show(runtime, await asyncio.to_thread(links_of, page), "page")
-            return page_told(page, await (await self._opened(runtime.config)).book.keep(page))
+            await self._show(runtime, await asyncio.to_thread(find_links, page), "page")
+            return word_page(page, await (await self._opened(runtime.config)).book.keep(page))
 
         return await self._within(runtime, fetch)
 
@@ -135,7 +135,7 @@ class DeepWeb:
             except WebError as error:
                 raise ToolUseError(f"{error} Use another source.") from error
 
-    async def _opened(self, config: RunnableConfig) -> _Open:
+    async def _opened(self, config: RunnableConfig) -> _OpenQuestion:
         vault = self._kit.vault_for(config)
         entries = await vault.entries()
         began = _question(entries)
@@ -145,14 +145,16 @@ class DeepWeb:
         loop = asyncio.get_running_loop()
         if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
             recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
-            self._open[thread] = known = _Open(question, given, loop, vault, recorder, SourceBook(vault), ShownAddresses(vault))
+            self._open[thread] = known = _OpenQuestion(
+                question, given, loop, vault, recorder, SourceBook(vault), ShownAddresses(vault)
+            )
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return known
 
     async def _check(self, runtime: ToolRuntime[Any, Any], broken: list[Violation], url: str | None = None) -> None:
         if broken:
-            await self._refused(runtime, broken[0].rule, str(broken[0]), tellable(url, broken) if url else None)
+            await self._refused(runtime, broken[0].rule, str(broken[0]), address_to_record(url, broken) if url else None)
             raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
 
     async def _check_shown(self, runtime: ToolRuntime[Any, Any], url: str) -> None:
@@ -185,12 +187,12 @@ def thread_of(config: RunnableConfig) -> str:
     return str((config.get("configurable") or {}).get("thread_id") or "")
 
 
-async def begin_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
+async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
     data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
     # A message that was edited may keep its id, and is another question.
     asked = await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
-    if named := addresses_in(question):
+    if named := find_addresses(question):
         await ShownAddresses(vault).add(f"{asked.key}:shown", named, by="question")
 
 

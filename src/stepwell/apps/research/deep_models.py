@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage
 from langgraph.config import get_config
 
 from stepwell.apps.research.deep_evidence import question_key
-from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import where_asked
+from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.recorded_models import locate_model
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.middleware.request import AsyncHandler, Response
@@ -24,7 +24,7 @@ from stepwell.middleware.request import AsyncHandler, Response
 class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
     """For the lead and for each subagent; `agent` is its name."""
 
-    def __init__(self, kit: Kit, agent: str) -> None:
+    def __init__(self, kit: Equipment, agent: str) -> None:
         super().__init__()
         self._kit = kit
         self._agent = agent
@@ -34,7 +34,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         return self._awrap_model_call(request, handler)
 
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
-        vault, place = self._kit.vault_for(get_config()), where_asked(request.model)
+        vault, place = self._kit.vault_for(get_config()), locate_model(request.model)
         key = await self._intend(vault, request, place) if place.pop("leaves_machine", True) else None
         response = await handler(request)
         if key is not None:

@@ -49,10 +49,10 @@ class Finished:
 
 def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
     """The report as it may be shown, with its list of sources."""
-    body = _linked(_LIST_OF_SOURCES.sub("", text.replace(NO_SOURCES, "")), sources)
+    body = _link_ids(_LIST_OF_SOURCES.sub("", text.replace(NO_SOURCES, "")), sources)
     # Taking an address out may leave a heading behind that was none before.
     while (bare := _LIST_OF_SOURCES.sub("", body.text.strip())) != body.text.strip():
-        again = _linked(bare, sources)
+        again = _link_ids(bare, sources)
         body = replace(again, removed_links=body.removed_links + again.removed_links)
     end = "\n".join([SOURCES_HEADING, "", *(named_line(sources[each]) for each in body.cited)]) if body.cited else NO_SOURCES
     return Finished(f"{body.text.strip()}\n\n{end}\n", body.cited, body.unknown, body.removed_links)
@@ -60,10 +60,10 @@ def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
 
 def finish_message(text: str, sources: Mapping[str, Source]) -> Finished:
     """A message to the person who asked: the same, without the list."""
-    return _linked(text, sources)
+    return _link_ids(text, sources)
 
 
-def _linked(text: str, sources: Mapping[str, Source]) -> Finished:
+def _link_ids(text: str, sources: Mapping[str, Source]) -> Finished:
     """Addresses out, then ids to links. Ids go through the removal in the one form that it keeps as citations."""
     own_links = sum(text.count(linked_id(source)) for source in sources.values())
     asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))

@@ -14,8 +14,8 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.recorded_models import RecordedModels, Spending, is_here
+from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.recorded_models import RecordedModels, TrailSpending, is_on_this_machine
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import ResearchState
@@ -23,18 +23,24 @@ from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.recording import Recorder
 from stepwell.audit.refusals import record_refusal
-from stepwell.audit.trail import Entry, Kind, NewEntry
+from stepwell.audit.trail import Entry, EntryKind, NewEntry
 from stepwell.audit.vault import append_beside
 from stepwell.errors import ConfigurationError, LimitReachedError
 from stepwell.models import capabilities_of
 from stepwell.models.routing import TASK_KINDS, TaskKind
 
 
-class Desk:
+class Inquiry:
     """Opened by a node, for the time it runs: `desk = await open_desk(kit, state, config)`."""
 
     def __init__(
-        self, kit: Kit, config: RunnableConfig, number: int, question: Entry | None, state: ResearchState, since: Entry | None
+        self,
+        kit: Equipment,
+        config: RunnableConfig,
+        number: int,
+        question: Entry | None,
+        state: ResearchState,
+        since: Entry | None,
     ) -> None:
         """`since` is the entry from which on its time counts."""
         self.kit = kit
@@ -46,7 +52,7 @@ class Desk:
         self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
         self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
-        self._spending = Spending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
+        self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     def web(self, step: str) -> RecordedWeb:
         """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
@@ -69,15 +75,17 @@ class Desk:
         if self.kit.policy.sends_before_approval:
             return self.kit.models[kind]
         candidates = [*(self.kit.models[each] for each in (kind, *TASK_KINDS)), self.kit.local]
-        return next((model for model in candidates if model and is_here(model) and capabilities_of(model).writes), None)
+        return next(
+            (model for model in candidates if model and is_on_this_machine(model) and capabilities_of(model).writes), None
+        )
 
-    async def tell(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
+    async def tell(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
         """Write down the next thing that happened in this branch, once: a node that runs again tells the same."""
         entry = await self.note(kind, key, {**data, "after": self.newest})
         self.newest = entry.key
         return entry
 
-    async def note(self, kind: Kind, key: str, data: dict[str, Any]) -> Entry:
+    async def note(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
         """Write something down, once. Where another branch has said something else under the key, it is numbered."""
         return await append_beside(self.vault, NewEntry(kind, f"{self.scope}:{key}", data))
 
@@ -113,15 +121,17 @@ class Desk:
         return [ReasoningEntry(node=node, timestamp=self.kit.clock.now(), summary=summary, raw_thought=raw_thought)]
 
 
-async def open_desk(kit: Kit, state: ResearchState, config: RunnableConfig) -> Desk:
+async def open_desk(kit: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
     number, retries, vault = state.get("question_number", 0), state.get("retries", 0), kit.vault_for(config)
     question = await vault.find(_question_key(number))
     # Somebody who was offline comes back after hours: the time of the new try counts.
     tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
-    return Desk(kit, config, number, question, state, tried or question)
+    return Inquiry(kit, config, number, question, state, tried or question)
 
 
-async def begin_question(kit: Kit, state: ResearchState, config: RunnableConfig, asked: dict[str, Any]) -> tuple[Desk, int]:
+async def begin_inquiry(
+    kit: Equipment, state: ResearchState, config: RunnableConfig, asked: dict[str, Any]
+) -> tuple[Inquiry, int]:
     """Write a question down under the next number of the trail; the desk for it, and the number.
 
     `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
@@ -133,7 +143,7 @@ async def begin_question(kit: Kit, state: ResearchState, config: RunnableConfig,
     mine = next((entry for entry in asked_before if entry.data == data), None)
     number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
     entry = await vault.append(NewEntry("question", _question_key(number), data))
-    return Desk(kit, config, number, entry, {"newest_entry": entry.key}, entry), number
+    return Inquiry(kit, config, number, entry, {"newest_entry": entry.key}, entry), number
 
 
 _NUMBERED = re.compile(r"q(\d{1,9}):question")

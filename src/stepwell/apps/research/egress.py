@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stepwell.apps.research.desk import Desk
+from stepwell.apps.research.desk import Inquiry
 from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.trail import Entry
 
@@ -14,7 +14,7 @@ _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
 """What each role is shown; the thinker also gets what the question came with."""
 
 
-async def sent_so_far(desk: Desk) -> dict[str, Any]:
+async def sent_so_far(desk: Inquiry) -> dict[str, Any]:
     """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Names are those of the wire."""
     entries = [entry for entry in await desk.vault.entries() if entry.key.startswith(f"{desk.scope}:")]
     question = next((entry for entry in entries if entry.kind == "question"), None)

@@ -2,7 +2,7 @@
 
 Every sentence of the draft is a source's own and carries the id of its quote, so it passes the same checks as a model's draft
 (`audit.draft`, `audit.verdicts`, `audit.report`) and all of it stands. What is not a quote is a heading: the first says that no
-model wrote this. `NOTE` says at more length what that means; it goes above the finished report (`with_note`), because inside
+model wrote this. `NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
 a draft it would be a claim without evidence.
 
 The plan by rules is in `planning_rules`.
@@ -21,7 +21,7 @@ from stepwell.audit.facts.words import content_stems, fold, is_function, stem, w
 from stepwell.audit.sentences import passages
 from stepwell.models.embedding.embedder import Embedder
 
-__all__ = ["NOTE", "TITLE", "extractive_draft", "plan_by_rules", "with_note"]
+__all__ = ["NOTE", "TITLE", "add_note", "extractive_draft", "plan_by_rules"]
 
 TITLE = "# Quotes from the sources: no model wrote this"
 NOTE = (
@@ -49,24 +49,24 @@ async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Cont
     groups = _groups(vectors, _ALIKE[embedder.is_semantic])
     brief = _brief(groups)
     parts = [TITLE, "## In brief", _items(usable[at] for at in brief)]
-    remaining = [(name, [at for at in group if at not in brief]) for name, group in _named(question, usable, groups)]
+    remaining = [(name, [at for at in group if at not in brief]) for name, group in _name_groups(question, usable, groups)]
     for name, group in remaining:
         if group:
             parts += [f"## {name}", _items(usable[at] for at in group)]
     return "\n\n".join(parts) + "\n"
 
 
-def with_note(report: str) -> str:
+def add_note(report: str) -> str:
     """The finished report with the note below its title."""
     title, _, rest = report.partition("\n")
     return f"{title}\n\n{NOTE}\n{rest}" if title.startswith("# ") else f"{NOTE}\n\n{report}"
 
 
 def _items(quotes: Iterable[Quote]) -> str:
-    return "\n".join(f"- {_cited(quote)}" for quote in quotes)
+    return "\n".join(f"- {_cite(quote)}" for quote in quotes)
 
 
-def _cited(quote: Quote) -> str:
+def _cite(quote: Quote) -> str:
     """Each sentence of the quote with the id behind it, on one line."""
     return " ".join(f"{' '.join(passage.text.split())} [{quote.quote_id}]" for passage in passages(quote.text))
 
@@ -103,7 +103,7 @@ def _average(near: Sequence[Sequence[float]], one: Sequence[int], other: Sequenc
     return round(sum(near[a][b] for a in one for b in other) / (len(one) * len(other)), 6)
 
 
-def _named(question: str, quotes: Sequence[Quote], groups: Sequence[Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
+def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
     """Each group with a heading: words that are frequent in it, rare elsewhere, and not the question's own."""
     counted = [Counter(each for at in group for each in set(content_stems(quotes[at].text))) for group in groups]
     spread = Counter(each for counts in counted for each in counts)

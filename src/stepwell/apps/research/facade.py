@@ -97,14 +97,14 @@ def _approval(given: Mapping[str, Any]) -> Json:
     if ("plan" in given) != (decision == "edit"):
         raise InvalidRequestError("A 'plan' belongs to the decision 'edit', and 'edit' needs one. Send both or neither.")
     if decision == "edit":
-        return {"decision": decision, "plan": _checked_plan(given["plan"])}
+        return {"decision": decision, "plan": _check_plan(given["plan"])}
     if decision == "approve":
         return {"decision": decision}
     reason, stop = given.get("reason", "").strip(), bool(given.get("stop"))
     return {"decision": decision, **({"reason": reason} if reason else {}), **({"stop": True} if stop else {})}
 
 
-def _checked_plan(plan: Any) -> Any:
+def _check_plan(plan: Any) -> Any:
     """The plan as it was sent: reading it would give new ids to steps without one."""
     try:
         ResearchPlan.model_validate(plan)
@@ -119,37 +119,39 @@ def translate(event: RunEvent) -> list[Message]:
     """What one event of a run is on `/api/research`; nothing for those that only the server's own clients need."""
     match event.event:
         case "metadata":
-            return _started(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
+            return _tell_start(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
         case "values":
             values = orjson.loads(event.data)
-            return _started(event, _shown(values) if isinstance(values, dict) else {})
+            return _tell_start(event, _shown(values) if isinstance(values, dict) else {})
         case "updates":
-            return [message for node, update in orjson.loads(event.data).items() for message in _updated(event, node, update)]
+            return [
+                message for node, update in orjson.loads(event.data).items() for message in _tell_update(event, node, update)
+            ]
         case "error":
-            return [_failed(orjson.loads(event.data).get("message"))]
+            return [_tell_failure(orjson.loads(event.data).get("message"))]
         case "end" if orjson.loads(event.data).get("status") == "interrupted":
-            return [_failed(STOPPED)]
+            return [_tell_failure(STOPPED)]
         case _:
             return []
 
 
-def _started(event: RunEvent, state: Json) -> list[Message]:
+def _tell_start(event: RunEvent, state: Json) -> list[Message]:
     known = {**state, "status": "started", "threadId": event.thread_id, "runId": event.run_id}
     return [("start", {"node": "_start", "state": known})]
 
 
-def _updated(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
+def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
     if node == _INTERRUPT:
         for question in update:
-            yield from _asked(event, question)
+            yield from _tell_interrupt(event, question)
         return
     state = _shown(update) if isinstance(update, Mapping) else {}
     yield "research", {"node": node, "state": state}
     if state.get("status") == "failed":
-        yield _failed(state.get("errorMessage"))
+        yield _tell_failure(state.get("errorMessage"))
 
 
-def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
+def _tell_interrupt(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
     """One message under both names: 002's clients look for the status, ours for the name."""
     value = question["value"] if isinstance(question["value"], Mapping) else {}
     kind = value.get("type", PLAN_APPROVAL)
@@ -169,7 +171,7 @@ def _asked(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
     return [("research", data), ("hitl_waiting", data)]
 
 
-def _failed(message: Any) -> Message:
+def _tell_failure(message: Any) -> Message:
     said = message or "The research failed and did not say why."
     return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
 

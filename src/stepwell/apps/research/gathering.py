@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from stepwell.apps.research.desk import Desk
-from stepwell.apps.research.policy import tellable
+from stepwell.apps.research.desk import Inquiry
+from stepwell.apps.research.policy import address_to_record
 from stepwell.apps.research.recorded_web import RecordedWeb
 from stepwell.apps.research.schemas import ResearchStep
 from stepwell.apps.research.state import Unreached
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
-from stepwell.tools.web.chain import Searched
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found
+from stepwell.tools.web.search.chain import Searched
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
 MOST_RESULTS = 10
 Cause = Literal["offline", "blocked", "failed"]
@@ -36,11 +36,11 @@ class Gathered:
     """Set where nobody could be asked: an engine that searched and knows nothing has been."""
 
 
-async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
+async def gather(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> Gathered:
     """Do a step. `known` are addresses that another step has already."""
     if broken := desk.kit.policy.check_step(step):
         reason = "; ".join(str(violation) for violation in broken)
-        url = tellable(step.input, broken) if step.tool == "fetch_page" else None
+        url = address_to_record(step.input, broken) if step.tool == "fetch_page" else None
         await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=url)
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
     if ceiling := await desk.exhausted():
@@ -52,7 +52,7 @@ async def gather(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathe
         return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
 
 
-async def _fetch_one(desk: Desk, step: ResearchStep) -> Gathered:
+async def _fetch_one(desk: Inquiry, step: ResearchStep) -> Gathered:
     web = desk.web(step.id)
     pages, skipped = await _fetch(desk, step, web, [step.input])
     if not pages and web.out_of_reach:
@@ -61,7 +61,7 @@ async def _fetch_one(desk: Desk, step: ResearchStep) -> Gathered:
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
 
 
-async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gathered:
+async def _search(desk: Inquiry, step: ResearchStep, known: frozenset[str]) -> Gathered:
     web = desk.web(step.id)
     try:
         searched = await desk.kit.search(web).search(step.input, MOST_RESULTS)
@@ -73,17 +73,17 @@ async def _search(desk: Desk, step: ResearchStep, known: frozenset[str]) -> Gath
         case Empty() as nothing:
             return Gathered(step, f"{nothing.engine} found nothing.", engine=nothing.engine)
         case Blocked():
-            return _not_searched(step, searched, "blocked")
+            return _report_outage(step, searched, "blocked")
         case Failed():
-            return _not_searched(step, searched, "offline" if web.out_of_reach else "failed")
-    allowed = [result.url for result in outcome.results if not await _denied(desk, step, result.url)]
+            return _report_outage(step, searched, "offline" if web.out_of_reach else "failed")
+    allowed = [result.url for result in outcome.results if not await _is_denied(desk, step, result.url)]
     fresh = [url for url in dict.fromkeys(allowed) if url not in known][: desk.kit.pages_per_step]
     pages, skipped = await _fetch(desk, step, web, fresh)
     said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
 
 
-def _not_searched(step: ResearchStep, searched: Searched, cause: Cause) -> Gathered:
+def _report_outage(step: ResearchStep, searched: Searched, cause: Cause) -> Gathered:
     tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
     kind = {"blocked": "was blocked", "offline": "reached nobody", "failed": "failed"}[cause]
     told = f"The search for '{step.input}' {kind} ({tried})."
@@ -92,15 +92,17 @@ def _not_searched(step: ResearchStep, searched: Searched, cause: Cause) -> Gathe
     )
 
 
-async def _denied(desk: Desk, step: ResearchStep, url: str) -> bool:
+async def _is_denied(desk: Inquiry, step: ResearchStep, url: str) -> bool:
     """Whether the policy forbids a page that an engine found; written down if so."""
     broken = desk.kit.policy.check_address(url)
     if broken:
-        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=tellable(url, broken))
+        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=address_to_record(url, broken))
     return bool(broken)
 
 
-async def _fetch(desk: Desk, step: ResearchStep, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
+async def _fetch(
+    desk: Inquiry, step: ResearchStep, web: RecordedWeb, urls: Sequence[str]
+) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
     fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)

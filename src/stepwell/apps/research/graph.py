@@ -15,7 +15,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.apps.research import routing
-from stepwell.apps.research.kit import Kit, make_kit
+from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.nodes.auditor import auditor
 from stepwell.apps.research.nodes.hitl_gate import hitl_gate
 from stepwell.apps.research.nodes.intake import intake
@@ -30,7 +30,7 @@ from stepwell.errors import LeaseLostError, StorageUnavailableError
 
 logger = logging.getLogger(__name__)
 
-Work = Callable[[Kit, ResearchState, RunnableConfig], Awaitable[dict[str, Any]]]
+Work = Callable[[Equipment, ResearchState, RunnableConfig], Awaitable[dict[str, Any]]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 NODES: dict[Node, Work] = {
@@ -47,14 +47,14 @@ NODES: dict[Node, Work] = {
 
 def make_graph() -> Graph:
     """The graph on the environment's settings."""
-    return build_graph(make_kit())
+    return build_graph(make_equipment())
 
 
-def build_graph(kit: Kit) -> Graph:
+def build_graph(kit: Equipment) -> Graph:
     """The graph on a kit. Whoever runs it gives it a saver."""
     builder = StateGraph(ResearchState, input_schema=ResearchInput)
     for name, work in NODES.items():
-        builder.add_node(name, _failing(name, work, kit))
+        builder.add_node(name, _end_on_failure(name, work, kit))
     builder.add_edge(START, "intake")
     builder.add_conditional_edges("intake", routing.after_intake)
     builder.add_conditional_edges("thinker", routing.after_thinker)
@@ -66,7 +66,7 @@ def build_graph(kit: Kit) -> Graph:
     return builder.compile(name="research")
 
 
-def _failing(name: Node, work: Work, kit: Kit) -> Any:
+def _end_on_failure(name: Node, work: Work, kit: Equipment) -> Any:
     """A node that fails says so in the trace and ends the research, with a sentence; what pauses or moves a run passes through."""
 
     async def node(state: ResearchState, config: RunnableConfig) -> dict[str, Any]:

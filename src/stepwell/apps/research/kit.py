@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.policy import ResearchPolicy
 from stepwell.apps.research.policy_file import load_policy
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.replay import Replay
@@ -22,9 +22,9 @@ from stepwell.models import capabilities_of, model_from_environment, resolve_mod
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.choice import public_web, search_chain
-from stepwell.tools.web.guard import Manners
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import public_web, search_chain
+from stepwell.tools.web.search.guard import EngineState
 from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3
@@ -32,8 +32,8 @@ STEPS_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
-class Kit:
-    policy: Policy
+class Equipment:
+    policy: ResearchPolicy
     web: Web
     search: Callable[[Web], SearchChain]
     """The engines on a way out: each step has one of its own, that records."""
@@ -42,7 +42,7 @@ class Kit:
     """`None`: no model that can write, so research is extractive."""
     local: BaseChatModel | None = None
     """A model on this machine beside them, for a policy that lets no other plan."""
-    vault_for: Callable[[RunnableConfig], EvidenceVault] = field(default=lambda config: vault_of(config, Path("research")))
+    vault_for: Callable[[RunnableConfig], EvidenceVault] = field(default=lambda config: find_vault(config, Path("research")))
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
     pages_per_step: int = PAGES_PER_STEP
@@ -52,14 +52,14 @@ class Kit:
         return self.models is not None
 
 
-def make_kit(settings: Settings | None = None, **changes: Any) -> Kit:
+def make_equipment(settings: Settings | None = None, **changes: Any) -> Equipment:
     """From the environment; `changes` replace parts, for tests and replays."""
     settings = settings or Settings.load()
     clock = changes.get("clock") or SystemClock()
     folder = settings.data_folder / "research"
     # Steps have chains of their own, because each records for itself; an engine is asked no more often for that.
-    manners: dict[str, Manners] = {}
-    policy: Policy = changes.get("policy") or load_policy(settings.policy)
+    manners: dict[str, EngineState] = {}
+    policy: ResearchPolicy = changes.get("policy") or load_policy(settings.policy)
     parts: dict[str, Any] = {
         "policy": policy,
         "web": None if "web" in changes else public_web(settings),
@@ -68,13 +68,13 @@ def make_kit(settings: Settings | None = None, **changes: Any) -> Kit:
         "embedder": None if "embedder" in changes else choose_embedder(settings),
         "models": None if "models" in changes else _models(settings),
         "local": None if "local" in changes or policy.sends_before_approval else _local_model(settings),
-        "vault_for": lambda config: vault_of(config, folder, clock),
+        "vault_for": lambda config: find_vault(config, folder, clock),
         "clock": clock,
     }
-    return Kit(**{**parts, **changes})
+    return Equipment(**{**parts, **changes})
 
 
-def vault_of(config: RunnableConfig, folder: Path, clock: Clock | None = None) -> EvidenceVault:
+def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None) -> EvidenceVault:
     """The vault that the engine gave to the run; without one, a folder for the thread."""
     configurable = config.get("configurable") or {}
     given: EvidenceVault | None = configurable.get(VAULT)

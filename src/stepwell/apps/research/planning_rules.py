@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.policy import ResearchPolicy
 from stepwell.apps.research.schemas import MAX_INPUT_CHARS, MAX_STEPS, ResearchPlan, ResearchStep, Tool
 from stepwell.audit.facts.words import is_function, words
 from stepwell.errors import ToolUseError
@@ -67,7 +67,7 @@ _JOINT = re.compile(r"(?:(?<!\s)\s+)?[;?]\s*|(?:,|(?<!\s))\s+(?:and|as well as|u
 
 
 def plan_by_rules(
-    query: str, urls: Sequence[str] = (), *, max_steps: int = MAX_STEPS, policy: Policy | None = None
+    query: str, urls: Sequence[str] = (), *, max_steps: int = MAX_STEPS, policy: ResearchPolicy | None = None
 ) -> ResearchPlan:
     """A plan of at most `max_steps` steps; `ToolUseError` where the question gives nothing to look for."""
     question = _public(" ".join(query[:_READ_CHARACTERS].split()))

@@ -33,7 +33,7 @@ AfterReading = Literal["shown", "ask", "any"]
 
 
 @dataclass(frozen=True)
-class Policy:
+class ResearchPolicy:
     text: str
     tools: frozenset[str] = frozenset(get_args(Tool))
     allowed_domains: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Policy:
         ]
 
 
-def tellable(url: str, broken: Sequence[Violation]) -> str | None:
+def address_to_record(url: str, broken: Sequence[Violation]) -> str | None:
     """The address of a refusal as it may be written down: not at all, if it was refused for what it carries."""
     return None if any(violation.rule.startswith("outgoing.") for violation in broken) else url
 

@@ -27,7 +27,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn, cast, get_args
 
-from stepwell.apps.research.policy import AfterReading, Limits, Policy
+from stepwell.apps.research.policy import AfterReading, Limits, ResearchPolicy
 from stepwell.apps.research.schemas import Tool
 from stepwell.backends.patterns import TextPattern, compile_text
 from stepwell.errors import ConfigurationError, WebError
@@ -38,12 +38,12 @@ _OPENING = re.compile(r"^```toml policy", re.MULTILINE)
 _JUDGED = re.compile(r"^\s*[-*] \*\*(J\d+)\*\*:?\s+(.+)$", re.MULTILINE)
 
 
-def default_policy() -> Policy:
+def default_policy() -> ResearchPolicy:
     """The one that ships with Stepwell."""
     return parse_policy((resources.files("stepwell.apps.research") / "POLICY.md").read_text(encoding="utf-8"), "POLICY.md")
 
 
-def load_policy(path: Path | None) -> Policy:
+def load_policy(path: Path | None) -> ResearchPolicy:
     """The named file, which has to be there; the default one when none is named."""
     if path is None:
         return default_policy()
@@ -58,7 +58,7 @@ def load_policy(path: Path | None) -> Policy:
     return parse_policy(text, path.name)
 
 
-def parse_policy(text: str, name: str) -> Policy:
+def parse_policy(text: str, name: str) -> ResearchPolicy:
     """Understand a policy, or refuse it with the line that is wrong."""
     text = text.replace("\r\n", "\n")
     blocks = list(_BLOCK.finditer(text))
@@ -102,11 +102,11 @@ class _Reader:
     first_line: int
     rules: Mapping[str, Any]
 
-    def policy(self) -> Policy:
+    def policy(self) -> ResearchPolicy:
         self._only(self.rules, "", {"tools", "domains", "limits", "outgoing", "addresses", "sending"})
         tools = self._table("tools", {"allowed"})
         domains = self._table("domains", {"allowed", "denied"})
-        return Policy(
+        return ResearchPolicy(
             self.text,
             tools=frozenset(self._names(tools.get("allowed", get_args(Tool)), "tools.allowed", get_args(Tool))),
             allowed_domains=self._hosts(domains.get("allowed", ()), "domains.allowed"),
@@ -125,7 +125,7 @@ class _Reader:
         return said
 
     def _after_reading(self) -> AfterReading:
-        said = self._table("addresses", {"after_reading"}).get("after_reading", Policy.after_reading)
+        said = self._table("addresses", {"after_reading"}).get("after_reading", ResearchPolicy.after_reading)
         if said not in get_args(AfterReading):
             self._refuse("addresses.after_reading", f"has to be one of {', '.join(get_args(AfterReading))}")
         return cast("AfterReading", said)

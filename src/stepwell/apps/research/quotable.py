@@ -55,7 +55,7 @@ _LEANS_BACK = frozenset(_LEANING_WORDS.split())
 def quotable(text: str) -> list[Passage]:
     """The passages of a text that can be quoted, in order; none overlaps another. A sentence that leans on the one before it
     (`It was opened ...`) stands in one passage with it."""
-    return [passage for passage in _joined(text) if is_quotable(passage.text)]
+    return [passage for passage in _join_leaning(text) if is_quotable(passage.text)]
 
 
 def is_quotable(passage: str) -> bool:
@@ -73,7 +73,7 @@ def leans_back(passage: str) -> bool:
     return passage.split(maxsplit=1)[0].strip("“\"'(,").casefold() in _LEANS_BACK
 
 
-def _joined(text: str) -> Iterator[Passage]:
+def _join_leaning(text: str) -> Iterator[Passage]:
     waiting: Passage | None = None
     for passage in passages(text):
         if waiting is not None and _belongs(text, waiting, passage):

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from stepwell.audit.canonical import canonical
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.audit.vault import EvidenceVault
@@ -38,16 +38,16 @@ class RecordedModels:
         address = f"model:{role}"
         asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
         outgoing = Outgoing(
-            f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role, **where_asked(model)
+            f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role, **locate_model(model)
         )
 
-        async def send() -> Answer:
+        async def send() -> RecordedReply:
             return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages)
 
         return (await self._recorder.once(outgoing, send)).body.decode()
 
 
-def where_asked(model: Any) -> dict[str, Any]:
+def locate_model(model: Any) -> dict[str, Any]:
     """Where a model is and what it is called, for the receipt. Only one that is surely on this machine does not leave it."""
     while not isinstance(model, BaseChatModel):
         inner = getattr(model, "first", None) or getattr(model, "bound", None)  # held to a schema
@@ -62,9 +62,9 @@ def where_asked(model: Any) -> dict[str, Any]:
     return {"host": host or facts.provider or "", "model": name, "leaves_machine": not here}
 
 
-def is_here(model: BaseChatModel) -> bool:
+def is_on_this_machine(model: BaseChatModel) -> bool:
     """Whether a model is surely on this machine."""
-    return where_asked(model).get("leaves_machine") is False
+    return locate_model(model).get("leaves_machine") is False
 
 
 def _is_loopback(host: str) -> bool:
@@ -74,19 +74,19 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def _ask(model: Any, messages: list[BaseMessage]) -> Answer:
+async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
     answer = await model.ainvoke(messages)
     if not isinstance(answer, AIMessage):
         # A model that is held to a schema gives the value itself.
-        return Answer({"model": "", "input_tokens": 0, "output_tokens": 0}, json.dumps(answer).encode())
+        return RecordedReply({"model": "", "input_tokens": 0, "output_tokens": 0}, json.dumps(answer).encode())
     usage: Any = answer.usage_metadata or {}
     facts = describe(model) if isinstance(model, BaseChatModel) else None
     name = f"{facts.provider}:{facts.name}" if facts else ""
     used = {"input_tokens": usage.get("input_tokens", 0), "output_tokens": usage.get("output_tokens", 0)}
-    return Answer({"model": name, **used}, answer.text.encode())
+    return RecordedReply({"model": name, **used}, answer.text.encode())
 
 
-class Spending:
+class TrailSpending:
     """What was used behind a place in the trail. It reads each entry once, however often it is asked."""
 
     def __init__(self, vault: EvidenceVault, since: int, scope: str = "") -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.replay import Replay
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
@@ -34,14 +34,14 @@ class RecordedWeb:
     async def send(self, request: WebRequest) -> WebResponse:
         outgoing = self._outgoing(request)
 
-        async def send() -> Answer:
+        async def send() -> RecordedReply:
             return await self._replay.answer(outgoing) if self._replay else await self._send(request)
 
         answer = await self._recorder.once(outgoing, send)
         error = answer.data.get("error") or {}
         self._answered += not error
         self._unanswered += bool(error) and not error.get("refused") and error.get("status") is None
-        return _response(answer)
+        return _read_response(answer)
 
     def _outgoing(self, request: WebRequest) -> Outgoing:
         """Known by what it asks, and how often the step has asked it: pages are fetched side by side, in no fixed order."""
@@ -51,26 +51,26 @@ class RecordedWeb:
         key = f"{self._scope}:{fingerprint}:{self._asked[fingerprint]}"
         return Outgoing(key, "web", request.method, request.url, request.body, step=self._scope, why=request.purpose)
 
-    async def _send(self, request: WebRequest) -> Answer:
+    async def _send(self, request: WebRequest) -> RecordedReply:
         try:
             response = await self._web.send(request)
         except WebError as error:
-            return Answer({"error": _told(error)})
+            return RecordedReply({"error": _describe_error(error)})
         data = {
             "status": response.status,
             "headers": [list(header) for header in response.headers],
             "wire_bytes": response.wire_bytes,
             "complete": response.complete,
         }
-        return Answer(data, response.content)
+        return RecordedReply(data, response.content)
 
 
-def _told(error: WebError) -> dict[str, Any]:
+def _describe_error(error: WebError) -> dict[str, Any]:
     refused = isinstance(error, FetchRefusedError)
     return {"refused": refused, "message": str(error), "reason": error.reason, "status": getattr(error, "status", None)}
 
 
-def _response(answer: Answer) -> WebResponse:
+def _read_response(answer: RecordedReply) -> WebResponse:
     error = answer.data.get("error")
     if error and error["refused"]:
         raise FetchRefusedError(error["message"], error["reason"])

@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import Graph, build_graph
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.audit.bundle import BundleReader
@@ -33,10 +33,10 @@ from stepwell.errors import BundleError, NotRecordedError
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.runs.graph_binding import AnyGraph, allowed_classes, bind
-from stepwell.runs.strict_serde import strict_serializer
+from stepwell.runs.checkpoints import strict_serializer
+from stepwell.runs.graphs.binding import AnyGraph, allowed_classes, bind
 from stepwell.settings import Settings
-from stepwell.tools.web.choice import search_chain
+from stepwell.tools.web.search.choice import search_chain
 
 MOST_DIFFERENCES = 20
 _MOST_QUESTIONS = 1000
@@ -120,13 +120,15 @@ def _embedder(question: Entry) -> Embedder:
     return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
 
 
-def _kit(policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool) -> Kit:
+def _kit(
+    policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool
+) -> Equipment:
     settings = Settings(search=recorded_search(entries))
 
     async def at_once(seconds: float) -> None:
         """Nobody is asked, so nobody needs a pause."""
 
-    return Kit(
+    return Equipment(
         policy=parse_policy(policy, "policy.md"),
         web=NoWeb(),
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),

@@ -20,8 +20,8 @@ MOST_PLAN_REVISIONS = 1000
 MAX_QUERY_CHARS = 4000
 MAX_INPUT_CHARS = 500
 
-Status = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
-Verdict = Literal["approved", "rejected", "needs_revision"]
+ResearchStatus = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
+PlanVerdict = Literal["approved", "rejected", "needs_revision"]
 Tool = Literal["web_search", "fetch_page"]
 Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "source_review", "synthesizer"]
 
@@ -74,7 +74,7 @@ class Violation(Wire):
 
 
 class AuditResult(Wire):
-    verdict: Verdict
+    verdict: PlanVerdict
     violations: tuple[Violation, ...] = ()
     suggestions: tuple[str, ...] = ()
     left_to_the_human: tuple[str, ...] = ()

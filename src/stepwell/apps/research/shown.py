@@ -73,13 +73,13 @@ class ShownAddresses:
             self._hosts.add(address.partition("/")[0])
 
 
-def addresses_in(text: str) -> list[str]:
+def find_addresses(text: str) -> list[str]:
     """Addresses that stand in a text."""
     found = (match[0].rstrip(_TRAILING) for match in _ADDRESS.finditer(text))
     return list(dict.fromkeys(found))[:MOST_LINKS]
 
 
-def links_of(page: FetchedPage) -> list[str]:
+def find_links(page: FetchedPage) -> list[str]:
     """Where a page leads: its links, and addresses in its text. Slow for large pages; call it beside the event loop."""
     source = page.content.decode("utf-8", "replace") if "html" in page.media_type else ""
     links = []
@@ -92,7 +92,7 @@ def links_of(page: FetchedPage) -> list[str]:
                 continue  # no address, so nobody can fetch it
         if len(links) >= MOST_LINKS:
             break
-    return [page.url, page.final_url, *page.redirects, *links, *addresses_in(page.text)]
+    return [page.url, page.final_url, *page.redirects, *links, *find_addresses(page.text)]
 
 
 def _plain(url: str) -> str | None:

@@ -12,7 +12,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
-from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, Status
+from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStatus
 
 MAX_REASONING_ENTRIES = 20
 
@@ -55,7 +55,7 @@ class ResearchState(ResearchInput, total=False):
     plan: ResearchPlan | None
     audit_result: AuditResult | None
     reasoning: Annotated[list[ReasoningEntry], append_reasoning]
-    status: Status
+    status: ResearchStatus
     plan_revision_count: int
     human_approved: bool
     rejection_reason: str

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from stepwell.audit.facts.finding import Finding
-from stepwell.audit.facts.insertions import inserted
+from stepwell.audit.facts.insertions import find_inserted
 from stepwell.audit.facts.statement import Statement
 from stepwell.audit.facts.superlatives import base_of
 from stepwell.audit.facts.words import Word, is_function, stem, words
@@ -54,7 +54,7 @@ def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[F
     rest = [kind for kind, run in runs for _ in run if kind != "fact" and run not in added]
     if rest and rest.count("spoken") / len(rest) >= _IN_THEIR_WORDS:
         alone = {run[0] for kind, run in runs if kind == "new" and len(run) == 1}
-        put_in = [[word] for word in inserted(claim, own, [word in alone for word in own], quotes)]
+        put_in = [[word] for word in find_inserted(claim, own, [word in alone for word in own], quotes)]
         yield from (
             Finding("missing", f"the quotes do not say '{claim.text[run[0].start : run[-1].end][:80]}'")
             for run in (*added, *put_in)

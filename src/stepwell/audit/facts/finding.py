@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Outcome = Literal["found", "missing", "contradicted"]
+FactOutcome = Literal["found", "missing", "contradicted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One fact of a claim: found in the quotes, missing there, or there with another value. `reason` is for the reader."""
 
-    outcome: Outcome
+    outcome: FactOutcome
     reason: str = ""
     tells_whom: bool = False
     """It is a name: it says whom the sentence is about, and nothing of what it says of them."""

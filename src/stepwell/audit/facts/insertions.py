@@ -28,7 +28,7 @@ class _Order:
     ending: frozenset[str]
 
 
-def inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool], quotes: Sequence[Statement]) -> Iterator[Word]:
+def find_inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool], quotes: Sequence[Statement]) -> Iterator[Word]:
     """The new words of a claim that stand where a quote has none. `own` are its words of meaning, `is_new` whether the quotes lack each."""
     orders = [_order(quote.text) for quote in quotes]
     for place, word in enumerate(own):

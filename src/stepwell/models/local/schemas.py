@@ -28,7 +28,7 @@ _TIGHTER = 3
 """Tiers down for each attempt: an answer that was cut is asked for again, shorter."""
 
 
-def bounded(schema: Json, attempt: int, max_tokens: int) -> Json:
+def bound_schema(schema: Json, attempt: int, max_tokens: int) -> Json:
     """A copy with limits on every list and string that has none, so that the longest answer fits into the tokens."""
     budget = max_tokens * _CHARACTERS_PER_TOKEN
     fitting = next((i for i, tier in enumerate(_TIERS) if _longest(_limit(schema, *tier)) <= budget), len(_TIERS) - 1)

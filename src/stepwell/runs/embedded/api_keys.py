@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.clock import Clock
-from stepwell.runs.access import ApiKey, Session, SignIn
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.access import ApiKey, SignIn, SignInSession
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.rows import from_time, to_time
 
 
@@ -51,7 +51,7 @@ class EmbeddedAccess:
         now = self._clock.now()
         return sum(key.usable(now) for key in await self.list_keys())
 
-    async def open_session(self, session: Session) -> None:
+    async def open_session(self, session: SignInSession) -> None:
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> None:
@@ -63,7 +63,7 @@ class EmbeddedAccess:
 
         await self._database.write(work)
 
-    async def find_session(self, hash: str) -> Session | None:
+    async def find_session(self, hash: str) -> SignInSession | None:
         now = self._now()
         # The key is asked for in the same query: a session does not outlive it.
         row = await self._database.read(
@@ -76,7 +76,7 @@ class EmbeddedAccess:
         )
         if row is None:
             return None
-        return Session(row["hash"], row["owner"], bool(row["is_operator"]), from_time(row["expires_at"]), row["key_id"])
+        return SignInSession(row["hash"], row["owner"], bool(row["is_operator"]), from_time(row["expires_at"]), row["key_id"])
 
     async def close_session(self, hash: str) -> None:
         await self._database.write(lambda c: c.execute("DELETE FROM sessions WHERE hash = ?", (hash,)))

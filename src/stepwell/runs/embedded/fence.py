@@ -6,18 +6,18 @@ import sqlite3
 from typing import TypeVar
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.embedded.group_commit import InOrder, Work
+from stepwell.runs.embedded.file.group_commit import OrderedWork, Work
 from stepwell.runs.records import Lease
 
 T = TypeVar("T")
 
 
-def in_order(lease: Lease, work: Work[T]) -> InOrder[T]:
+def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
     """Work that is also refused when earlier work of the same lease could not be stored."""
-    return InOrder((lease.thread_id, lease.fence), work)
+    return OrderedWork((lease.thread_id, lease.fence), work)
 
 
-def fenced(lease: Lease, work: Work[T]) -> InOrder[T]:
+def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
     """Work that is refused for whoever no longer has the thread, and in order."""
 
     def checked(connection: sqlite3.Connection) -> T:

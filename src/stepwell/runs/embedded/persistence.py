@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,20 +16,19 @@ from langgraph.store.base import BaseStore
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
-from stepwell.runs.checkpoint_ids import go_on_after
-from stepwell.runs.embedded import questions
+from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
-from stepwell.runs.embedded.database import Database, GroupWritten
-from stepwell.runs.embedded.effects import EmbeddedEffects, stands_behind
-from stepwell.runs.embedded.event_log import EmbeddedEventLog
-from stepwell.runs.embedded.maintenance import EmbeddedMaintenance
-from stepwell.runs.embedded.process_lock import ProcessLock
-from stepwell.runs.embedded.queue import EmbeddedQueue
-from stepwell.runs.embedded.repository import EmbeddedRepository
-from stepwell.runs.embedded.run_records import read_result
-from stepwell.runs.embedded.saver import EmbeddedSaver
-from stepwell.runs.embedded.store import EmbeddedStore
-from stepwell.runs.embedded.traces import run_wrote
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.effect_journal import EmbeddedEffects, stands_behind
+from stepwell.runs.embedded.events.log import EmbeddedEventLog
+from stepwell.runs.embedded.file.database import Database, GroupWritten
+from stepwell.runs.embedded.file.process_lock import ProcessLock
+from stepwell.runs.embedded.records import interrupts
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
+from stepwell.runs.embedded.records.runs import read_result
+from stepwell.runs.embedded.scheduling.queue import EmbeddedQueue
+from stepwell.runs.embedded.store.items import EmbeddedStore
+from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
@@ -76,7 +76,7 @@ class EmbeddedPersistence:
             raise
         try:
             for checkpoint_id in await self.database.read(_newest_checkpoints):
-                go_on_after(checkpoint_id)
+                continue_ids_after(checkpoint_id)
         except BaseException:
             await asyncio.to_thread(self._close)
             raise
@@ -137,7 +137,7 @@ class EmbeddedPersistence:
         def work(connection: sqlite3.Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             mine = row is not None and owner in (None, row["owner"])
-            return questions.open_questions(connection, thread_id) if mine else []
+            return interrupts.open_questions(connection, thread_id) if mine else []
 
         return await self.database.read(work)
 
@@ -147,3 +147,35 @@ class EmbeddedPersistence:
     async def check(self) -> None:
         # A page is really written, and no row changes: SQLite puts its header down again.
         await self.database.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))
+
+
+# What an attempt of a run has left in its thread, for the attempt that comes after a crash.
+
+
+_CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
+# LangGraph puts an answer that is not yet any task's under the task of all zeros.
+_RESUMED = """
+SELECT DISTINCT task_id FROM writes
+WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
+"""
+
+
+@dataclass(frozen=True)
+class EmbeddedTraces:
+    """A `RunTraces`."""
+
+    checkpointed: bool
+    resumed_tasks: frozenset[str]
+
+
+async def run_wrote(database: Database, thread_id: str, run_id: str) -> EmbeddedTraces:
+    """Look for a run's checkpoints and taken answers."""
+
+    def work(connection: sqlite3.Connection) -> EmbeddedTraces:
+        run = (thread_id, run_id)
+        return EmbeddedTraces(
+            checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
+            resumed_tasks=frozenset(task_id for (task_id,) in connection.execute(_RESUMED, run)),
+        )
+
+    return await database.read(work)

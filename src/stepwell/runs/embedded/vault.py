@@ -8,11 +8,11 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, same_again, seal, to_line
+from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
 from stepwell.runs.embedded import fence
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
 
 
@@ -56,7 +56,7 @@ class EmbeddedVault:
         def work(connection: sqlite3.Connection) -> Entry:
             fence.require(connection, lease)
             if known := _find(connection, self._thread_id, new.key):
-                return same_again(known, new)
+                return match_stored(known, new)
             last = connection.execute(
                 "SELECT line FROM trail WHERE thread_id = ? ORDER BY seq DESC LIMIT 1", (self._thread_id,)
             ).fetchone()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Run
 from stepwell.runs.webhooks import Webhook, WebhookState
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.errors import needs_extra
-from stepwell.runs.records import Outcome, Run
+from stepwell.runs.records import Run, RunOutcome
 from stepwell.settings import TelemetrySettings
 
 
@@ -23,7 +23,7 @@ class Telemetry(Protocol):
         """An attempt begins: the handlers for the callbacks of its config."""
         ...
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         """The attempt is over; `None` if it was given up."""
         ...
 
@@ -38,7 +38,7 @@ class NoTelemetry:
     def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
         return ()
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         return None
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from stepwell.errors import ConfigurationError
-from stepwell.runs.records import Outcome, Run
+from stepwell.runs.records import Run, RunOutcome
 from stepwell.runs.telemetry.spans import RunSpans
 from stepwell.settings import TelemetrySettings
 
@@ -62,7 +62,7 @@ class OtelTelemetry:
         spans = self._open[run.run_id] = RunSpans(self._tracer, run, content=self._content)
         return (spans,)
 
-    def ended(self, run: Run, outcome: Outcome | None) -> None:
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         if spans := self._open.pop(run.run_id, None):
             spans.finish(outcome)
 

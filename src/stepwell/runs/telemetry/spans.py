@@ -18,7 +18,8 @@ LangChain swallows and logs what a handler raises, so nothing here can fail a ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -29,8 +30,8 @@ from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
-from stepwell.runs.records import Outcome, Run
-from stepwell.runs.telemetry.content import messages_text, text_of
+from stepwell.runs.records import Run, RunOutcome
+from stepwell.secrets.text import hide_secrets
 
 _NODE_TAG = "graph:step:"
 """LangGraph's mark on the callbacks of a node, and of nothing inside it."""
@@ -58,7 +59,7 @@ class RunSpans(BaseCallbackHandler):
             f"invoke_agent {run.request.graph_id}", Context(), attributes={**self._everywhere, **_of_run(run)}
         )
 
-    def finish(self, outcome: Outcome | None) -> None:
+    def finish(self, outcome: RunOutcome | None) -> None:
         """End the run's span, and what is left open within: calls in threads that nobody waits for any more."""
         for left in list(self._owners):
             self._end(left)
@@ -224,3 +225,34 @@ def _of_answer(message: BaseMessage) -> Attributes:
     if isinstance(reason := facts.get("finish_reason") or facts.get("stop_reason"), str):
         attributes["gen_ai.response.finish_reasons"] = [reason]
     return attributes
+
+
+# Messages and values as the text of an attribute, cut to a size that collectors take, without keys and tokens of a known form. Used
+# only where content is asked for.
+
+
+MAX_CHARS = 16_000
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+def messages_text(messages: Sequence[BaseMessage]) -> str:
+    """The newest messages that fit, as JSON: a list of role and text."""
+    kept: list[dict[str, str]] = []
+    room = MAX_CHARS
+    for message in reversed(messages):
+        text = hide_secrets(message.text[:room])
+        kept.append({"role": _ROLES.get(message.type, message.type), "content": text})
+        room -= len(text)
+        if room <= 0:
+            break
+    return json.dumps(kept[::-1], ensure_ascii=False)
+
+
+def text_of(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_name_of)
+    return hide_secrets(text[:MAX_CHARS])
+
+
+def _name_of(value: Any) -> str:
+    # A runtime or a store among a tool's inputs: its kind, not its inside.
+    return f"<{type(value).__name__}>"

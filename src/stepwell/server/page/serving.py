@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stepwell.server.front_page import render_front
+from stepwell.server.page.front import render_front
 
 STATIC = Path(__file__).parent / "static"
 ADDRESSES = ("/inbox", "/operator", "/sign-in")
@@ -116,10 +116,10 @@ class ServePage:
         self._asks_who = asks_who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._answer(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
-        await (answer or self._app)(scope, receive, send)
+        response = await self._respond(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
+        await (response or self._app)(scope, receive, send)
 
-    async def _answer(self, scope: Scope) -> Response | None:
+    async def _respond(self, scope: Scope) -> Response | None:
         path, headers = scope["path"], Headers(scope=scope)
         if path == "/" or path in ADDRESSES or path.startswith(BELOW):
             # A browser names HTML; a program that asks for JSON, or for anything at all, gets what it always got.

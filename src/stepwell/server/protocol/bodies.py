@@ -11,13 +11,13 @@ from stepwell.server.protocol.subscription import CHANNELS, NAMED_CUSTOM, Subscr
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
     MAX_PAGE,
-    Answer,
     AssistantRef,
     Body,
     CheckpointId,
     JsonObject,
     Limit,
     NodeName,
+    ResponseBody,
     Whole,
 )
 from stepwell.server.schemas.runs import SendTo
@@ -56,7 +56,7 @@ class ThreadCommand(Body):
     params: JsonObject | None = None
 
 
-class CommandAnswer(Answer):
+class CommandResponse(ResponseBody):
     """What became of a command: `success` with a result, or `error` with a code and a sentence."""
 
     type: Literal["success", "error"]

@@ -29,10 +29,10 @@ from pydantic import BaseModel, ValidationError
 
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
 from stepwell.runs.starting import RunOrder
-from stepwell.runs.stream_modes import PROTOCOL
-from stepwell.server.opening import Services
+from stepwell.runs.streaming.modes import PROTOCOL
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import authorize
-from stepwell.server.principal import Principal
 from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
 from stepwell.server.schemas.config import RunConfig
 

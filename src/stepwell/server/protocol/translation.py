@@ -25,8 +25,8 @@ from typing import Any
 
 import orjson
 
-from stepwell.runs import protocol_events
 from stepwell.runs.records import RunEvent
+from stepwell.runs.streaming import protocol
 from stepwell.server.protocol.subscription import NAMED_CUSTOM, Namespace
 
 _INTERRUPT = "__interrupt__"
@@ -161,7 +161,7 @@ _READINGS: Mapping[str, Callable[[RunEvent, Namespace], ProtocolEvent | None]] =
     "updates": _updates,
     "custom": _custom,
     "tools": _tools,
-    protocol_events.MESSAGES: _message,
-    protocol_events.TASKS: _task,
-    protocol_events.INPUT: _question,
+    protocol.MESSAGES: _message,
+    protocol.TASKS: _task,
+    protocol.INPUT: _question,
 }

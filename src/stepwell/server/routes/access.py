@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from stepwell.errors import NotFoundError, NotSignedInError
-from stepwell.server.answers import json_answer, nothing
-from stepwell.server.auth import Authenticator
-from stepwell.server.keys import make_key
+from stepwell.server.login.api_keys import make_key
+from stepwell.server.login.authentication import Authenticator
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.access import KeyAnswer, KeyCreate, Me, NewKeyAnswer, key_wire
+from stepwell.server.schemas.access import KeyCreate, KeyResponse, Me, NewKeyResponse, key_wire
 
 router = APIRouter(tags=["Access"], route_class=JsonRoute)
 
@@ -49,24 +49,24 @@ async def get_me(request: Request, services: Given) -> Response:
         "sign_in": request.app.state.sign_in_ways if asks_who else [],
         "server": {"version": version("stepwell"), "demo": bool(services.registry.demos)},
     }
-    return json_answer(me)
+    return json_response(me)
 
 
 @router.get(
     "/api/keys",
     operation_id="list_keys",
     summary="API keys without their secrets, for operators",
-    responses={200: {"model": list[KeyAnswer]}},
+    responses={200: {"model": list[KeyResponse]}},
 )
 async def list_keys(principal: KeyReader, services: Given) -> Response:
-    return json_answer([key_wire(key) for key in await services.persistence.access.list_keys()])
+    return json_response([key_wire(key) for key in await services.persistence.access.list_keys()])
 
 
 @router.post(
     "/api/keys",
     operation_id="create_key",
     summary="Make an API key; it is shown only now",
-    responses={200: {"model": NewKeyAnswer}},
+    responses={200: {"model": NewKeyResponse}},
 )
 async def create_key(body: KeyCreate, principal: KeyWriter, services: Given) -> Response:
     made = make_key(
@@ -78,7 +78,7 @@ async def create_key(body: KeyCreate, principal: KeyWriter, services: Given) -> 
         name=body.name or "",
     )
     await services.persistence.access.add_key(made.record)
-    return json_answer({**key_wire(made.record), "key": made.text})
+    return json_response({**key_wire(made.record), "key": made.text})
 
 
 @router.delete(

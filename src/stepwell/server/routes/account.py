@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from stepwell.runs.repository import UsageGroup
-from stepwell.server.answers import json_answer
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Uuid
-from stepwell.server.schemas.system import UsageAnswer
+from stepwell.server.schemas.system import UsageResponse
 
 router = APIRouter(tags=["Account"], route_class=JsonRoute)
 
@@ -28,23 +28,23 @@ OneThread = Annotated[Uuid | None, Query()]
     "/api/usage",
     operation_id="get_usage",
     summary="What your runs used of models, and what that cost",
-    responses={200: {"model": list[UsageAnswer]}},
+    responses={200: {"model": list[UsageResponse]}},
 )
 async def get_usage(
     principal: Reader, services: Given, group_by: UsageGroup = "model", thread_id: OneThread = None
 ) -> Response:
     rows = await services.persistence.records.usage(principal.owner, group_by, thread_id=thread_id)
-    return json_answer([row.as_json() for row in rows])
+    return json_response([row.as_json() for row in rows])
 
 
 @router.get(
     "/api/usage/all",
     operation_id="get_usage_of_all",
     summary="The same over all users, for operators",
-    responses={200: {"model": list[UsageAnswer]}},
+    responses={200: {"model": list[UsageResponse]}},
 )
 async def get_usage_of_all(principal: Operator, services: Given, group_by: UsageGroup = "owner") -> Response:
-    return json_answer([row.as_json() for row in await services.persistence.records.usage(None, group_by)])
+    return json_response([row.as_json() for row in await services.persistence.records.usage(None, group_by)])
 
 
 @router.get(

@@ -9,15 +9,15 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_answer, next_page, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, next_page, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.assistants import (
-    AssistantAnswer,
     AssistantCount,
     AssistantCreate,
     AssistantPatch,
+    AssistantResponse,
     AssistantSearch,
     GraphSchemas,
     VersionChoice,
@@ -38,7 +38,7 @@ Depth = Annotated[int, Field(ge=1, le=100)]
 
 
 @router.post(
-    "/assistants", operation_id="create_assistant", summary="Create an assistant", responses={200: {"model": AssistantAnswer}}
+    "/assistants", operation_id="create_assistant", summary="Create an assistant", responses={200: {"model": AssistantResponse}}
 )
 async def create_assistant(body: AssistantCreate, principal: Creator, services: Given) -> Response:
     assistant = await services.assistants.create(
@@ -52,43 +52,43 @@ async def create_assistant(body: AssistantCreate, principal: Creator, services: 
         if_exists=body.if_exists or "raise",
         description=body.description,
     )
-    return json_answer(assistant_wire(assistant))
+    return json_response(assistant_wire(assistant))
 
 
 @router.post(
     "/assistants/search",
     operation_id="search_assistants",
     summary="Find assistants; the header X-Pagination-Next tells where the next page begins",
-    responses={200: {"model": list[AssistantAnswer]}},
+    responses={200: {"model": list[AssistantResponse]}},
 )
 async def search_assistants(body: AssistantSearch, principal: Searcher, services: Given) -> Response:
     limit, offset = body.limit or 10, body.offset or 0
     page = Page(limit + 1, offset, body.sort_by or "created_at", body.sort_order != "asc")
     found = await services.assistants.search(principal.owner, body.wanted(), page)
     shown = [pick(assistant_wire(assistant), list(body.select or ())) for assistant in found[:limit]]
-    return json_answer(shown, headers=next_page(offset, limit, len(found)))
+    return json_response(shown, headers=next_page(offset, limit, len(found)))
 
 
 @router.post("/assistants/count", operation_id="count_assistants", summary="Count assistants", responses={200: {"model": int}})
 async def count_assistants(body: AssistantCount, principal: Searcher, services: Given) -> Response:
-    return json_answer(await services.assistants.count(principal.owner, body.wanted()))
+    return json_response(await services.assistants.count(principal.owner, body.wanted()))
 
 
 @router.get(
     "/assistants/{assistant_id}",
     operation_id="get_assistant",
     summary="Get an assistant by its id or the name of its graph",
-    responses={200: {"model": AssistantAnswer}},
+    responses={200: {"model": AssistantResponse}},
 )
 async def get_assistant(assistant_id: PathAssistant, principal: Reader, services: Given) -> Response:
-    return json_answer(assistant_wire(await services.assistants.resolve(principal.owner, assistant_id)))
+    return json_response(assistant_wire(await services.assistants.resolve(principal.owner, assistant_id)))
 
 
 @router.patch(
     "/assistants/{assistant_id}",
     operation_id="update_assistant",
     summary="Change an assistant; the result is a new version",
-    responses={200: {"model": AssistantAnswer}},
+    responses={200: {"model": AssistantResponse}},
 )
 async def update_assistant(assistant_id: PathAssistant, body: AssistantPatch, principal: Updater, services: Given) -> Response:
     assistant = await services.assistants.update(
@@ -101,7 +101,7 @@ async def update_assistant(assistant_id: PathAssistant, body: AssistantPatch, pr
         metadata=body.metadata,
         description=body.description,
     )
-    return json_answer(assistant_wire(assistant))
+    return json_response(assistant_wire(assistant))
 
 
 @router.delete(
@@ -121,22 +121,22 @@ async def delete_assistant(
     "/assistants/{assistant_id}/versions",
     operation_id="list_assistant_versions",
     summary="List an assistant's versions, newest first",
-    responses={200: {"model": list[AssistantAnswer]}},
+    responses={200: {"model": list[AssistantResponse]}},
 )
 async def list_versions(assistant_id: PathAssistant, body: VersionsQuery, principal: Reader, services: Given) -> Response:
     page = Page(body.limit or 10, body.offset or 0, "version")
     found = await services.assistants.versions(principal.owner, assistant_id, body.metadata or {}, page)
-    return json_answer([assistant_wire(version) for version in found])
+    return json_response([assistant_wire(version) for version in found])
 
 
 @router.post(
     "/assistants/{assistant_id}/latest",
     operation_id="set_latest_assistant_version",
     summary="Make a version the current one",
-    responses={200: {"model": AssistantAnswer}},
+    responses={200: {"model": AssistantResponse}},
 )
 async def set_latest(assistant_id: PathAssistant, body: VersionChoice, principal: Updater, services: Given) -> Response:
-    return json_answer(assistant_wire(await services.assistants.set_latest(principal.owner, assistant_id, body.version)))
+    return json_response(assistant_wire(await services.assistants.set_latest(principal.owner, assistant_id, body.version)))
 
 
 @router.get(
@@ -146,7 +146,7 @@ async def set_latest(assistant_id: PathAssistant, body: VersionChoice, principal
     responses={200: {"model": GraphSchemas}},
 )
 async def get_schemas(assistant_id: PathAssistant, principal: Reader, services: Given) -> Response:
-    return json_answer(await services.assistants.schemas(principal.owner, assistant_id))
+    return json_response(await services.assistants.schemas(principal.owner, assistant_id))
 
 
 @router.get(
@@ -158,7 +158,7 @@ async def get_schemas(assistant_id: PathAssistant, principal: Reader, services: 
 async def get_graph(
     assistant_id: PathAssistant, principal: Reader, services: Given, xray: Annotated[Depth | bool, Query()] = False
 ) -> Response:
-    return json_answer(await services.assistants.graph(principal.owner, assistant_id, xray))
+    return json_response(await services.assistants.graph(principal.owner, assistant_id, xray))
 
 
 @router.get(
@@ -168,7 +168,7 @@ async def get_graph(
     responses={200: {"model": dict[str, GraphSchemas]}},
 )
 async def get_subgraphs(assistant_id: PathAssistant, principal: Reader, services: Given, recurse: bool = False) -> Response:
-    return json_answer(await services.assistants.subgraphs(principal.owner, assistant_id, None, recurse))
+    return json_response(await services.assistants.subgraphs(principal.owner, assistant_id, None, recurse))
 
 
 @router.get(
@@ -184,4 +184,4 @@ async def get_subgraph(
     services: Given,
     recurse: bool = False,
 ) -> Response:
-    return json_answer(await services.assistants.subgraphs(principal.owner, assistant_id, namespace, recurse))
+    return json_response(await services.assistants.subgraphs(principal.owner, assistant_id, namespace, recurse))

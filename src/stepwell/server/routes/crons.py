@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from stepwell.errors import NotFoundError
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from stepwell.runs.repository import EffectFilter, Page
-from stepwell.server.answers import json_answer
-from stepwell.server.opening import Services
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.effects import EffectAnswer, EffectSettle
+from stepwell.server.schemas.effects import EffectResponse, EffectSettle
 from stepwell.server.schemas.fields import Limit, Offset, Uuid
 
 router = APIRouter(tags=["Effects"], route_class=JsonRoute)
@@ -23,7 +23,7 @@ Settler = Annotated[Principal, Depends(policy("effects:settle"))]
 Operator = Annotated[Principal, Depends(policy("effects:all"))]
 
 
-class Wanted:
+class EffectQuery:
     """The query of a listing."""
 
     def __init__(
@@ -37,16 +37,16 @@ class Wanted:
         self.page = Page(limit=limit, offset=offset)
 
 
-Asked = Annotated[Wanted, Depends()]
+WantedEffects = Annotated[EffectQuery, Depends()]
 
 
 @router.get(
     "/api/effects",
     operation_id="list_effects",
     summary="What tools began on your threads, and nobody knows whether it happened",
-    responses={200: {"model": list[EffectAnswer]}},
+    responses={200: {"model": list[EffectResponse]}},
 )
-async def list_effects(principal: Reader, services: Given, wanted: Asked) -> Response:
+async def list_effects(principal: Reader, services: Given, wanted: WantedEffects) -> Response:
     return await _list(services, principal.owner, wanted)
 
 
@@ -54,9 +54,9 @@ async def list_effects(principal: Reader, services: Given, wanted: Asked) -> Res
     "/api/effects/all",
     operation_id="list_effects_of_all",
     summary="The same over all users and deleted threads, for operators",
-    responses={200: {"model": list[EffectAnswer]}},
+    responses={200: {"model": list[EffectResponse]}},
 )
-async def list_effects_of_all(principal: Operator, services: Given, wanted: Asked) -> Response:
+async def list_effects_of_all(principal: Operator, services: Given, wanted: WantedEffects) -> Response:
     return await _list(services, None, wanted)
 
 
@@ -64,7 +64,7 @@ async def list_effects_of_all(principal: Operator, services: Given, wanted: Aske
     "/api/effects/settle",
     operation_id="settle_effect",
     summary="Say whether it happened; the model is told when the thread goes on, if the call still stands in its conversation",
-    responses={200: {"model": EffectAnswer}},
+    responses={200: {"model": EffectResponse}},
 )
 async def settle_effect(body: EffectSettle, principal: Settler, services: Given) -> Response:
     return await _settle(services, principal.owner, body, principal)
@@ -74,19 +74,19 @@ async def settle_effect(body: EffectSettle, principal: Settler, services: Given)
     "/api/effects/all/settle",
     operation_id="settle_effect_of_all",
     summary="The same for anybody's, for operators",
-    responses={200: {"model": EffectAnswer}},
+    responses={200: {"model": EffectResponse}},
 )
 async def settle_effect_of_all(body: EffectSettle, principal: Operator, services: Given) -> Response:
     return await _settle(services, None, body, principal)
 
 
-async def _list(services: Services, owner: str | None, wanted: Wanted) -> Response:
+async def _list(services: Services, owner: str | None, wanted: EffectQuery) -> Response:
     found = await services.persistence.records.effects(owner, wanted.which, wanted.page)
-    return json_answer([effect.as_json() for effect in found])
+    return json_response([effect.as_json() for effect in found])
 
 
 async def _settle(services: Services, owner: str | None, body: EffectSettle, principal: Principal) -> Response:
     settled = await services.persistence.records.settle_effect(
         owner, body.key, happened=body.outcome == "done", note=body.note, by=principal.user_id
     )
-    return json_answer(settled.as_json())
+    return json_response(settled.as_json())

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from stepwell.models.status import ModelEvent
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import SSE
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import SSE
 from stepwell.server.sse import EventStream, data_frame
 
 router = APIRouter(tags=["Model"], route_class=JsonRoute)

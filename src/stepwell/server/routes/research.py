@@ -17,12 +17,12 @@ from stepwell.runs.queue import Admitted
 from stepwell.runs.records import PendingInterrupt, Run, Thread
 from stepwell.runs.repository import Page
 from stepwell.runs.starting import RunOrder
+from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question
-from stepwell.server.opening import Services
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.schemas.fields import ThreadId
 from stepwell.server.schemas.research import ResearchAnswer, ResearchQuestion
 from stepwell.server.sse import EventStream

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.errors import NotFoundError
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
-from stepwell.server.principal import Principal
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
 

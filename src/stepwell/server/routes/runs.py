@@ -9,23 +9,23 @@ from starlette.responses import Response
 
 from stepwell.runs.records import CancelAction, RunStatus
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_answer, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
-from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import (
+from stepwell.server.responses import (
     RESULT,
     SSE,
     LastEventId,
     await_run,
-    cancels,
+    cancels_on_disconnect,
+    json_response,
+    nothing,
     parse_last_event_id,
     show_run,
     stream_run,
 )
-from stepwell.server.run_orders import order_of
+from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, SeveralNames, ThreadId, pick
-from stepwell.server.schemas.runs import RunAnswer, RunCreate, RunField, StreamMode, run_wire
+from stepwell.server.schemas.runs import RunCreate, RunField, RunResponse, StreamMode, run_order_of, run_wire
 
 router = APIRouter(tags=["Runs"], route_class=JsonRoute)
 
@@ -41,10 +41,10 @@ Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
     "/threads/{thread_id}/runs",
     operation_id="create_run",
     summary="Start a run and do not wait for it",
-    responses={200: {"model": RunAnswer}},
+    responses={200: {"model": RunResponse}},
 )
 async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
     return show_run(admitted.run)
 
 
@@ -52,23 +52,23 @@ async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, s
     "/threads/{thread_id}/runs/stream", operation_id="stream_run", summary="Start a run and follow what it says", responses=SSE
 )
 async def create_run_stream(thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
 
 
 @router.post(
     "/threads/{thread_id}/runs/wait", operation_id="wait_run", summary="Start a run and wait for its values", responses=RESULT
 )
 async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, order_of(body, thread_id))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
 
 
 @router.get(
     "/threads/{thread_id}/runs",
     operation_id="list_runs",
     summary="The thread's runs, newest first",
-    responses={200: {"model": list[RunAnswer]}},
+    responses={200: {"model": list[RunResponse]}},
 )
 async def list_runs(
     thread_id: ThreadId,
@@ -81,14 +81,14 @@ async def list_runs(
 ) -> Response:
     await services.threads.get(principal.owner, thread_id, with_values=False)
     runs = await services.persistence.records.list_runs(principal.owner, thread_id, status, Page(limit, offset))
-    return json_answer([pick(run_wire(run), list(select or ())) for run in runs])
+    return json_response([pick(run_wire(run), list(select or ())) for run in runs])
 
 
 @router.get(
-    "/threads/{thread_id}/runs/{run_id}", operation_id="get_run", summary="Get a run", responses={200: {"model": RunAnswer}}
+    "/threads/{thread_id}/runs/{run_id}", operation_id="get_run", summary="Get a run", responses={200: {"model": RunResponse}}
 )
 async def get_run(thread_id: ThreadId, run_id: RunId, principal: Reader, services: Given) -> Response:
-    return json_answer(run_wire(await services.persistence.records.get_run(principal.owner, thread_id, run_id)))
+    return json_response(run_wire(await services.persistence.records.get_run(principal.owner, thread_id, run_id)))
 
 
 @router.delete(

@@ -9,13 +9,20 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.runs.records import CancelAction
-from stepwell.server.answers import json_answer, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import (
+    RESULT,
+    SSE,
+    await_run,
+    cancels_on_disconnect,
+    json_response,
+    nothing,
+    show_run,
+    stream_run,
+)
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import RESULT, SSE, await_run, cancels, show_run, stream_run
-from stepwell.server.run_orders import order_of
-from stepwell.server.schemas.runs import BatchRun, CancelMany, RunAnswer, RunCreate, run_wire
+from stepwell.server.schemas.runs import BatchRun, CancelMany, RunCreate, RunResponse, run_order_of, run_wire
 
 router = APIRouter(tags=["Stateless runs"], route_class=JsonRoute)
 
@@ -29,35 +36,35 @@ MAX_BATCH = 100
     "/runs",
     operation_id="create_stateless_run",
     summary="Start a run on a thread of its own",
-    responses={200: {"model": RunAnswer}},
+    responses={200: {"model": RunResponse}},
 )
 async def create_run(body: RunCreate, principal: Creator, services: Given) -> Response:
-    return show_run((await services.engine.start(principal.owner, order_of(body, None))).run)
+    return show_run((await services.engine.start(principal.owner, run_order_of(body, None))).run)
 
 
 @router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
 async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, order_of(body, None))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, None))
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
 
 
 @router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
 async def create_run_wait(body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, order_of(body, None))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels(body))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, None))
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
 
 
 @router.post(
     "/runs/batch",
     operation_id="create_run_batch",
     summary="Start several runs at once: all of them or none",
-    responses={200: {"model": list[RunAnswer]}},
+    responses={200: {"model": list[RunResponse]}},
 )
 async def create_batch(
     body: Annotated[list[BatchRun], Body(), Field(min_length=1, max_length=MAX_BATCH)], principal: Creator, services: Given
 ) -> Response:
-    admitted = await services.engine.start_many(principal.owner, [order_of(run, run.thread_id) for run in body])
-    return json_answer([run_wire(each.run) for each in admitted])
+    admitted = await services.engine.start_many(principal.owner, [run_order_of(run, run.thread_id) for run in body])
+    return json_response([run_wire(each.run) for each in admitted])
 
 
 @router.post(

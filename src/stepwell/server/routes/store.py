@@ -8,18 +8,18 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError
-from stepwell.server.answers import json_answer, nothing
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.store import (
-    ItemAnswer,
     ItemDelete,
     ItemPut,
-    ItemsAnswer,
+    ItemResponse,
     ItemSearch,
+    ItemsResponse,
     NamespaceQuery,
-    NamespacesAnswer,
+    NamespacesResponse,
     item_wire,
 )
 
@@ -43,7 +43,7 @@ async def put_item(body: ItemPut, principal: Writer, services: Given) -> Respons
     "/store/items",
     operation_id="get_item",
     summary="Get an item; null if there is none",
-    responses={200: {"model": ItemAnswer | None}},
+    responses={200: {"model": ItemResponse | None}},
 )
 async def get_item(
     principal: Reader,
@@ -53,7 +53,7 @@ async def get_item(
     refresh_ttl: bool | None = None,
 ) -> Response:
     item = await services.persistence.store(principal.owner).aget(_labels(namespace), key, refresh_ttl=refresh_ttl)
-    return json_answer(item_wire(item) if item else None)
+    return json_response(item_wire(item) if item else None)
 
 
 def _labels(namespace: list[str] | None) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> 
     "/store/items/search",
     operation_id="search_items",
     summary="Find items under a namespace",
-    responses={200: {"model": ItemsAnswer}},
+    responses={200: {"model": ItemsResponse}},
 )
 async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
     found = await services.persistence.store(principal.owner).asearch(
@@ -85,14 +85,14 @@ async def search_items(body: ItemSearch, principal: Searcher, services: Given) -
         offset=body.offset or 0,
         refresh_ttl=body.refresh_ttl,
     )
-    return json_answer({"items": [item_wire(item) for item in found]})
+    return json_response({"items": [item_wire(item) for item in found]})
 
 
 @router.post(
     "/store/namespaces",
     operation_id="list_namespaces",
     summary="Namespaces that hold something",
-    responses={200: {"model": NamespacesAnswer}},
+    responses={200: {"model": NamespacesResponse}},
 )
 async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: Given) -> Response:
     found = await services.persistence.store(principal.owner).alist_namespaces(
@@ -102,4 +102,4 @@ async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: G
         limit=body.limit or 100,
         offset=body.offset or 0,
     )
-    return json_answer({"namespaces": [list(namespace) for namespace in found]})
+    return json_response({"namespaces": [list(namespace) for namespace in found]})

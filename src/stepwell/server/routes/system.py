@@ -9,12 +9,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.server.answers import json_answer
-from stepwell.server.docs_page import render_docs
-from stepwell.server.front_page import describe_front
-from stepwell.server.health import describe_server, readiness
+from stepwell.server.health import check_readiness, describe_server
+from stepwell.server.login.principal import Principal
+from stepwell.server.page.docs import render_docs
+from stepwell.server.page.front import describe_front
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.system import Info, Ok
 
@@ -27,14 +27,14 @@ Operator = Annotated[Principal, Depends(policy("metrics:read"))]
     "/ok", operation_id="get_ok", summary="Is the server well? check_db=1 asks the database too", responses={200: {"model": Ok}}
 )
 async def get_ok(services: Given, check_db: bool = False) -> Response:
-    return json_answer(await readiness(services, check_db=check_db))
+    return json_response(await check_readiness(services, check_db=check_db))
 
 
 @router.get(
     "/info", operation_id="get_info", summary="Versions, and what clients may count on", responses={200: {"model": Info}}
 )
 async def get_info() -> Response:
-    return json_answer(describe_server())
+    return json_response(describe_server())
 
 
 @router.get(
@@ -55,4 +55,4 @@ async def get_docs(request: Request) -> Response:
 @router.get("/", include_in_schema=False)
 async def get_front() -> Response:
     """For programs; a browser gets the page (`page.serving`)."""
-    return json_answer(describe_front())
+    return json_response(describe_front())

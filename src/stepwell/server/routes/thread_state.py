@@ -9,25 +9,24 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.runs.documents import GrowingText
-from stepwell.runs.snapshots import ShowValues
+from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.wire import plain
-from stepwell.server.answers import json_answer
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import SSE, LastEventId, json_response, parse_last_event_id
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.run_answers import SSE, LastEventId, parse_last_event_id
 from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, SeveralNames, ThreadId, checkpoint_of
 from stepwell.server.schemas.state import (
     HistoryQuery,
-    StateAnswer,
     StateAt,
     StateField,
     StatePatch,
+    StateResponse,
     StateWrite,
     StateWritten,
     select_state,
 )
-from stepwell.server.schemas.threads import ThreadAnswer, thread_wire
+from stepwell.server.schemas.threads import ThreadResponse, thread_wire
 from stepwell.server.sse import EventStream, frames
 
 router = APIRouter(tags=["Threads"], route_class=JsonRoute)
@@ -46,7 +45,7 @@ STATE_UPDATE = frozenset({"values", "updates"})
     "/threads/{thread_id}/state",
     operation_id="get_thread_state",
     summary="The thread's state now",
-    responses={200: {"model": StateAnswer}},
+    responses={200: {"model": StateResponse}},
 )
 async def get_state(
     thread_id: ThreadId, principal: Reader, services: Given, subgraphs: bool = False, select: Select = None
@@ -54,7 +53,7 @@ async def get_state(
     state = await services.threads.state(
         principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs, show_values=_shown(select)
     )
-    return json_answer(select_state(state, select))
+    return json_response(select_state(state, select))
 
 
 @router.post(
@@ -71,38 +70,38 @@ async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater
         as_node=body.as_node,
         checkpoint=checkpoint_of(body.checkpoint, body.checkpoint_id),
     )
-    return json_answer(written)
+    return json_response(written)
 
 
 @router.patch(
     "/threads/{thread_id}/state",
     operation_id="patch_thread_state",
     summary="Merge into the thread's metadata (an older form of PATCH /threads/{thread_id})",
-    responses={200: {"model": ThreadAnswer}},
+    responses={200: {"model": ThreadResponse}},
 )
 async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater, services: Given) -> Response:
-    return json_answer(thread_wire(await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {})))
+    return json_response(thread_wire(await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {})))
 
 
 @router.post(
     "/threads/{thread_id}/state/checkpoint",
     operation_id="get_thread_state_at",
     summary="The thread's state at a checkpoint, also of a subgraph",
-    responses={200: {"model": StateAnswer}},
+    responses={200: {"model": StateResponse}},
 )
 async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, services: Given) -> Response:
     checkpoint = checkpoint_of(body.checkpoint, None)
     state = await services.threads.state(
         principal.owner, thread_id, checkpoint=checkpoint, subgraphs=bool(body.subgraphs), show_values=_shown(body.select)
     )
-    return json_answer(select_state(state, body.select))
+    return json_response(select_state(state, body.select))
 
 
 @router.get(
     "/threads/{thread_id}/state/{checkpoint_id}",
     operation_id="get_thread_state_at_id",
     summary="The thread's state at a checkpoint of the root graph",
-    responses={200: {"model": StateAnswer}},
+    responses={200: {"model": StateResponse}},
 )
 async def get_state_at_id(
     thread_id: ThreadId,
@@ -116,14 +115,14 @@ async def get_state_at_id(
     state = await services.threads.state(
         principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs, show_values=_shown(select)
     )
-    return json_answer(select_state(state, select))
+    return json_response(select_state(state, select))
 
 
 @router.get(
     "/threads/{thread_id}/history",
     operation_id="get_thread_history",
     summary="The thread's checkpoints, newest first",
-    responses={200: {"model": list[StateAnswer]}},
+    responses={200: {"model": list[StateResponse]}},
 )
 async def get_history(
     thread_id: ThreadId,
@@ -141,14 +140,14 @@ async def get_history(
         checkpoint=None,
         show_values=_shown(None),
     )
-    return json_answer(states)
+    return json_response(states)
 
 
 @router.post(
     "/threads/{thread_id}/history",
     operation_id="search_thread_history",
     summary="The thread's checkpoints that fit, newest first",
-    responses={200: {"model": list[StateAnswer]}},
+    responses={200: {"model": list[StateResponse]}},
 )
 async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Reader, services: Given) -> Response:
     states = await services.threads.history(
@@ -160,7 +159,7 @@ async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Rea
         checkpoint=checkpoint_of(body.checkpoint, None),
         show_values=_shown(body.select),
     )
-    return json_answer([select_state(state, body.select) for state in states])
+    return json_response([select_state(state, body.select) for state in states])
 
 
 @router.get(

@@ -9,20 +9,20 @@ from starlette.responses import Response
 
 from stepwell.runs.records import Thread
 from stepwell.runs.repository import Page
-from stepwell.server.answers import json_answer, next_page, nothing
-from stepwell.server.extract import extract
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
+from stepwell.server.responses import json_response, next_page, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId, pick
 from stepwell.server.schemas.threads import (
     Pruned,
-    ThreadAnswer,
     ThreadCount,
     ThreadCreate,
     ThreadPatch,
     ThreadPrune,
+    ThreadResponse,
     ThreadSearch,
+    extract,
     thread_wire,
 )
 
@@ -35,7 +35,7 @@ Updater = Annotated[Principal, Depends(policy("threads:update"))]
 Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
 
 
-@router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadAnswer}})
+@router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadResponse}})
 async def create_thread(body: ThreadCreate, principal: Creator, services: Given) -> Response:
     thread = await services.threads.create(
         principal.owner,
@@ -45,21 +45,21 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given)
         supersteps=[step.model_dump() for step in body.supersteps or ()],
         graph_id=body.graph_id,
     )
-    return json_answer(thread_wire(thread))
+    return json_response(thread_wire(thread))
 
 
 @router.post(
     "/threads/search",
     operation_id="search_threads",
     summary="Find threads, those last used first; the header X-Pagination-Next tells where the next page begins",
-    responses={200: {"model": list[ThreadAnswer]}},
+    responses={200: {"model": list[ThreadResponse]}},
 )
 async def search_threads(body: ThreadSearch, principal: Searcher, services: Given) -> Response:
     limit, offset = body.limit or 10, body.offset or 0
     page = Page(limit + 1, offset, body.sort_by or "updated_at", body.sort_order != "asc")
     found = await services.threads.search(principal.owner, body.wanted(), page, with_values=_shows_values(body))
     shown = [_shown(thread, body) for thread in found[:limit]]
-    return json_answer(shown, headers=next_page(offset, limit, len(found)))
+    return json_response(shown, headers=next_page(offset, limit, len(found)))
 
 
 def _shows_values(body: ThreadSearch) -> bool:
@@ -75,7 +75,7 @@ def _shown(thread: Thread, body: ThreadSearch) -> dict[str, Any]:
 
 @router.post("/threads/count", operation_id="count_threads", summary="Count threads", responses={200: {"model": int}})
 async def count_threads(body: ThreadCount, principal: Searcher, services: Given) -> Response:
-    return json_answer(await services.threads.count(principal.owner, body.wanted()))
+    return json_response(await services.threads.count(principal.owner, body.wanted()))
 
 
 @router.post(
@@ -86,25 +86,27 @@ async def count_threads(body: ThreadCount, principal: Searcher, services: Given)
 )
 async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) -> Response:
     pruned = await services.threads.prune(principal.owner, body.thread_ids, body.strategy or "delete")
-    return json_answer({"pruned_count": pruned})
+    return json_response({"pruned_count": pruned})
 
 
-@router.get("/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadAnswer}})
+@router.get(
+    "/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadResponse}}
+)
 async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
-    return json_answer(thread_wire(await services.threads.get(principal.owner, thread_id)))
+    return json_response(thread_wire(await services.threads.get(principal.owner, thread_id)))
 
 
 @router.patch(
     "/threads/{thread_id}",
     operation_id="update_thread",
     summary="Merge into a thread's metadata; 'Prefer: return=minimal' answers with nothing",
-    responses={200: {"model": ThreadAnswer}, 204: {"description": "Done; nothing was asked for"}},
+    responses={200: {"model": ThreadResponse}, 204: {"description": "Done; nothing was asked for"}},
 )
 async def update_thread(
     thread_id: ThreadId, body: ThreadPatch, principal: Updater, services: Given, prefer: Annotated[str, Header()] = ""
 ) -> Response:
     thread = await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {})
-    return nothing() if "return=minimal" in prefer.lower() else json_answer(thread_wire(thread))
+    return nothing() if "return=minimal" in prefer.lower() else json_response(thread_wire(thread))
 
 
 @router.delete(
@@ -119,7 +121,7 @@ async def delete_thread(thread_id: ThreadId, principal: Deleter, services: Given
     "/threads/{thread_id}/copy",
     operation_id="copy_thread",
     summary="A new thread with the same history",
-    responses={200: {"model": ThreadAnswer}},
+    responses={200: {"model": ThreadResponse}},
 )
 async def copy_thread(thread_id: ThreadId, principal: Creator, services: Given) -> Response:
-    return json_answer(thread_wire(await services.threads.copy(principal.owner, thread_id)))
+    return json_response(thread_wire(await services.threads.copy(principal.owner, thread_id)))

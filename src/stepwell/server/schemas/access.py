@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from stepwell.runs.access import ApiKey
-from stepwell.server.principal import Via
+from stepwell.server.login.principal import Via
 from stepwell.server.schemas.fields import Body, Name, Whole
 
 SignInWay = Literal["key", "provider"]
@@ -38,7 +38,7 @@ class KeyCreate(Body):
     expires_days: Annotated[int, Field(ge=1, le=36500), Whole] | None = None
 
 
-class KeyAnswer(BaseModel):
+class KeyResponse(BaseModel):
     """An API key without its secret."""
 
     key_id: str
@@ -50,7 +50,7 @@ class KeyAnswer(BaseModel):
     revoked_at: datetime | None
 
 
-class NewKeyAnswer(KeyAnswer):
+class NewKeyResponse(KeyResponse):
     key: str = Field(description="The whole key. It is shown only now, and kept nowhere")
 
 

@@ -10,7 +10,19 @@ from pydantic import BaseModel, Field
 from stepwell.runs.records import Assistant
 from stepwell.runs.repository import AssistantFilter
 from stepwell.server.schemas.config import RunConfig
-from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, Name, Offset, SortOrder, Text, Uuid, Whole
+from stepwell.server.schemas.fields import (
+    Body,
+    IfExists,
+    JsonObject,
+    Limit,
+    Name,
+    Offset,
+    ResponseBody,
+    SortOrder,
+    Text,
+    Uuid,
+    Whole,
+)
 
 GraphName = Annotated[str, Field(min_length=1, max_length=256)]
 AssistantField = Literal[
@@ -66,7 +78,7 @@ class VersionChoice(Body):
     version: Annotated[int, Field(ge=1, le=2**31 - 1), Whole]
 
 
-class AssistantAnswer(Answer):
+class AssistantResponse(ResponseBody):
     """A graph with a configuration."""
 
     assistant_id: str

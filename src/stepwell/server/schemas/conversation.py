@@ -16,14 +16,14 @@ TOOL_APPROVAL = "tool_approval"
 UNKNOWN = "unknown"
 
 
-class MessagesAnswer(BaseModel):
+class MessagesResponse(BaseModel):
     messages: list[JsonObject] = Field(description="LangChain's messages, newest first")
     total: int
     next: str | None = Field(description="Send it as `before` for older ones; null: these were the oldest")
     checkpoint_id: str | None = Field(description="Where the thread stood; send it along, so that pages fit together")
 
 
-class TurnAnswer(BaseModel):
+class TurnResponse(BaseModel):
     """A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message."""
 
     turn_id: str
@@ -37,13 +37,13 @@ class TurnAnswer(BaseModel):
     message_ids: list[str] = Field(description="Of the messages of the input, where it named ids")
 
 
-class TurnsAnswer(BaseModel):
-    turns: list[TurnAnswer] = Field(description="Newest first")
+class TurnsResponse(BaseModel):
+    turns: list[TurnResponse] = Field(description="Newest first")
     next: str | None = Field(description="Send it as `before` for older ones")
     head: str | None = Field(description="The turn whose branch the thread stands on")
 
 
-class StepAnswer(BaseModel):
+class StepResponse(BaseModel):
     """Something that ran, from its start to its end."""
 
     number: int
@@ -63,12 +63,12 @@ class StepAnswer(BaseModel):
     cost_usd: float | None = Field(description="Of a model call; null: its price is not known")
 
 
-class StepsAnswer(BaseModel):
-    steps: list[StepAnswer] = Field(description="In the order in which they ended")
+class StepsResponse(BaseModel):
+    steps: list[StepResponse] = Field(description="In the order in which they ended")
     next: int | None = Field(description="Send it as `after` for more; null: there are none now")
 
 
-class WaitingAnswer(BaseModel):
+class WaitingResponse(BaseModel):
     """A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`."""
 
     interrupt_id: str
@@ -85,21 +85,21 @@ class WaitingAnswer(BaseModel):
 
 
 class WaitingPage(BaseModel):
-    interrupts: list[WaitingAnswer] = Field(description="Those that have waited longest first")
+    interrupts: list[WaitingResponse] = Field(description="Those that have waited longest first")
     next: str | None = Field(description="Send it as `after` for more")
     total: int
 
 
-class ContextAnswer(BaseModel):
+class ContextResponse(BaseModel):
     tokens: int
     window: int | None = Field(description="The most the model takes; null: not known")
     model: str
 
 
-class ThreadUsageAnswer(BaseModel):
+class ThreadUsageResponse(BaseModel):
     """What all runs of a thread used, the one under way included."""
 
-    context: ContextAnswer | None = Field(description="What the last model call of the agent itself read and wrote")
+    context: ContextResponse | None = Field(description="What the last model call of the agent itself read and wrote")
     calls: int
     input_tokens: int
     output_tokens: int

@@ -18,7 +18,7 @@ class EffectSettle(Body):
     note: Annotated[str, Field(max_length=4096, description="The model is told: a receipt's number, a result")] = ""
 
 
-class EffectAnswer(BaseModel):
+class EffectResponse(BaseModel):
     """One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted."""
 
     key: str

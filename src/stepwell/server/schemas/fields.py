@@ -76,7 +76,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     """Describes an answer. Nothing in it is sure to be there: callers choose fields with `select`."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from stepwell.server.schemas.fields import Answer, Body, CheckpointId, CheckpointRef, JsonObject, Limit, NodeName, checkpoint_of
+from stepwell.server.schemas.fields import (
+    Body,
+    CheckpointId,
+    CheckpointRef,
+    JsonObject,
+    Limit,
+    NodeName,
+    ResponseBody,
+    checkpoint_of,
+)
 
 StateField = Annotated[str, Field(min_length=1, max_length=256)]
 """A field of the state, or `values.<key>` for one key of its values."""
@@ -52,7 +61,7 @@ class HistoryQuery(Body):
         )
 
 
-class StateAnswer(Answer):
+class StateResponse(ResponseBody):
     """A thread at one of its checkpoints."""
 
     values: JsonObject | list[Any]

@@ -55,7 +55,7 @@ class NamespaceQuery(Body):
     offset: Offset | None = None
 
 
-class ItemAnswer(BaseModel):
+class ItemResponse(BaseModel):
     """Something kept under a namespace and a key."""
 
     namespace: list[str]
@@ -66,13 +66,13 @@ class ItemAnswer(BaseModel):
     score: float | None = None
 
 
-class ItemsAnswer(BaseModel):
+class ItemsResponse(BaseModel):
     """What a search found."""
 
-    items: list[ItemAnswer]
+    items: list[ItemResponse]
 
 
-class NamespacesAnswer(BaseModel):
+class NamespacesResponse(BaseModel):
     """Namespaces that hold something."""
 
     namespaces: list[list[str]]

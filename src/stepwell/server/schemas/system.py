@@ -20,7 +20,7 @@ class Info(BaseModel):
     metadata: dict[str, str]
 
 
-class UsageAnswer(BaseModel):
+class UsageResponse(BaseModel):
     """A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known."""
 
     key: str

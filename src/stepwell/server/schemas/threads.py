@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import re2
 from pydantic import BaseModel, Field
 
+from stepwell.errors import InvalidRequestError
 from stepwell.runs.records import PendingInterrupt, Thread, ThreadStatus
 from stepwell.runs.repository import ThreadFilter
-from stepwell.server.schemas.fields import Answer, Body, IfExists, JsonObject, Limit, NodeName, Offset, SortOrder, Uuid
+from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
 
 ThreadField = Literal[
     "thread_id", "created_at", "updated_at", "state_updated_at", "metadata", "config", "context", "status", "values",
@@ -76,7 +79,7 @@ class Pruned(BaseModel):
     pruned_count: int
 
 
-class ThreadAnswer(Answer):
+class ThreadResponse(ResponseBody):
     """A conversation; `interrupts` are the open questions, by the task that asks."""
 
     thread_id: str
@@ -118,3 +121,34 @@ def interrupts_wire(interrupts: Any) -> dict[str, list[dict[str, Any]]]:
 def _interrupt_wire(interrupt: PendingInterrupt) -> dict[str, Any]:
     shown = {"id": interrupt.interrupt_id, "value": interrupt.value}
     return {**shown, "response_schema": interrupt.response_schema} if interrupt.response_schema else shown
+
+
+# Parts of a thread by path, for lists that show one line of each thread without fetching all of it.
+#
+# `values.messages[-1].content` is: a key, a key, an item counted from the end, a key. What is not there is `null`.
+
+
+_STEP = re2.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]{1,9})\]")
+_PATH = re2.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[-?[0-9]{1,9}\])*")
+
+
+def extract(whole: Any, paths: Mapping[str, str]) -> dict[str, Any]:
+    """Alias -> what stands at its path."""
+    return {alias: _at(whole, _steps(path)) for alias, path in paths.items()}
+
+
+def _steps(path: str) -> list[str | int]:
+    if not _PATH.fullmatch(path):
+        raise InvalidRequestError(f"'{path}' is no path to extract. Write it like 'values.messages[-1].content'.")
+    return [match.group(1) if match.group(1) is not None else int(match.group(2)) for match in _STEP.finditer(path)]
+
+
+def _at(value: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        if isinstance(step, str) and isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(step, int) and isinstance(value, list | tuple) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

@@ -7,7 +7,7 @@ answers with what a test gives it.
 from __future__ import annotations
 
 from stepwell.testing.web.facts import Fact, WorldPage, world_pages
-from stepwell.testing.web.scripted_web import ScriptedWeb, answer
+from stepwell.testing.web.scripted import ScriptedWeb, answer
 from stepwell.testing.web.world import OfflineWorld, Received
 
 __all__ = ["Fact", "OfflineWorld", "Received", "ScriptedWeb", "WorldPage", "answer", "world_pages"]

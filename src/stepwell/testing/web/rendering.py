@@ -8,7 +8,7 @@ from html import escape
 from stepwell.testing.web.facts import WorldPage
 
 
-def rendered(page: WorldPage) -> tuple[str, bytes]:
+def render(page: WorldPage) -> tuple[str, bytes]:
     """Content type and body."""
     if page.form == "pdf":
         return "application/pdf", pdf([*page.paragraphs], page.title)

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
 from stepwell.testing.web.facts import WorldPage
-from stepwell.testing.web.serving import Received, Reply
+from stepwell.testing.web.serving import Received, ServedResponse
 
 Mode = Literal["normal", "empty", "blocked", "limited", "rubbish", "broken", "slow"]
 SEARXNG_URL = "http://searxng.example"
@@ -59,16 +59,16 @@ def rank(pages: Sequence[WorldPage], query: str, limit: int) -> list[WorldPage]:
     return [page for points, page in sorted(scored, key=lambda pair: (-pair[0], pair[1].url)) if points >= 2][:limit]
 
 
-def engine_reply(engine: str, mode: Mode, request: Received, pages: Sequence[WorldPage]) -> Reply:
+def engine_reply(engine: str, mode: Mode, request: Received, pages: Sequence[WorldPage]) -> ServedResponse:
     """What an engine answers."""
     if mode == "slow":
-        return Reply(pause_s=60.0)
+        return ServedResponse(pause_s=60.0)
     if mode == "broken":
-        return Reply(500, body=b"<h1>Internal error</h1>")
+        return ServedResponse(500, body=b"<h1>Internal error</h1>")
     if mode == "limited":
-        return Reply(429, body=b"Too many requests", headers=(("Retry-After", "30"),))
+        return ServedResponse(429, body=b"Too many requests", headers=(("Retry-After", "30"),))
     if mode == "rubbish":
-        return Reply(body=b"<html><body><h1>Welcome</h1><p>We have a new design.</p></body></html>")
+        return ServedResponse(body=b"<html><body><h1>Welcome</h1><p>We have a new design.</p></body></html>")
     if mode == "blocked":
         return _blocked(engine)
     query, limit = _asked(engine, request)
@@ -86,9 +86,9 @@ def _asked(engine: str, request: Received) -> tuple[str, int]:
     return fields.get("q", ""), limit
 
 
-def _blocked(engine: str) -> Reply:
+def _blocked(engine: str) -> ServedResponse:
     if engine == "duckduckgo":
-        return Reply(202, body=_BOT_CHECK.encode())
+        return ServedResponse(202, body=_BOT_CHECK.encode())
     if engine == "google_cse":
         error = {
             "code": 403,
@@ -110,7 +110,7 @@ def bot_check() -> bytes:
     return _BOT_CHECK.encode()
 
 
-def _duckduckgo(query: str, pages: Sequence[WorldPage]) -> Reply:
+def _duckduckgo(query: str, pages: Sequence[WorldPage]) -> ServedResponse:
     advert = (
         '<div class="result results_links results_links_deep result--ad"><div class="links_main links_deep result__body">'
         '<h2 class="result__title"><a rel="nofollow" class="result__a" href="https://duckduckgo.com/y.js?ad_domain=shop.example&amp;'
@@ -126,7 +126,7 @@ def _duckduckgo(query: str, pages: Sequence[WorldPage]) -> Reply:
         f'<form action="/html/" method="post"><input name="q" value="{escape(query)}"><input type="submit"></form>'
         f'<div class="serp__results"><div id="links" class="results">{advert + rows if pages else none}</div></div></body></html>'
     )
-    return Reply(body=body.encode())
+    return ServedResponse(body=body.encode())
 
 
 def _duckduckgo_row(page: WorldPage) -> str:
@@ -174,5 +174,5 @@ def _wikipedia(pages: Sequence[WorldPage]) -> dict[str, Any]:
 _FORMATS = {"google_cse": _google, "searxng": _searxng, "tavily": _tavily, "brave": _brave, "wikipedia": _wikipedia}
 
 
-def _json(data: dict[str, Any], status: int = 200) -> Reply:
-    return Reply(status, "application/json", json.dumps(data).encode())
+def _json(data: dict[str, Any], status: int = 200) -> ServedResponse:
+    return ServedResponse(status, "application/json", json.dumps(data).encode())

@@ -25,7 +25,7 @@ class Received:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ServedResponse:
     """What is sent back. `pause_s` is waited before the head, `stall_s` in the middle of the body."""
 
     status: int = 200
@@ -39,7 +39,7 @@ class Reply:
 class WorldServer:
     """`start()`, then `port`; `stop()` ends it and everything that waits in it."""
 
-    def __init__(self, reply_to: Callable[[Received], Reply]) -> None:
+    def __init__(self, reply_to: Callable[[Received], ServedResponse]) -> None:
         self.received: list[Received] = []
         self._reply_to = reply_to
         self._stopping = threading.Event()
@@ -60,7 +60,7 @@ class WorldServer:
         self._server.server_close()
         self._thread.join(timeout=5)
 
-    def answer(self, received: Received) -> Reply:
+    def answer(self, received: Received) -> ServedResponse:
         self.received.append(received)
         return self._reply_to(received)
 
@@ -82,7 +82,7 @@ def _handler(server: WorldServer) -> type[BaseHTTPRequestHandler]:
 
         do_POST = do_GET
 
-        def _send(self, reply: Reply) -> None:
+        def _send(self, reply: ServedResponse) -> None:
             server.wait(reply.pause_s)
             try:
                 self.send_response(reply.status)

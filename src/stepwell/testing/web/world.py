@@ -23,9 +23,9 @@ from urllib.parse import unquote, urlsplit
 import httpcore
 
 from stepwell.testing.web.facts import Fact, WorldPage, world_pages
-from stepwell.testing.web.rendering import html, rendered
+from stepwell.testing.web.rendering import html, render
 from stepwell.testing.web.search_pages import ENGINE_HOSTS, SEARXNG_URL, Mode, engine_reply
-from stepwell.testing.web.serving import Received, Reply, WorldServer
+from stepwell.testing.web.serving import Received, ServedResponse, WorldServer
 from stepwell.testing.web.traps import robots_reply, trap_reply
 from stepwell.tools.web.addresses import AddressRules
 from stepwell.tools.web.public_web import PublicWeb
@@ -50,7 +50,9 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
 class OfflineWorld:
     """See the module. `extra` are further pages: address to reply."""
 
-    def __init__(self, seed: int = 7, *, extra: Mapping[str, Reply] | None = None, idle_timeout_s: float = 5.0) -> None:
+    def __init__(
+        self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None, idle_timeout_s: float = 5.0
+    ) -> None:
         self.pages: Sequence[WorldPage] = world_pages(seed)
         self.resolved: list[str] = []
         """The names that were asked for, in their order."""
@@ -104,7 +106,7 @@ class OfflineWorld:
             return (PUBLIC,) if self.resolved.count(host) % 2 else ("127.0.0.1",)
         return INSIDE.get(host, (PUBLIC,))
 
-    def _reply(self, request: Received) -> Reply:
+    def _reply(self, request: Received) -> ServedResponse:
         place = (request.host, unquote(urlsplit(request.path).path))
         if place in self._extra:
             return self._extra[place]
@@ -115,19 +117,19 @@ class OfflineWorld:
             return engine_reply(engine, self._modes.get(engine, "normal"), request, self.pages)
         page = self._by_place.get(place) or self._by_subject.get(place[1].removeprefix("/wiki/").replace("_", " "))
         if page is not None:
-            content_type, body = rendered(page)
-            return Reply(content_type=content_type, body=body)
+            content_type, body = render(page)
+            return ServedResponse(content_type=content_type, body=body)
         trap = trap_reply(place[1]) if request.host == "traps.example" or request.host.startswith("robots-") else None
         return trap or self._other(place)
 
-    def _other(self, place: tuple[str, str]) -> Reply:
+    def _other(self, place: tuple[str, str]) -> ServedResponse:
         topics = {page.topic for page in self.pages}
         if place[1] == "/" and place[0].removesuffix(".example") in topics:
             names = [page.title for page in self.pages if page.url.startswith(f"https://{place[0]}/")]
-            return Reply(
+            return ServedResponse(
                 body=html(f"All {place[0].removesuffix('.example')}", [f"There is a page on {name}." for name in names])
             )
-        return Reply(404, body=html("Not found", ["There is no such page."]))
+        return ServedResponse(404, body=html("Not found", ["There is no such page."]))
 
 
 def _place(url: str) -> tuple[str, str]:

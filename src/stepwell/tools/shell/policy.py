@@ -12,10 +12,10 @@ from stepwell.tools.shell.sandbox import BubblewrapPolicy
 from stepwell.tools.shell.sandbox_check import check_sandbox
 from stepwell.tools.shell.sandbox_options import WORKSPACE
 
-Policy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
+ExecutionPolicy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
 
 
-def resolve_policy(policy: Policy) -> BaseExecutionPolicy:
+def resolve_policy(policy: ExecutionPolicy) -> BaseExecutionPolicy:
     """The policy that a name or an instance means. A sandbox is tested first, and refused if it does not hold."""
     if sys.platform == "win32":
         raise ConfigurationError("Commands need a POSIX shell, which Windows lacks. Run the agent in WSL or in a container.")

@@ -22,8 +22,8 @@ from contextlib import suppress
 from typing import Any
 
 from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
-from stepwell.tools.web.reading import read_page, warm_up
-from stepwell.tools.web.result_page import read_result_page
+from stepwell.tools.web.documents.page import read_page, warm_up
+from stepwell.tools.web.documents.result_page import read_result_page
 from stepwell.tools.web.robots_rules import Rules, parse
 
 Message = tuple[dict[str, Any], bytes]

@@ -30,9 +30,9 @@ from typing import IO, Any, cast
 from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedError, MissingExtraError, StepwellError
 from stepwell.settings import bare_environment
 from stepwell.tools.web import reader_child
+from stepwell.tools.web.documents.page import PageText
+from stepwell.tools.web.documents.result_page import ResultPage
 from stepwell.tools.web.reader_child import Message, receive, send
-from stepwell.tools.web.reading import PageText
-from stepwell.tools.web.result_page import ResultPage
 from stepwell.tools.web.robots_rules import Rules
 
 READ_TIMEOUT_S = 12.0

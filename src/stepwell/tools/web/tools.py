@@ -16,11 +16,11 @@ from stepwell.clock import Clock
 from stepwell.errors import FetchRefusedError, ToolUseError, WebError
 from stepwell.settings import Settings
 from stepwell.tools.effects import with_effect
-from stepwell.tools.web.chain import SearchChain, Searched
-from stepwell.tools.web.choice import public_web, search_chain
 from stepwell.tools.web.fencing import fence
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
-from stepwell.tools.web.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Blocked, Empty, Failed, Found, Outcome
+from stepwell.tools.web.search.chain import SearchChain, Searched
+from stepwell.tools.web.search.choice import public_web, search_chain
+from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Blocked, Empty, Failed, Found, SearchOutcome
 from stepwell.tools.web.transport import Web
 
 MOST_CHARACTERS = 40_000
@@ -50,7 +50,7 @@ def web_search_tool(chain: SearchChain) -> BaseTool:
         query: Annotated[str, Field(description="a few words")],
         max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = DEFAULT_RESULTS,
     ) -> str:
-        return told(await chain.search(query, max_results))
+        return word_outcome(await chain.search(query, max_results))
 
     return _tool(web_search, _SEARCH)
 
@@ -64,12 +64,12 @@ def fetch_page_tool(fetcher: PageFetcher, record: RecordPage | None = None) -> B
         except WebError as error:
             raise ToolUseError(_refused(error)) from error
         source_id = await record(page) if record else None
-        return page_told(page, source_id)
+        return word_page(page, source_id)
 
     return _tool(fetch_page, _FETCH)
 
 
-def told(searched: Searched) -> str:
+def word_outcome(searched: Searched) -> str:
     """A search in words for a model."""
     outcome = searched.outcome
     if isinstance(outcome, Found):
@@ -85,7 +85,7 @@ def told(searched: Searched) -> str:
     )
 
 
-def page_told(page: FetchedPage, source_id: str | None = None) -> str:
+def word_page(page: FetchedPage, source_id: str | None = None) -> str:
     """A page in words for a model."""
     left_out = len(page.text) - MOST_CHARACTERS
     notes = [page.note] if page.note else []
@@ -100,7 +100,7 @@ def page_told(page: FetchedPage, source_id: str | None = None) -> str:
     )
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: SearchOutcome) -> str:
     if isinstance(outcome, Blocked | Failed):
         kind = "blocks us" if isinstance(outcome, Blocked) else "failed"
         return f"{outcome.engine} {kind} ({outcome.why})"

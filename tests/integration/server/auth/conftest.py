@@ -21,11 +21,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
-from stepwell.runs.embedded.database import Database
-from stepwell.server.doors import install_doors
-from stepwell.server.limits import limit_layers
+from stepwell.runs.embedded.file.database import Database
+from stepwell.server.app import install_sign_in
+from stepwell.server.limits.layers import limit_layers
+from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.principal import Principal
 from stepwell.server.problems import install_problems
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
@@ -177,7 +177,7 @@ def site(variables: dict[str, str], clock: MovableClock, tmp_path: Path) -> Iter
     settings = ServerSettings.load(Settings.load(variables).server)
     database = Database(tmp_path / "stepwell.db")
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
-    install_doors(app, settings, EmbeddedAccess(database, clock), clock)
+    install_sign_in(app, settings, EmbeddedAccess(database, clock), clock)
     install_problems(app)
 
     @app.get("/whoami")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.server.keys import KEY_FORM
+from stepwell.server.login.api_keys import KEY_FORM
 
 
 def keys(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

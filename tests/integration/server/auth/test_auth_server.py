@@ -20,9 +20,9 @@ from tests.integration.server.conftest import Server, serve
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.api_keys import EmbeddedAccess
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.server import sse
-from stepwell.server.keys import NewKey, make_key
+from stepwell.server.login.api_keys import NewKey, make_key
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.settings import ServerSettings
 

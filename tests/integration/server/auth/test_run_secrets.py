@@ -18,7 +18,7 @@ from tests.integration.server.auth.test_auth_server import ASKING, Asking, add_k
 from tests.integration.server.conftest import serve
 from typing_extensions import TypedDict
 
-from stepwell.server.logs import open_logs
+from stepwell.server.monitoring.logs import open_logs
 
 KEYS = {
     "openai_api_key": "hush-one-0001",

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.desk import Desk, open_desk
-from stepwell.apps.research.kit import Kit
-from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.desk import Inquiry, open_desk
+from stepwell.apps.research.kit import Equipment
+from stepwell.apps.research.policy import ResearchPolicy
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.outcomes import Found, Outcome, SearchResult
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.outcomes import Found, SearchOutcome, SearchResult
 from stepwell.tools.web.transport import Web, WebRequest
 
 
@@ -27,11 +27,11 @@ class ScriptedEngine:
 
     name = "scripted"
 
-    def __init__(self, web: Web, outcome: Outcome) -> None:
+    def __init__(self, web: Web, outcome: SearchOutcome) -> None:
         self._web = web
         self._outcome = outcome
 
-    async def search(self, query: str, limit: int = 10) -> Outcome:
+    async def search(self, query: str, limit: int = 10) -> SearchOutcome:
         await self._web.send(WebRequest(f"https://engine.example/?q={query}", purpose="search:scripted"))
         return self._outcome
 
@@ -55,10 +55,12 @@ class YieldingVault(MemoryVault):
 class Bench:
     """A kit and its vault."""
 
-    def __init__(self, pages: Mapping[str, Any], outcome: Outcome, policy: Policy, models: ModelRoutes | None) -> None:
+    def __init__(
+        self, pages: Mapping[str, Any], outcome: SearchOutcome, policy: ResearchPolicy, models: ModelRoutes | None
+    ) -> None:
         self.web = ScriptedWeb({"https://engine.example/": answer("results"), **pages})
         self.vault = YieldingVault()
-        self.kit = Kit(
+        self.kit = Equipment(
             policy=policy,
             web=self.web,
             search=lambda web: SearchChain([ScriptedEngine(web, outcome)]),
@@ -67,7 +69,7 @@ class Bench:
             vault_for=lambda config: self.vault,
         )
 
-    async def desk(self) -> Desk:
+    async def desk(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
         return await open_desk(self.kit, {"question_number": 1}, {})
 
@@ -79,8 +81,8 @@ MakeBench = Callable[..., Bench]
 def bench() -> MakeBench:
     def make(
         pages: Mapping[str, Any] | None = None,
-        outcome: Outcome | None = None,
-        policy: Policy | None = None,
+        outcome: SearchOutcome | None = None,
+        policy: ResearchPolicy | None = None,
         models: ModelRoutes | None = None,
     ) -> Bench:
         return Bench(pages or {}, outcome or found(), policy or default_policy(), models)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.deep_claims import Quotations, marked, nearest, sentences, unmarked
+from stepwell.apps.research.deep_claims import Quotations, marked, nearest, remove_marks, sentences
 from stepwell.apps.research.deep_report import finish_report
 from stepwell.audit.evidence import Claim, Source
 from stepwell.audit.references import check_references
@@ -55,12 +55,12 @@ def test_a_mark_stands_behind_its_sentence_and_can_be_taken_off():
     assert f"The well is old {LINK}. *(partly supported)* It has" in text
     assert f"| First | 40 m {LINK} *(partly supported)* |" in text
     assert f"> - Quoted {LINK}.\n" in text
-    assert unmarked(text) == REPORT
-    assert [(each.words, each.cited) for each in sentences(unmarked(text))] == [(each.words, each.cited) for each in stated]
+    assert remove_marks(text) == REPORT
+    assert [(each.words, each.cited) for each in sentences(remove_marks(text))] == [(each.words, each.cited) for each in stated]
 
 
 def test_a_citation_behind_the_full_stop_belongs_to_the_sentence_before_it():
-    (sentence,) = sentences(unmarked(f"It is deep. {LINK}"))
+    (sentence,) = sentences(remove_marks(f"It is deep. {LINK}"))
     assert (sentence.words, sentence.cited) == ("It is deep.", ("s1",))
 
 
@@ -91,7 +91,7 @@ def test_marking_a_checked_report_again_changes_nothing(text: str):
     """An agent may go on editing a report that has marks."""
 
     def check(written: str) -> str:
-        finished = finish_report(unmarked(written), SOURCES).text
+        finished = finish_report(remove_marks(written), SOURCES).text
         stated = sentences(finished)
         return marked(finished, [(each, Claim("c", each.words, verdict="unsupported")) for each in stated])
 

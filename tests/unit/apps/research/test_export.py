@@ -12,7 +12,7 @@ import docx
 import pypdf
 import pytest
 
-from stepwell.apps.research.export import FORMATS, export_bundle, form_of
+from stepwell.apps.research.export import FORMATS, export_bundle, format_of
 from stepwell.apps.research.export.markdown import blocks, spans
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.draft import read_draft
@@ -20,7 +20,7 @@ from stepwell.audit.evidence import Source
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote
-from stepwell.audit.recording import Answer, Outgoing, Recorder
+from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.refusals import record_refusal
 from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
@@ -47,8 +47,8 @@ async def make_bundle(file: Path, text: str = "The well has 12 steps. Καλημ
     await vault.append(NewEntry("plan", "q1:plan", {"plan": {"objective": "Know it", "steps": steps}}))
     await vault.append(NewEntry("approval", "q1:approval", {"decision": "approve", "reason": HOSTILE}))
 
-    async def send() -> Answer:
-        return Answer({"status": 200}, text.encode())
+    async def send() -> RecordedReply:
+        return RecordedReply({"status": 200}, text.encode())
 
     await Recorder(vault).once(Outgoing("r1", "web", "GET", URL, why="page"), send)
     await record_refusal(vault, "r2", url="https://closed.example/", step="1", rule="robots", reason="No programs.")
@@ -222,11 +222,11 @@ async def test_a_research_that_has_not_ended_is_not_exported(tmp_path: Path):
 
 
 def test_the_format_follows_from_the_name():
-    assert form_of(None, None) == "md"
-    assert form_of(Path("a.PDF"), None) == "pdf"
-    assert form_of(Path("a.txt"), "html") == "html"
+    assert format_of(None, None) == "md"
+    assert format_of(Path("a.PDF"), None) == "pdf"
+    assert format_of(Path("a.txt"), "html") == "html"
     with pytest.raises(ConfigurationError, match="no format 'txt'"):
-        form_of(Path("a.txt"), None)
+        format_of(Path("a.txt"), None)
 
 
 def test_only_the_markdown_of_our_reports_is_read():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.extractive import NOTE, TITLE, extractive_draft, plan_by_rules, with_note
+from stepwell.apps.research.extractive import NOTE, TITLE, add_note, extractive_draft, plan_by_rules
 from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import MAX_STEPS
 from stepwell.apps.research.selecting import select_quotes
@@ -196,6 +196,6 @@ async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
 
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
     text, _, _ = await drafted("glaciers", most=3)
-    noted = with_note(text)
+    noted = add_note(text)
     assert noted.index("no model wrote this") < noted.index(NOTE) < noted.index("## In brief")
-    assert with_note("Insufficient.").startswith(NOTE)
+    assert add_note("Insufficient.").startswith(NOTE)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from stepwell.apps.research.gathering import gather
-from stepwell.apps.research.policy import Limits, Policy
+from stepwell.apps.research.policy import Limits, ResearchPolicy
 from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchStep
 from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import requests_made
 from stepwell.errors import FetchFailedError
 from stepwell.testing.web import answer
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Outcome
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, SearchOutcome
 
 from .conftest import MakeBench, found
 
@@ -27,7 +27,7 @@ PAGES = {f"https://{name}.example/": PAGE for name in "abcdef"}
 SEARCH = ResearchStep(id="one", input="Vardal bridge")
 
 
-def limited(**limits: float) -> Policy:
+def limited(**limits: float) -> ResearchPolicy:
     return replace(default_policy(), limits=Limits(**limits))  # type: ignore[arg-type]  # whole numbers stay whole
 
 
@@ -49,7 +49,7 @@ async def test_a_search_reads_the_first_pages_that_are_new_and_allowed(bench: Ma
         (Failed("scripted", "rubbish"), "The search failed: scripted: rubbish", True),
     ],
 )
-async def test_blocked_and_failed_are_not_no_results(bench: MakeBench, outcome: Outcome, said: str, skips: bool) -> None:
+async def test_blocked_and_failed_are_not_no_results(bench: MakeBench, outcome: SearchOutcome, said: str, skips: bool) -> None:
     """R8."""
     got = await gather(await bench(outcome=outcome).desk(), SEARCH, frozenset())
     assert (got.output, bool(got.skipped), got.pages) == (said, skips, ())

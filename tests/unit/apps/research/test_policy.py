@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.policy import Policy
+from stepwell.apps.research.policy import ResearchPolicy
 from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
 
@@ -14,7 +14,7 @@ LABEL = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 HOST = st.lists(LABEL, min_size=1, max_size=3).map(lambda labels: ".".join([*labels, "example"]))
 
 
-def policy(**domains: list[str]) -> Policy:
+def policy(**domains: list[str]) -> ResearchPolicy:
     lines = "\n".join(f"{name} = {hosts!r}" for name, hosts in domains.items())
     return parse_policy(f"```toml policy\n[domains]\n{lines}\n```\n", "POLICY.md")
 

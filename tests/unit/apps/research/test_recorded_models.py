@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableLambda
 
-from stepwell.apps.research.recorded_models import RecordedModels, where_asked
+from stepwell.apps.research.recorded_models import RecordedModels, locate_model
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.recording import Recorder
@@ -37,9 +37,9 @@ class Served(ScriptedModel):
 )
 async def test_a_model_on_this_machine_is_no_egress(server: str, host: str, leaves: bool) -> None:
     model = Served([say("Yes.")], base_url=server)
-    told = where_asked(model)
+    told = locate_model(model)
     assert (told["host"], told["leaves_machine"]) == (host, leaves)
-    assert where_asked(model | RunnableLambda(str)) == told
+    assert locate_model(model | RunnableLambda(str)) == told
     vault = MemoryVault()
     await RecordedModels(Recorder(vault), "q1").call("k", "writer", [HumanMessage("Hello?")], model)
     assert [each["host"] for each in egress_receipt(await vault.entries())["requests"]] == ([host] if leaves else [])
@@ -47,4 +47,4 @@ async def test_a_model_on_this_machine_is_no_egress(server: str, host: str, leav
 
 
 def test_what_is_not_known_counts_as_gone() -> None:
-    assert where_asked(RunnableLambda(str)) == {}
+    assert locate_model(RunnableLambda(str)) == {}

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell.apps.research import routing
-from stepwell.apps.research.schemas import AuditResult, ResearchPlan, ResearchStep, Status, Verdict, Violation
+from stepwell.apps.research.schemas import AuditResult, PlanVerdict, ResearchPlan, ResearchStatus, ResearchStep, Violation
 from stepwell.apps.research.state import ResearchState
 
 ROUTERS = (
@@ -23,7 +23,7 @@ ROUTERS = (
 )
 IDS = ["a", "b", "c", "d", "e", "f"]
 violations = st.lists(st.just(Violation(rule="J1", reason="no")), max_size=2).map(tuple)
-audits = st.builds(AuditResult, verdict=st.sampled_from(get_args(Verdict)), violations=violations)
+audits = st.builds(AuditResult, verdict=st.sampled_from(get_args(PlanVerdict)), violations=violations)
 plans = st.integers(1, 6).flatmap(
     lambda count: st.tuples(
         *(
@@ -40,7 +40,7 @@ plans = st.integers(1, 6).flatmap(
 states: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {},
     optional={
-        "status": st.sampled_from(get_args(Status)),
+        "status": st.sampled_from(get_args(ResearchStatus)),
         "audit_result": st.none() | audits,
         "plan": st.none() | plans,
         "plan_revision_count": st.integers(0, 7),

@@ -12,8 +12,8 @@ from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, plan_sha256
 from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.errors import LeaseLostError
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.outcomes import Empty, Outcome
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.outcomes import Empty, SearchOutcome
 from stepwell.tools.web.transport import Web, WebRequest
 
 from .conftest import MakeBench
@@ -57,7 +57,7 @@ async def test_no_step_goes_on_searching_when_another_has_failed(bench: MakeBenc
         def __init__(self, web: Web) -> None:
             self._web = web
 
-        async def search(self, query: str, limit: int = 10) -> Outcome:
+        async def search(self, query: str, limit: int = 10) -> SearchOutcome:
             if query == "lost":
                 await going.wait()
                 raise LeaseLostError("another worker has it")

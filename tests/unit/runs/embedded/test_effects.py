@@ -10,8 +10,8 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import LeaseLostError, StorageUnavailableError
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.effects import EmbeddedEffects
+from stepwell.runs.embedded.effect_journal import EmbeddedEffects
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
 from stepwell.tools.effect_journal import Begun, Done, Unknown
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.event_log import EmbeddedEventLog, insert_events
-from stepwell.runs.embedded.followers import MOST_WAITING, Follower
+from stepwell.runs.embedded.events.followers import MOST_WAITING, Follower
+from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.queue import Claim
+from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import NewEvent, RunEvent
 from stepwell.testing.driven_runs import DrivenRuns, driving, new_id
 
@@ -34,7 +34,7 @@ async def runs(persistence: EmbeddedPersistence) -> AsyncIterator[DrivenRuns]:
 
 
 @pytest.fixture
-async def claim(runs: DrivenRuns) -> Claim:
+async def claim(runs: DrivenRuns) -> ClaimedRun:
     return await runs.begin(new_id())
 
 
@@ -46,12 +46,12 @@ def event(seq: int) -> RunEvent:
     return RunEvent(seq, "t", "r", "values", b"")
 
 
-async def everything(log: EmbeddedEventLog, claim: Claim) -> list[RunEvent]:
+async def everything(log: EmbeddedEventLog, claim: ClaimedRun) -> list[RunEvent]:
     return [event async for batch in log.follow_run(claim.run.thread_id, claim.run.run_id) for event in batch]
 
 
 async def test_a_follower_in_another_loop_is_told_of_every_event(
-    persistence: EmbeddedPersistence, runs: DrivenRuns, claim: Claim
+    persistence: EmbeddedPersistence, runs: DrivenRuns, claim: ClaimedRun
 ):
     heard: list[int] = []
     joined = threading.Event()
@@ -73,7 +73,7 @@ async def test_a_follower_in_another_loop_is_told_of_every_event(
 
 
 async def test_loops_that_append_at_once_leave_no_gap_for_a_follower(
-    persistence: EmbeddedPersistence, runs: DrivenRuns, claim: Claim
+    persistence: EmbeddedPersistence, runs: DrivenRuns, claim: ClaimedRun
 ):
     """Commits of two loops are handed over in either order; a follower still sees one order."""
     following = asyncio.create_task(everything(persistence.events, claim))
@@ -95,7 +95,7 @@ async def test_loops_that_append_at_once_leave_no_gap_for_a_follower(
 
 @pytest.mark.parametrize("given", [True, False], ids=["with the events", "without the events"])
 async def test_events_of_a_foreign_transaction_are_heard_when_announced(
-    persistence: EmbeddedPersistence, claim: Claim, given: bool
+    persistence: EmbeddedPersistence, claim: ClaimedRun, given: bool
 ):
     log, thread_id = persistence.events, claim.run.thread_id
     following = log.follow_run(thread_id, claim.run.run_id)
@@ -111,7 +111,9 @@ async def test_events_of_a_foreign_transaction_are_heard_when_announced(
     await following.aclose()
 
 
-async def test_events_of_a_transaction_that_fails_leave_no_gap_in_the_numbers(persistence: EmbeddedPersistence, claim: Claim):
+async def test_events_of_a_transaction_that_fails_leave_no_gap_in_the_numbers(
+    persistence: EmbeddedPersistence, claim: ClaimedRun
+):
     def fails(connection) -> None:
         insert_events(connection, claim.run.thread_id, claim.run.run_id, [word(1)], 0.0)
         raise ValueError("after all")
@@ -122,7 +124,9 @@ async def test_events_of_a_transaction_that_fails_leave_no_gap_in_the_numbers(pe
     assert written.seq == 1
 
 
-async def test_nobody_is_left_behind_when_followers_leave(persistence: EmbeddedPersistence, runs: DrivenRuns, claim: Claim):
+async def test_nobody_is_left_behind_when_followers_leave(
+    persistence: EmbeddedPersistence, runs: DrivenRuns, claim: ClaimedRun
+):
     log = persistence.events
     await log.append(claim.lease, [word(1)])
     followers = [log.follow_thread(claim.run.thread_id, after=0) for _ in range(10)]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.group_commit import InOrder
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.file.group_commit import OrderedWork
 
 Work = Callable[[sqlite3.Connection], Any]
 
@@ -31,7 +31,7 @@ def say(word: str) -> Work:
 
 
 def say_for(lane: str, word: str) -> Work:
-    return InOrder(lane, say(word))
+    return OrderedWork(lane, say(word))
 
 
 async def in_one_group(database: Database, *pieces: Work) -> list[Any]:
@@ -88,7 +88,7 @@ async def test_work_that_is_refused_breaks_no_order(database: Database) -> None:
     def refuse(connection: sqlite3.Connection) -> None:
         raise ValueError("refused")
 
-    answers = await in_one_group(database, InOrder("run 1", refuse), say_for("run 1", "goes on"))
+    answers = await in_one_group(database, OrderedWork("run 1", refuse), say_for("run 1", "goes on"))
     assert isinstance(answers[0], ValueError)
     assert await words(database) == ["goes on"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.runs.embedded.backup import back_up, restore
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.migrate import migrate, migrations, version_of
+from stepwell.runs.embedded.upkeep.backup import back_up, restore
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded.backup import back_up
-from stepwell.runs.embedded.condition import look_at
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.file.process_lock import ProcessLock
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.process_lock import ProcessLock
+from stepwell.runs.embedded.upkeep.backup import back_up
+from stepwell.runs.embedded.upkeep.condition import inspect_database
 
 
 def a_file_where_the_folder_should_be(folder: Path) -> Path:
@@ -65,7 +65,7 @@ def test_a_file_that_is_refused_is_not_held_open(tmp_path: Path) -> None:
     assert path not in [Path(os.readlink(file)) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
 
 
-@pytest.mark.parametrize("look", [look_at, lambda path: back_up(path, path.with_name("copy.db"))])
+@pytest.mark.parametrize("look", [inspect_database, lambda path: back_up(path, path.with_name("copy.db"))])
 def test_looking_at_and_copying_something_else_is_refused_too(tmp_path: Path, look: Callable[[Path], object]) -> None:
     with pytest.raises(ConfigurationError, match=r"'stepwell\.db' cannot be read: file is not a database"):
         look(something_else(tmp_path))

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from stepwell.errors import ConfigurationError, StepwellError
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import Admission
 from stepwell.runs.records import Run

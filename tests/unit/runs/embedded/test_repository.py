@@ -13,12 +13,12 @@ import pytest
 
 from stepwell.errors import NotFoundError, StorageUnavailableError
 from stepwell.runs.documents import VALUES
-from stepwell.runs.embedded.database import Database
+from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.repository import EmbeddedRepository
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.embedded.rows import to_time
-from stepwell.runs.queue import Claim
-from stepwell.runs.records import ModelUsage, NewEvent, Outcome, PendingInterrupt
+from stepwell.runs.queue import ClaimedRun
+from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
 from stepwell.runs.repository import Page, ThreadFilter
 from stepwell.testing.driven_runs import OWNER, a_thread, driving, new_id
 
@@ -39,7 +39,7 @@ async def persistence(tmp_path: Path) -> AsyncIterator[EmbeddedPersistence]:
         yield opened
 
 
-async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
+async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
     """A thread with a row in every table that knows threads."""
     async with driving(persistence) as runs:
         claim = await runs.begin(new_id(), metadata={"note": SECRET})
@@ -71,7 +71,7 @@ async def fill_thread(persistence: EmbeddedPersistence) -> Claim:
         question = PendingInterrupt("i", SECRET)
         usage = [ModelUsage("m", 1, 2, 3, None)]
         await runs.end(
-            claim, Outcome("success", "interrupted", values=b'"%s"' % SECRET.encode(), interrupts=[question], usage=usage)
+            claim, RunOutcome("success", "interrupted", values=b'"%s"' % SECRET.encode(), interrupts=[question], usage=usage)
         )
     return claim
 
@@ -217,7 +217,7 @@ async def test_a_search_finds_values_that_are_stored_as_changes(persistence: Emb
         for values in (state, {**state, "note": {"colour": "red"}}):
             claim = await runs.begin(new_id())
             documents = await persistence.events.documents(claim.run.thread_id)
-            await runs.end(claim, Outcome("success", "idle", values=documents.write(VALUES, values)))
+            await runs.end(claim, RunOutcome("success", "idle", values=documents.write(VALUES, values)))
     (found,) = await persistence.records.search_threads(None, ThreadFilter(values={"note": {"colour": "blue"}}), Page())
     assert found.values == state
 

@@ -20,11 +20,11 @@ from langgraph.types import Command, interrupt
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, InvalidRequestError, LeaseLostError
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.saver import EmbeddedSaver
-from stepwell.runs.embedded.traces import run_wrote
+from stepwell.runs.checkpoints import check_strict, strict_serializer
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.persistence import run_wrote
 from stepwell.runs.records import Lease
-from stepwell.runs.strict_serde import check_strict, strict_serializer
 from stepwell.state import DeepAgentState, acompact, compact
 from stepwell.state.channels import snapshot
 

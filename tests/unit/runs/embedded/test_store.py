@@ -10,9 +10,9 @@ import pytest
 from langgraph.store.base import InvalidNamespaceError, PutOp
 
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.embedded.database import Database
-from stepwell.runs.embedded.store import EmbeddedStore
-from stepwell.runs.embedded.store_sql import sweep_expired
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.store.items import EmbeddedStore
+from stepwell.runs.embedded.store.statements import sweep_expired
 
 
 class MovedClock:

@@ -17,16 +17,16 @@ from stepwell.settings import Secret
 from stepwell.testing.web import ScriptedWeb, answer, world_pages
 from stepwell.testing.web.search_pages import Mode, bot_check, engine_reply
 from stepwell.testing.web.serving import Received
-from stepwell.tools.web.engines import brave, duckduckgo, google_cse, tavily
-from stepwell.tools.web.engines.asking import retry_after_s, usable_results
-from stepwell.tools.web.engines.brave import Brave
-from stepwell.tools.web.engines.duckduckgo import DuckDuckGo
-from stepwell.tools.web.engines.google_cse import GoogleCse
-from stepwell.tools.web.engines.searxng import SearXng
-from stepwell.tools.web.engines.tavily import Tavily
-from stepwell.tools.web.engines.wikipedia import Wikipedia
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, Outcome
 from stepwell.tools.web.reader_pool import ReaderPool
+from stepwell.tools.web.search.engines import brave, duckduckgo, google_cse, tavily
+from stepwell.tools.web.search.engines.asking import retry_after_s, usable_results
+from stepwell.tools.web.search.engines.brave import Brave
+from stepwell.tools.web.search.engines.duckduckgo import DuckDuckGo
+from stepwell.tools.web.search.engines.google_cse import GoogleCse
+from stepwell.tools.web.search.engines.searxng import SearXng
+from stepwell.tools.web.search.engines.tavily import Tavily
+from stepwell.tools.web.search.engines.wikipedia import Wikipedia
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, SearchOutcome
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
 PAGES = world_pages()
@@ -54,7 +54,7 @@ def playing(engine: str, mode: Mode) -> ScriptedWeb:
     return ScriptedWeb({MAKE[engine][0]: reply})
 
 
-async def ask(engine: str, web: ScriptedWeb, query: str = PAGES[0].subject, limit: int = 5) -> Outcome:
+async def ask(engine: str, web: ScriptedWeb, query: str = PAGES[0].subject, limit: int = 5) -> SearchOutcome:
     return await MAKE[engine][1](web).search(query, limit)
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
 from stepwell.testing.web import ScriptedWeb, answer
 from stepwell.testing.web.rendering import html, pdf
+from stepwell.tools.web.documents.visible import normalise
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.visible import settled
 
 PAGE = "https://a.example/page"
 SENTENCE = "The bridge is 482 metres long and was opened in spring, as everybody here remembers."
@@ -242,25 +242,25 @@ async def test_a_damaged_pdf_fails_with_a_sentence(clock, cut: int):
 )
 def test_settling_takes_time_with_the_length_of_a_text_whatever_is_in_it(text: str):
     began = time.process_time()
-    settled(text)
+    normalise(text)
     assert time.process_time() - began < 1
 
 
 @given(st.text(st.sampled_from("ae\u0301\u0327\u0344\u0f73\u0958 \t\n"), max_size=400))
 def test_letters_keep_the_accents_a_language_could_give_them(text: str):
     towers = [
-        len(list(run)) for is_mark, run in groupby(settled(text), lambda each: unicodedata.combining(each) > 0) if is_mark
+        len(list(run)) for is_mark, run in groupby(normalise(text), lambda each: unicodedata.combining(each) > 0) if is_mark
     ]
     assert max(towers, default=0) <= 30
     if len(text) <= 20:
         plain = unicodedata.normalize("NFC", text)
-        assert settled(text).split() == plain.split()
+        assert normalise(text).split() == plain.split()
 
 
 @given(st.text())
 def test_settled_text_stays_as_it_is(text: str):
-    once = settled(text)
-    assert settled(once) == once
+    once = normalise(text)
+    assert normalise(once) == once
     assert unicodedata.is_normalized("NFC", once)
     assert not any(unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t" for letter in once)
 

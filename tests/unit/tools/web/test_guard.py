@@ -11,12 +11,12 @@ import pytest
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 from stepwell.testing.web import ScriptedWeb
-from stepwell.tools.web.cache import SearchCache
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.choice import search_chain
-from stepwell.tools.web.guard import EngineLimits, GuardedEngine, Manners
-from stepwell.tools.web.limits import Breaker
-from stepwell.tools.web.outcomes import Blocked, Empty, Failed, Found, Outcome, SearchResult
+from stepwell.tools.web.search.cache import SearchCache
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import search_chain
+from stepwell.tools.web.search.guard import EngineLimits, EngineState, GuardedEngine
+from stepwell.tools.web.search.limits import Breaker
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, SearchOutcome, SearchResult
 
 FOUND = Found("e", (SearchResult("A title", "https://a.example/", "An excerpt"),))
 FAILED, EMPTY = Failed("e", "broken"), Empty("e")
@@ -25,12 +25,12 @@ FAILED, EMPTY = Failed("e", "broken"), Empty("e")
 class PlayedEngine:
     """Answers as written; the last answer stays."""
 
-    def __init__(self, *outcomes: Outcome, name: str = "e") -> None:
+    def __init__(self, *outcomes: SearchOutcome, name: str = "e") -> None:
         self.name = name
         self.outcomes = list(outcomes)
         self.asked: list[tuple[str, int]] = []
 
-    async def search(self, query: str, limit: int = 10) -> Outcome:
+    async def search(self, query: str, limit: int = 10) -> SearchOutcome:
         self.asked.append((query, limit))
         return self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
 
@@ -51,7 +51,7 @@ async def test_an_engine_is_asked_no_more_often_than_its_rate(clock):
 
 
 async def test_guards_that_share_their_manners_share_the_rate(clock):
-    manners = Manners(EngineLimits(per_s=0.5, burst=2))
+    manners = EngineState(EngineLimits(per_s=0.5, burst=2))
     for _ in range(4):
         engine = GuardedEngine(PlayedEngine(FOUND), clock, sleep=clock.sleep, manners=manners)
         assert await engine.search("q") == FOUND
@@ -114,7 +114,7 @@ async def test_a_success_between_failures_keeps_the_breaker_closed(clock):
 
 async def test_a_try_that_is_broken_off_does_not_keep_the_breaker_open_for_ever(clock):
     class Hanging(PlayedEngine):
-        async def search(self, query: str, limit: int = 10) -> Outcome:
+        async def search(self, query: str, limit: int = 10) -> SearchOutcome:
             self.asked.append((query, limit))
             if len(self.asked) == 2:
                 await asyncio.Event().wait()
@@ -134,7 +134,7 @@ async def test_a_try_that_is_broken_off_does_not_keep_the_breaker_open_for_ever(
 
 async def test_an_engine_that_never_answers_is_failed(clock):
     class Silent(PlayedEngine):
-        async def search(self, query: str, limit: int = 10) -> Outcome:
+        async def search(self, query: str, limit: int = 10) -> SearchOutcome:
             await asyncio.Event().wait()
             return FOUND
 
@@ -161,7 +161,7 @@ async def test_the_cache_tells_engine_query_and_count_apart(clock, tmp_path: Pat
 
 
 @pytest.mark.parametrize("outcome", [EMPTY, FAILED, Blocked("e", "no")])
-async def test_only_results_are_kept(clock, tmp_path: Path, outcome: Outcome):
+async def test_only_results_are_kept(clock, tmp_path: Path, outcome: SearchOutcome):
     await guarded(PlayedEngine(outcome), clock, SearchCache(tmp_path / "web", clock)).search("q")
     assert not (tmp_path / "web").exists()
 
@@ -203,7 +203,7 @@ async def test_the_chain_says_which_engine_answered_and_what_the_others_said():
     ("outcomes", "counts"),
     [((FAILED, Blocked("b", "x")), Blocked), ((Blocked("b", "x"), EMPTY, FAILED), Empty), ((FAILED, FAILED), Failed)],
 )
-async def test_without_results_the_most_telling_word_counts(outcomes: tuple[Outcome, ...], counts: type):
+async def test_without_results_the_most_telling_word_counts(outcomes: tuple[SearchOutcome, ...], counts: type):
     searched = await SearchChain([PlayedEngine(outcome) for outcome in outcomes]).search("q")
     assert isinstance(searched.outcome, counts)
     assert searched.tried == outcomes

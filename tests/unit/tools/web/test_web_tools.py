@@ -8,10 +8,10 @@ from stepwell.errors import ToolUseError
 from stepwell.testing.web import ScriptedWeb, answer
 from stepwell.testing.web.search_pages import bot_check
 from stepwell.tools.effects import effect_of
-from stepwell.tools.web.chain import SearchChain
-from stepwell.tools.web.engines.duckduckgo import ADDRESS, DuckDuckGo
-from stepwell.tools.web.engines.wikipedia import Wikipedia
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.engines.duckduckgo import ADDRESS, DuckDuckGo
+from stepwell.tools.web.search.engines.wikipedia import Wikipedia
 from stepwell.tools.web.tools import MOST_CHARACTERS, fetch_page_tool, web_search_tool
 
 WIKIPEDIA = "https://en.wikipedia.org/w/rest.php/v1/search/page"

@@ -53,14 +53,14 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
             return to_docx(dossier)
 
 
-def require_form(form: Format) -> None:
+def require_format(form: Format) -> None:
     """`MissingExtraError` if what a format needs is not installed: known before a research begins."""
     needed = {"pdf": ("reportlab", "Export to PDF"), "docx": ("docx", "Export to DOCX")}.get(form)
     if needed and find_spec(needed[0]) is None:
         raise MissingExtraError(needed[1], "research")
 
 
-def form_of(out: Path | None, named: str | None) -> Format:
+def format_of(out: Path | None, named: str | None) -> Format:
     """The format that was named, else the one that the file's name ends in, else Markdown."""
     wanted = named or (out.suffix.removeprefix(".").lower() if out and out.suffix else "md")
     wanted = {"markdown": "md", "htm": "html"}.get(wanted, wanted)

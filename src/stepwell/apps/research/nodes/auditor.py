@@ -14,10 +14,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
 from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Desk, open_desk
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.desk import Inquiry, open_desk
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, ResearchPlan, Verdict, Violation
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan, Violation
 from stepwell.apps.research.state import ResearchState
 from stepwell.errors import ModelAnswerError
 
@@ -27,17 +27,17 @@ class Judged(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    verdict: Verdict
+    verdict: PlanVerdict
     violations: list[Violation]
     suggestions: list[str]
 
 
-async def auditor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def auditor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     desk = await open_desk(kit, state, config)
     plan = state.get("plan")
-    audit = await audit_plan(desk, state["user_query"], plan) if plan else _unreadable("there is no plan")
+    audit = await audit_plan(desk, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
-    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _written_down(desk, audit))
+    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(desk, audit))
     if audit.verdict == "approved":
         return {
             "audit_result": audit,
@@ -45,10 +45,10 @@ async def auditor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dic
             "status": "awaiting_approval",
             "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
         }
-    return {"audit_result": audit, "newest_entry": desk.newest, **_not_approved(desk, state, audit, count + 1)}
+    return {"audit_result": audit, "newest_entry": desk.newest, **_send_back(desk, state, audit, count + 1)}
 
 
-async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResult:
+async def audit_plan(desk: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
     policy = desk.kit.policy
     if broken := policy.check_plan(plan):
         return AuditResult(verdict="rejected", violations=tuple(broken))
@@ -60,7 +60,7 @@ async def audit_plan(desk: Desk, question: str, plan: ResearchPlan) -> AuditResu
     return await _judge(desk, question, plan, model)
 
 
-async def _judge(desk: Desk, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
+async def _judge(desk: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
     await desk.require_room()
     rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
     shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
@@ -75,7 +75,7 @@ async def _judge(desk: Desk, question: str, plan: ResearchPlan, model: BaseChatM
             user=f"The question:\n{fenced(question)}\n\nThe plan:\n{fenced(shown)}",
         )
     except ModelAnswerError as error:
-        return _unreadable(str(error))
+        return _reject_as_unreadable(str(error))
     return _fail_closed(judged)
 
 
@@ -92,11 +92,11 @@ def _fail_closed(judged: Judged) -> AuditResult:
     return AuditResult(verdict=judged.verdict, violations=violations, suggestions=suggestions)
 
 
-def _unreadable(why: str) -> AuditResult:
+def _reject_as_unreadable(why: str) -> AuditResult:
     return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
 
 
-def _not_approved(desk: Desk, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
+def _send_back(desk: Inquiry, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
@@ -109,7 +109,7 @@ def _not_approved(desk: Desk, state: ResearchState, audit: AuditResult, count: i
     return {**change, "status": "failed", "error_message": message, "reasoning": desk.reasoning("auditor", message)}
 
 
-async def _written_down(desk: Desk, audit: AuditResult) -> dict[str, Any]:
+async def _audit_entry(desk: Inquiry, audit: AuditResult) -> dict[str, Any]:
     policy = desk.kit.policy
     stored = await desk.vault.put(policy.text.encode())
     return {"audit": audit.model_dump(mode="json"), "policy_sha256": stored}

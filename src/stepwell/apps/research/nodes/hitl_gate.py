@@ -16,9 +16,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
-from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.desk import Inquiry, open_desk
 from stepwell.apps.research.egress import sent_so_far
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
@@ -29,7 +29,7 @@ _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
 
 
-async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def hitl_gate(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
     desk = await open_desk(kit, state, config)
@@ -39,10 +39,10 @@ async def hitl_gate(kit: Kit, state: ResearchState, config: RunnableConfig) -> d
         edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
     await _write_down(desk, state.get("plan_number", 0), plan, approval)
-    return {"newest_entry": desk.newest, **_decided(desk, state, plan, approval, sent["summary"])}
+    return {"newest_entry": desk.newest, **_apply_decision(desk, state, plan, approval, sent["summary"])}
 
 
-async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: Approval) -> None:
+async def _write_down(desk: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
     """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     edited = approval.plan.model_dump(mode="json") if approval.plan else None
@@ -53,7 +53,7 @@ async def _write_down(desk: Desk, number: int, plan: ResearchPlan, approval: App
         await desk.tell("plan", f"plan:{number}:edited", made)
 
 
-def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
+def _ask(kit: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     question = {
@@ -72,7 +72,7 @@ def _ask(kit: Kit, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any
             question = {**question, "problem": f"The answer could not be understood: {approval_fault(error)}"}
 
 
-def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
+def estimate(kit: Equipment, plan: ResearchPlan) -> Estimate:
     """At most, before anything is known: every page asks robots.txt too, and ceilings cut."""
     pages = sum(1 if step.tool == "fetch_page" else kit.pages_per_step for step in plan.steps)
     searches = sum(step.tool == "web_search" for step in plan.steps)
@@ -86,7 +86,7 @@ def estimate(kit: Kit, plan: ResearchPlan) -> Estimate:
     return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
 
 
-def _decided(desk: Desk, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:
+def _apply_decision(desk: Inquiry, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:
     if approval.decision == "approve":
         return {
             "human_approved": True,

@@ -7,8 +7,8 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import begin_question
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.desk import begin_inquiry
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
 from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
@@ -17,10 +17,10 @@ from stepwell.errors import InvalidRequestError, WebError
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
-async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     query, asked_in = _query(state)
     urls, stopped = _addresses(kit, state.get("context_urls") or [])
-    refused = [_told(url, why) for url, _, why in stopped]
+    refused = [_describe_refusal(url, why) for url, _, why in stopped]
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
@@ -31,7 +31,7 @@ async def intake(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict
         # LangGraph's name for this step: the same when it runs again, another one in another branch.
         "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
-    desk, number = await begin_question(kit, state, config, asked)
+    desk, number = await begin_inquiry(kit, state, config, asked)
     if refused:
         await desk.note("limit", "context_urls", {"skipped": refused})
     for url, rule, why in stopped:
@@ -88,7 +88,7 @@ def _revisions(state: ResearchState) -> int:
     return most
 
 
-def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
+def _addresses(kit: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
     """The addresses that may be fetched, and those that may not with the rule and why: inside the network, or against the policy.
 
     A name that leads inside is seen when it is resolved, by the transport.
@@ -107,7 +107,7 @@ def _addresses(kit: Kit, urls: list[str]) -> tuple[list[str], list[tuple[str, st
     return kept, refused
 
 
-def _told(url: str, why: str) -> str:
+def _describe_refusal(url: str, why: str) -> str:
     """By the host alone: an address does not stand in a report unless it is a source's."""
     try:
         host = read_url(url.strip()).host

@@ -14,7 +14,7 @@ from langgraph.types import interrupt
 from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
 from stepwell.apps.research.desk import open_desk
 from stepwell.apps.research.gathering import Cause
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import Approval, ResearchPlan
 from stepwell.apps.research.state import ResearchState, Unreached
 
@@ -25,7 +25,7 @@ _SAID: dict[Cause, str] = {
 }
 
 
-async def search_retry(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def search_retry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     unreached, plan = state.get("unreached") or {}, state["plan"]
     desk = await open_desk(kit, state, config)
     message, cause = outage(unreached, plan)

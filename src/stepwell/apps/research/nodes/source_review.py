@@ -9,13 +9,13 @@ from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
 from stepwell.apps.research.desk import open_desk
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.sources import read_sources
 from stepwell.apps.research.state import ResearchState
 from stepwell.audit.evidence import Source
 
 
-async def source_review(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def source_review(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     if not state.get("review_sources"):
         return {"status": "synthesizing"}
     desk = await open_desk(kit, state, config)

@@ -18,10 +18,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Desk, open_desk
-from stepwell.apps.research.extractive import extractive_draft, with_note
+from stepwell.apps.research.desk import Inquiry, open_desk
+from stepwell.apps.research.extractive import add_note, extractive_draft
 from stepwell.apps.research.judging import ModelJudge
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.selecting import select_quotes
 from stepwell.apps.research.side_by_side import side_by_side
@@ -38,16 +38,16 @@ from stepwell.errors import EntryConflictError
 JUDGED_AT_ONCE = 4
 
 
-async def synthesizer(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     desk = await open_desk(kit, state, config)
-    sources = await _admitted(desk, state)
+    sources = await _list_admitted(desk, state)
     quotes = await _quote(desk, state, sources)
     draft, skipped = await _draft(desk, state, quotes, sources)
     read = read_draft(draft.text)
     claims = await _judge(desk, read, quotes)
     report = write_report(read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
-        report = replace(report, text=with_note(report.text))
+        report = replace(report, text=add_note(report.text))
     await _keep(desk, claims, report, quotes, sources)
     return {
         "newest_entry": desk.newest,
@@ -67,7 +67,7 @@ class _Drafted:
 
 
 async def _draft(
-    desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> tuple[_Drafted, list[str]]:
     """A text with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
     skipped = list(state.get("skipped", ()))
@@ -81,7 +81,7 @@ async def _draft(
     return _Drafted(await _write(desk, state, quotes, sources), False), skipped
 
 
-async def _admitted(desk: Desk, state: ResearchState) -> dict[str, Source]:
+async def _list_admitted(desk: Inquiry, state: ResearchState) -> dict[str, Source]:
     """The sources that count: what this branch has read, and the user's own notes as one of them."""
     evidence = await desk.evidence()
     named = read_sources(state, evidence)
@@ -92,7 +92,7 @@ async def _admitted(desk: Desk, state: ResearchState) -> dict[str, Source]:
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
 
 
-async def _keep_notes(desk: Desk, evidence: Evidence, notes: str) -> str:
+async def _keep_notes(desk: Inquiry, evidence: Evidence, notes: str) -> str:
     stored = await desk.vault.put(notes.encode())
     place = "device", _notes_title(desk), stored
     for source in evidence.sources.values():
@@ -105,11 +105,11 @@ async def _keep_notes(desk: Desk, evidence: Evidence, notes: str) -> str:
     return number
 
 
-def _notes_title(desk: Desk) -> str:
+def _notes_title(desk: Inquiry) -> str:
     return f"Your notes ({desk.scope})"
 
 
-async def _quote(desk: Desk, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
+async def _quote(desk: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
     """The passages that speak to the question, each with its place. Ids go on from earlier questions of the thread."""
     texts = {name: (await desk.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     found = await select_quotes(state["user_query"], texts, desk.kit.embedder)
@@ -124,7 +124,7 @@ async def _quote(desk: Desk, state: ResearchState, sources: Mapping[str, Source]
     return chosen
 
 
-async def _write(desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+async def _write(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
     asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
     return await desk.calls.call(
@@ -132,11 +132,11 @@ async def _write(desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], 
     )
 
 
-async def _extract(desk: Desk, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+async def _extract(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
     return await extractive_draft(state["user_query"], list(quotes.values()), sources, desk.kit.embedder)
 
 
-async def _judge(desk: Desk, draft: Draft, quotes: Mapping[str, Quote]) -> list[Claim]:
+async def _judge(desk: Inquiry, draft: Draft, quotes: Mapping[str, Quote]) -> list[Claim]:
     judge: Judge = ModelJudge(desk.model("audit"), desk.calls, desk.exhausted) if desk.kit.writes else LexicalJudge()
     room = asyncio.Semaphore(JUDGED_AT_ONCE)
 
@@ -148,7 +148,7 @@ async def _judge(desk: Desk, draft: Draft, quotes: Mapping[str, Quote]) -> list[
 
 
 async def _keep(
-    desk: Desk, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    desk: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> None:
     """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
     rests_on = {"claims": await _keep_claims(desk, claims), "quotes": list(quotes), "sources": list(sources)}
@@ -157,7 +157,7 @@ async def _keep(
     await desk.tell("report", "report", {**facts, **rests_on})
 
 
-async def _keep_claims(desk: Desk, claims: Sequence[Claim]) -> list[str]:
+async def _keep_claims(desk: Inquiry, claims: Sequence[Claim]) -> list[str]:
     """Claim ids are the thread's, so that a second question's do not hide the first's. Where the same question was answered before, in
     another branch or by a run that did not end, its claims keep their ids and these get others."""
     for number in count(1):
@@ -180,6 +180,6 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
     return f"{kept} of {len(claims)} sentences hold; {report.removed_sentences} were left out, {report.removed_links} links removed."
 
 
-def _scope_id(config: RunnableConfig, desk: Desk) -> str:
+def _scope_id(config: RunnableConfig, desk: Inquiry) -> str:
     thread = str((config.get("configurable") or {}).get("thread_id", ""))
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{desk.scope}").hex[:12]

@@ -10,15 +10,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.desk import Inquiry, open_desk
 from stepwell.apps.research.extractive import plan_by_rules
-from stepwell.apps.research.kit import Kit
+from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.prompting import fenced, prompt
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
 from stepwell.apps.research.state import ResearchState
 
 
-async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     desk = await open_desk(kit, state, config)
     number = state.get("plan_number", 0) + 1
     model = desk.model_before_approval("plan")
@@ -39,7 +39,7 @@ async def thinker(kit: Kit, state: ResearchState, config: RunnableConfig) -> dic
     }
 
 
-def _held_back(kit: Kit, model: BaseChatModel | None) -> str:
+def _held_back(kit: Equipment, model: BaseChatModel | None) -> str:
     """Why the configured model was not asked, where it was not."""
     if not kit.writes or kit.policy.sends_before_approval:
         return ""
@@ -47,7 +47,7 @@ def _held_back(kit: Kit, model: BaseChatModel | None) -> str:
     return f" (made by {maker}: the policy lets nothing be sent before you approve, rule sending.before_approval)"
 
 
-async def _ask(desk: Desk, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
+async def _ask(desk: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
     await desk.require_room()
     return await ask_for(
         ResearchPlan,
@@ -60,7 +60,7 @@ async def _ask(desk: Desk, state: ResearchState, number: int, model: BaseChatMod
     )
 
 
-def _by_rules(kit: Kit, state: ResearchState) -> ResearchPlan:
+def _by_rules(kit: Equipment, state: ResearchState) -> ResearchPlan:
     # Rules cannot weigh a reason, but they can look for what it names.
     asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
     return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)

@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Desk, open_desk
+from stepwell.apps.research.desk import Inquiry, open_desk
 from stepwell.apps.research.gathering import Gathered, gather
-from stepwell.apps.research.kit import STEPS_AT_ONCE, Kit
+from stepwell.apps.research.kit import STEPS_AT_ONCE, Equipment
 from stepwell.apps.research.routing import ready_steps
 from stepwell.apps.research.schemas import plan_sha256
 from stepwell.apps.research.side_by_side import side_by_side
@@ -18,7 +18,7 @@ from stepwell.apps.research.state import ResearchState
 from stepwell.errors import AccessError
 
 
-async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
         raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
@@ -51,7 +51,7 @@ async def tool_executor(kit: Kit, state: ResearchState, config: RunnableConfig) 
     }
 
 
-async def _keep(desk: Desk, gathered: Sequence[Gathered], known: frozenset[str]) -> list[str]:
+async def _keep(desk: Inquiry, gathered: Sequence[Gathered], known: frozenset[str]) -> list[str]:
     """Pages become sources, numbered in the order of the plan; their ids. An address that the branch has read is not read twice."""
     book, seen, kept = SourceBook(desk.vault), set(known), []
     for one in gathered:
@@ -62,7 +62,7 @@ async def _keep(desk: Desk, gathered: Sequence[Gathered], known: frozenset[str])
     return kept
 
 
-async def _note_limits(desk: Desk, gathered: Sequence[Gathered]) -> None:
+async def _note_limits(desk: Inquiry, gathered: Sequence[Gathered]) -> None:
     for one in gathered:
         if one.skipped:
             await desk.note("limit", f"limit:{one.step.id}", {"step": one.step.id, "skipped": list(one.skipped)})

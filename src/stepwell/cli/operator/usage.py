@@ -1,0 +1,107 @@
+"""`stepwell usage`: what runs used of models, from the database of this machine or from a server. An unknown price is never 0."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.own_command import spell_command
+from stepwell.clock import SystemClock
+from stepwell.errors import ConfigurationError, RunError, needs_extra
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.records.repository import EmbeddedRepository
+from stepwell.runs.repository import UsageGroup
+from stepwell.settings import Settings
+
+Line = Mapping[str, Any]
+
+UNKNOWN = "unknown"
+_ASK_S = 30.0
+_NUMBERS = ("runs", "calls", "input_tokens", "output_tokens")
+
+
+def run(
+    *, by: UsageGroup, thread: str | None, as_json: bool, url: str | None, everybody: bool, database_url: str | None
+) -> int:
+    """The command."""
+    if by not in get_args(UsageGroup):
+        raise ConfigurationError(f"Usage cannot be grouped by '{by}'. Choose one of: {', '.join(get_args(UsageGroup))}.")
+    settings = Settings.load()
+    lines = _ask(url, settings, by, thread, everybody=everybody) if url else _read(database_url, settings, by, thread)
+    print(json.dumps(lines, indent=2) if as_json else "\n".join(_table(by, lines)))
+    return 0
+
+
+def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
+    file = database_file(database_url, settings)
+    if not file.is_file():
+        raise ConfigurationError(
+            f"There is no database '{file.name}' yet, so nothing was used. `{spell_command('serve')}` makes one."
+        )
+    opened = Database(file)
+    try:
+        rows = asyncio.run(EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
+    finally:
+        opened.close()
+    return [row.as_json() for row in rows]
+
+
+def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, everybody: bool) -> list[Line]:
+    wanted = {"group_by": by, **({"thread_id": thread} if thread else {})}
+    lines: list[Line] = ask_server(url, settings, "/api/usage/all" if everybody else "/api/usage", params=wanted)
+    return lines
+
+
+def ask_server(
+    url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+) -> Any:
+    """What a server answers, to a POST if there is a body; its refusal as an error in its own words."""
+    with needs_extra("Asking a server", "server"):
+        import httpx
+    headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
+    method = "GET" if body is None else "POST"
+    try:
+        answer = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=_ASK_S)
+        found = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise RunError(
+            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). "
+            f"Start one with `{spell_command('serve')}`, or "
+            "check --url."
+        ) from error
+    if answer.status_code != httpx.codes.OK:
+        raise RunError(str(found.get("detail", f"The server answered {answer.status_code}.")))
+    return found
+
+
+def _table(by: str, lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return ["Nothing was used yet."]
+    heads = [*([] if by == "model" else [by]), "model", *(name.replace("_", " ") for name in _NUMBERS), "cost in USD"]
+    rows = [
+        [*([] if by == "model" else [_key(line)]), line["model"], *(str(line[n]) for n in _NUMBERS), _cost(line)]
+        for line in lines
+    ]
+    total = {name: sum(line[name] for line in lines) for name in _NUMBERS}
+    priced = [line["cost_usd"] for line in lines if line["cost_usd"] is not None]
+    whole = {"cost_usd": sum(priced) if priced else None, "unpriced_runs": sum(line["unpriced_runs"] for line in lines)}
+    # A run that used two models stands in two lines: adding up runs would count it twice.
+    last = [*(["total"] if by == "model" else ["total", ""]), "", *(str(total[n]) for n in _NUMBERS[1:]), _cost(whole)]
+    widths = [max(len(row[at]) for row in [heads, *rows, last]) for at in range(len(heads))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows, last]
+    ]
+
+
+def _key(line: Line) -> str:
+    return line["key"] or "(deleted threads)"
+
+
+def _cost(line: Line) -> str:
+    cost, unpriced = line["cost_usd"], line["unpriced_runs"]
+    if cost is None:
+        return UNKNOWN
+    return f"{cost:.4f}" + (f" and {UNKNOWN}: {unpriced} runs" if unpriced else "")

@@ -1,0 +1,86 @@
+"""The arguments of `stepwell research`, `verify`, `replay` and `export`. Imports nothing heavy before a command is known."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+FORMATS = ("md", "html", "pdf", "docx", "zip")
+COMMANDS = ("research", "verify", "replay", "export")
+
+
+def add_research(commands: Any, default_url: str) -> None:
+    text = "research a question: approve the plan, get a report whose every sentence can be checked"
+    research = commands.add_parser("research", help=text, description=text[0].upper() + text[1:] + ".")
+    research.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know, in quotation marks")
+    research.add_argument(
+        "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"research on this server; alone, {default_url}"
+    )
+    research.add_argument("--continue", dest="thread", metavar="THREAD", help="go on with this research")
+    research.add_argument("--yes", action="store_true", help="approve a plan that breaks no rule without asking")
+    research.add_argument(
+        "--review-sources", action="store_true", help="admit or deny each source before the report is written"
+    )
+    research.add_argument("--policy", metavar="FILE", type=Path, help="hold it to this policy instead of the usual one")
+    research.add_argument("--out", metavar="FILE", type=Path, help="write the report there too; the ending says the format")
+    research.add_argument("--format", choices=FORMATS, help="the format of --out, if its name does not say")
+    research.add_argument(
+        "--context",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a text of yours to work with (may be repeated)",
+    )
+    research.add_argument(
+        "--context-url", metavar="URL", action="append", default=[], help="a page to read in any case (may be repeated)"
+    )
+    _add_bundle(commands, "verify", "check a bundle: hashes, the chain of its trail, every quote at its place")
+    _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
+    export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
+    export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
+    export.add_argument(
+        "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"the research is on this server; alone, {default_url}"
+    )
+    export.add_argument("--format", choices=FORMATS, help="if the name of --out does not say; md if nothing does")
+    export.add_argument("--out", metavar="FILE", type=Path, help="where to; without it, text goes to the screen")
+
+
+def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    match arguments.command:
+        case "verify":
+            from stepwell.cli.research import verify
+
+            return verify.run(arguments.bundle)
+        case "replay":
+            from stepwell.cli.research import replay
+
+            return replay.run(arguments.bundle)
+        case "export":
+            from stepwell.cli.research import export
+
+            return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
+    if (arguments.question is None) == (arguments.thread is None):
+        parser.error("research takes a question, or --continue THREAD.")
+    from stepwell.cli.research import command as research
+
+    return research.run(
+        research.ResearchOptions(
+            arguments.question,
+            thread=arguments.thread,
+            url=arguments.url,
+            yes=arguments.yes,
+            review_sources=arguments.review_sources,
+            policy=arguments.policy,
+            out=arguments.out,
+            form=arguments.format,
+            context=arguments.context,
+            context_urls=arguments.context_url,
+        )
+    )
+
+
+def _add_bundle(commands: Any, name: str, text: str) -> None:
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a file that `stepwell research` made")

@@ -1,0 +1,54 @@
+"""`stepwell export`: a research of this machine or of a server as Markdown, HTML, PDF, DOCX or as its bundle."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepwell.cli.own_command import spell_command
+from stepwell.cli.research.command import thread_folder, write_file
+from stepwell.errors import BundleError
+from stepwell.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwell.apps.research.export import Format
+
+
+def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
+    """`what` is a bundle's file, or the id of a thread: of `stepwell research` here, or of the server at `url`.
+
+    Without `out`, text goes to the standard output.
+    """
+    from stepwell.apps.research.export import export_bundle, format_of
+
+    chosen = format_of(out, form)
+    if out is None and chosen in ("pdf", "docx", "zip"):
+        raise BundleError(f"'{chosen}' is not for a screen. Name a file with --out.")
+    settings = settings or Settings.load()
+    content = _from_server(url, what, chosen, settings) if url else export_bundle(_bundle(what, settings), chosen)
+    if out is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+        return 0
+    write_file(out, content)
+    print(f"Written: {out} ({len(content)} bytes)")
+    return 0
+
+
+def _from_server(url: str, thread: str, form: Format, settings: Settings) -> bytes:
+    from stepwell.cli.research.on_server import connect_research, write_from_server
+
+    with asyncio.Runner() as runner, connect_research(runner, url, settings, thread) as session:
+        return write_from_server(runner, session, form)
+
+
+def _bundle(what: str, settings: Settings) -> Path:
+    file = Path(what)
+    if file.is_file() or file.suffix:
+        return file
+    bundle = thread_folder(settings, what, must_exist=True) / "bundle.zip"
+    if not bundle.is_file():
+        raise BundleError(f"The research '{what}' has not ended. Go on with: {spell_command(f'research --continue {what}')}")
+    return bundle

@@ -1,0 +1,221 @@
+"""The gate in the terminal: a plan with what the audit says about it, and what a person answers; sources to admit or deny.
+
+```
+a               approve
+e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
+e 2 new words   another input for step 2        d 2   leave step 2 out        + words   one more search
+r why           reject; another plan is made that knows why
+s [why]         stop here
+```
+An edited plan is audited again and comes back here. It knows the terminal only by `ask` and `say`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stepwell.cli.dialogue.answers import Ask
+
+Say = Callable[[str], None]
+EditText = Callable[[str], str]
+"""Lets the person change a text; what comes back is the text afterwards."""
+
+CHOICES = "[a]pprove, [e]dit, [r]eject and why, [s]top; ? explains"
+HELP = """a               approve the plan
+e               edit the whole plan as JSON in your editor
+e 2 NEW WORDS   another input for step 2
+d 2             leave step 2 out
++ WORDS         add a search
+r WHY           reject: another plan is made that knows why
+s               stop here: nothing of the plan is carried out"""
+SOURCES_HELP = "Enter admits all; 's2 s5' leaves these out; 'only s1 s3' keeps these."
+_NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Puts the questions of a research to a person."""
+
+    ask: Ask
+    say: Say
+    edit_text: EditText | None = None
+    approve_clean: bool = False
+    """`--yes`: a plan without violations is approved without a question."""
+
+    def answer(self, question: Mapping[str, Any]) -> Any:
+        """What resumes the run; `EOFError` when nobody is there."""
+        if problem := question.get("problem"):
+            self.say(str(problem))
+        if question.get("type") == "source_review":
+            return self._review(question.get("sources") or [])
+        return self._decide(question)
+
+    def _decide(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        for line in plan_lines(question):
+            self.say(line)
+        if self.approve_clean and not (question.get("audit") or {}).get("violations"):
+            self.say("Approved (--yes).")
+            return {"decision": "approve"}
+        plan = dict(question.get("plan") or {})
+        prompt = CHOICES
+        while True:
+            said = self._read(plan, self.ask(prompt).strip())
+            if not isinstance(said, str):
+                return said
+            prompt = said
+
+    def _read(self, plan: dict[str, Any], line: str) -> dict[str, Any] | str:
+        """The answer that a line stands for, or a sentence to ask again with."""
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        match word.lower():
+            case "a" | "y" | "approve" | "yes":
+                return {"decision": "approve"}
+            case "s" | "stop":
+                return {"decision": "reject", "stop": True, **({"reason": rest} if rest else {})}
+            case "r" | "n" | "reject" | "no":
+                if not rest:
+                    return "Say why, so that the next plan can be better: r and the reason. (s stops.)"
+                return {"decision": "reject", "reason": rest}
+            case "e" | "edit" if not rest:
+                return self._edit_all(plan)
+            case "e" | "edit" | "d" | "+":
+                return edit_step(plan, word.lower()[0], rest)
+        return HELP if word else CHOICES
+
+    def _edit_all(self, plan: dict[str, Any]) -> dict[str, Any] | str:
+        if self.edit_text is None:
+            return "There is no editor: set EDITOR, or change one step with 'e 2 new words'."
+        text = json.dumps(_editable(plan), ensure_ascii=False, indent=2)
+        try:
+            edited = self.edit_text(text)
+        except OSError as error:
+            return f"The editor could not be started ({error.strerror}). Set EDITOR, or change one step with 'e 2 new words'."
+        if edited.strip() == text.strip():
+            return f"Nothing was changed. {CHOICES}"
+        return parse_edited_plan(plan, edited)
+
+    def _review(self, sources: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        self.say("Sources:")
+        for source in sources:
+            self.say(f"  {source['id']:4} {source.get('title') or ''}  {source.get('url') or '(from your device)'}")
+        known = [str(source["id"]) for source in sources]
+        prompt = SOURCES_HELP
+        while True:
+            said = read_review(known, self.ask(prompt).strip())
+            if not isinstance(said, str):
+                return said
+            prompt = f"{said} {SOURCES_HELP}"
+
+
+def plan_lines(question: Mapping[str, Any]) -> Iterator[str]:
+    """What is decided about: steps, what the audit says with rule ids, what it may cost, what has left the machine already."""
+    plan, audit, estimate = (question.get(name) or {} for name in ("plan", "audit", "estimate"))
+    rules = question.get("rules") or {}
+    yield ""
+    yield f"Plan: {plan.get('objective', '')}"
+    for number, step in enumerate(plan.get("steps", ()), 1):
+        why = f"  ({step['rationale']})" if step.get("rationale") else ""
+        yield f"  {number}. {step.get('tool', '')}  {step.get('input', '')}{why}"
+    yield f"Audit: {audit.get('verdict', 'none')}"
+    for violation in audit.get("violations", ()):
+        yield f"  [{violation['rule']}] {violation['reason']}"
+    for suggestion in audit.get("suggestions", ()):
+        yield f"  suggested: {suggestion}"
+    left = audit.get("leftToTheHuman") or audit.get("left_to_the_human") or ()
+    if left:
+        yield "  No model could judge these rules; they are yours to judge:"
+        yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
+    yield f"Estimate: {estimate_line(estimate)}"
+    if summary := (question.get("sent") or {}).get("summary"):
+        yield f"Sent so far: {summary}"
+
+
+def estimate_line(estimate: Mapping[str, Any]) -> str:
+    cost = estimate.get("costUsd", estimate.get("cost_usd"))
+    money = "cost unknown" if cost is None else f"{cost:.2f} USD"
+    return f"at most {estimate.get('requests', 0)} requests, {estimate.get('tokens', 0):,} tokens, {money}"
+
+
+def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any] | str:
+    """Another input for a step, a step less, or a search more."""
+    steps = [dict(step) for step in plan.get("steps", ())]
+    if action == "+":
+        return (
+            _edited(plan, [*steps, {"tool": "web_search", "input": rest}]) if rest else "Write what to search after the plus."
+        )
+    match = _NUMBERED.fullmatch(rest)
+    if not match or not 1 <= int(match[1][:4]) <= len(steps):
+        return f"There is no such step; they are numbered 1 to {len(steps)}."
+    index = int(match[1]) - 1
+    if action == "d":
+        return _edited(plan, steps[:index] + steps[index + 1 :]) if len(steps) > 1 else "A plan needs a step. s stops."
+    if not match[2]:
+        return f"Write the new input after the number, as in: e {match[1]} new words"
+    steps[index]["input"] = match[2]
+    return _edited(plan, steps)
+
+
+def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
+    """The plan of an edited text, or what is wrong with it."""
+    try:
+        edited = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"This is not JSON (line {error.lineno}: {error.msg}). The plan is as it was. {CHOICES}"
+    if not isinstance(edited, dict):
+        return f"A plan is one JSON object. The plan is as it was. {CHOICES}"
+    return _edited({**plan, **edited}, edited.get("steps", plan.get("steps")))
+
+
+def read_review(known: Sequence[str], line: str) -> dict[str, Any] | str:
+    words = line.replace(",", " ").split()
+    only = bool(words) and words[0].lower() == "only"
+    named = words[1:] if only else words
+    if unknown := [name for name in named if name not in known]:
+        return f"There is no source '{unknown[0]}'."
+    if only and not named:
+        return "Name the sources to keep."
+    deny = [name for name in known if (name not in named if only else name in named)]
+    return {"admit": [name for name in known if name not in deny], "deny": deny}
+
+
+def edit_in(editor: str) -> EditText:
+    """Changes a text in the person's own editor."""
+
+    def edit(text: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
+            file = Path(folder) / "plan.json"
+            file.write_text(text, encoding="utf-8")
+            subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603  the user's own choice of editor
+            return file.read_text(encoding="utf-8", errors="replace")
+
+    return edit
+
+
+def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person can sensibly change."""
+    names = ("id", "tool", "input", "rationale", "dependsOn")
+    steps = [{name: step[name] for name in names if name in step} for step in plan.get("steps", ())]
+    return {"objective": plan.get("objective", ""), "steps": steps}
+
+
+def _edited(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
+    from pydantic import ValidationError
+
+    from stepwell.apps.research.schemas import ResearchPlan
+
+    edited = {**plan, "steps": steps}
+    try:
+        checked = ResearchPlan.model_validate(edited)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}. The plan is as it was. {CHOICES}"
+    return {"decision": "edit", "plan": checked.model_dump(mode="json", by_alias=True)}

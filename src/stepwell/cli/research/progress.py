@@ -1,0 +1,58 @@
+"""What a research does, as lines: which node is done and what came of it, what comes next, how each step went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+NAMES = {
+    "intake": "question",
+    "thinker": "plan",
+    "auditor": "audit",
+    "hitl_gate": "gate",
+    "tool_executor": "search",
+    "search_retry": "search",
+    "source_review": "sources",
+    "synthesizer": "report",
+}
+_WIDTH = 9
+
+
+class ResearchProgress:
+    """Turns updates of the graph into lines. One for a research: it remembers the plan."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, Mapping[str, Any]] = {}
+        self._told: dict[str, str] = {}
+
+    def lines(self, node: str, update: Mapping[str, Any]) -> Iterator[str]:
+        """What an update says; nothing for those that only the graph needs."""
+        self._remember(update)
+        if node == "tool_executor":
+            yield from self._outputs()
+        for entry in update.get("reasoning") or ():
+            if node != "tool_executor" or str(entry.get("summary", "")).startswith("Error"):
+                yield _line(node, str(entry.get("summary", "")))
+        if node == "intake" and update.get("status") != "failed":
+            yield _line("thinker", "making a plan ...")
+        if node == "hitl_gate" and update.get("human_approved"):
+            for number, step in enumerate(self._steps.values(), 1):
+                yield _line("tool_executor", f"step {number}: {step.get('tool')} {step.get('input')} ...")
+        if node == "source_review" and update.get("status") == "synthesizing":
+            yield _line("synthesizer", "writing from the evidence, checking every sentence ...")
+
+    def _remember(self, update: Mapping[str, Any]) -> None:
+        plan = update.get("plan")
+        if isinstance(plan, Mapping):
+            self._steps = {str(step.get("id")): step for step in plan.get("steps") or ()}
+
+    def _outputs(self) -> Iterator[str]:
+        """What came of the steps that are new since the last time: the engine that answered, pages that were read."""
+        for number, (step_id, step) in enumerate(self._steps.items(), 1):
+            if step.get("output") and step["output"] != self._told.get(step_id):
+                self._told[step_id] = step["output"]
+                yield _line("tool_executor", f"step {number}: {step['output']}")
+
+
+def _line(node: str, text: str) -> str:
+    return f"{NAMES.get(node, node):{_WIDTH}} {text}"

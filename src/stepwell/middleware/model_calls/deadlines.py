@@ -1,0 +1,163 @@
+"""Four times that one model call may take: to connect, to its first token, between two tokens, in all.
+
+```
+start ──connect──▶ connected ──────────▶ first token ──idle──▶ token ──idle──▶ … ──▶ answer
+  └───────────── first token ────────────────┘                                        │
+  └────────────────────────────────── total ───────────────────────────────────────────┘
+```
+First token and idle count where the answer is streamed; an answer that comes in one piece has the total only.
+
+Connecting happens inside the SDK: it is told its limit where it takes one with a request, and elsewhere the first token's covers it.
+
+An async call is cancelled. A sync call runs in a thread of its own, and a thread cannot be stopped from outside: it is left alone,
+ends at its next token or at the SDK's own time-out, and nothing it still says is heard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.model_calls.faults import DeadlinePassedError, StreamCutError
+from stepwell.middleware.model_calls.side_threads import SideThreads
+from stepwell.middleware.model_calls.stream_watch import StreamWatch, came_to_its_end, watching, will_stream
+from stepwell.middleware.request import AsyncHandler, Handler
+
+# Integrations whose SDK takes a time-out with each request, and the module that has its class of time-outs.
+_TAKE_A_TIMEOUT: Mapping[str, str] = {
+    "langchain_openai": "openai",
+    "langchain_anthropic": "anthropic",
+    "langchain_groq": "groq",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds; None is no limit."""
+
+    connect_s: float | None
+    first_token_s: float | None
+    idle_s: float | None
+    total_s: float | None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigurationError(f"{name} is {value!r}. Give a number of seconds above 0, or None for no limit.")
+
+    def told_to_the_sdk(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request with the limits that only the SDK can keep."""
+        if self.connect_s is None or "timeout" in request.model_settings:
+            return request
+        make = _timeout_class(type(request.model))
+        if make is None:
+            return request
+        timeout = make(self.total_s, connect=self.connect_s)
+        return request.override(model_settings={**request.model_settings, "timeout": timeout})
+
+
+@lru_cache(maxsize=64)
+def _timeout_class(model: type[Any]) -> Callable[..., Any] | None:
+    """The class of time-outs of the SDK behind a model, if requests take one. The SDK is loaded, since a model of its kind exists."""
+    packages = {kind.__module__.partition(".")[0] for kind in model.__mro__}
+    sdk = next((sys.modules.get(module) for package, module in _TAKE_A_TIMEOUT.items() if package in packages), None)
+    return getattr(sdk, "Timeout", None)
+
+
+class TimedCall:
+    """One call of the model under deadlines."""
+
+    def __init__(self, deadlines: Deadlines, request: ModelRequest[Any], *, is_async: bool, must_end: bool = True) -> None:
+        self._limits = deadlines
+        self._request = deadlines.told_to_the_sdk(request)
+        self._must_end = must_end
+        self._streams = will_stream(request, is_async=is_async)
+        self._tell_waiter: Callable[[], None] = lambda: None
+        self.watch = StreamWatch(self._on_token)
+        self._now: Callable[[], float] = time.monotonic
+        self._started = self._last_token = 0.0
+        self._tokens = 0
+
+    async def acall(self, handler: AsyncHandler) -> ModelResponse[Any]:
+        """The model's answer, or the error that it became."""
+        self._start(asyncio.get_running_loop().time)
+        timer = asyncio.timeout_at(self._due())
+        # A token may still come between the end of time and the cancelling that it causes.
+        self._tell_waiter = lambda: None if timer.expired() else timer.reschedule(self._due())
+        try:
+            async with timer:
+                with watching(self.watch) if self._streams else nullcontext():
+                    return self._whole(await handler(self._request))
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            raise self._passed() from None
+
+    def call(self, handler: Handler, threads: SideThreads) -> ModelResponse[Any]:
+        """The same for a sync caller, who waits for another thread."""
+        self._start(time.monotonic)
+        if not self._is_limited():
+            return self._whole(self._watched(handler))
+        outcome = threads.run(lambda: self._watched(handler))
+        # The first token may bring the deadline nearer; the others only put it off, which is seen when time is up.
+        self._tell_waiter = lambda: outcome.wake() if self._tokens == 1 else None
+        while True:
+            try:
+                return self._whole(outcome.get(self._remaining()))
+            except queue.Empty:
+                if self._remaining() == 0.0:
+                    self.watch.abandoned = True
+                    raise self._passed() from None
+
+    def _watched(self, handler: Handler) -> ModelResponse[Any]:
+        with watching(self.watch):
+            return handler(self._request)
+
+    def _remaining(self) -> float | None:
+        due = self._due()
+        return None if due is None else max(0.0, due - self._now())
+
+    def _start(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._started = self._last_token = now()
+
+    def _on_token(self) -> None:
+        self._last_token = self._now()
+        self._tokens += 1
+        self._tell_waiter()
+
+    def _is_limited(self) -> bool:
+        limits = self._limits
+        return limits.total_s is not None or (self._streams and (limits.first_token_s or limits.idle_s) is not None)
+
+    def _whole(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        if self._streams and self._must_end and self.watch.begun and not came_to_its_end(self._request, response):
+            raise StreamCutError
+        return response
+
+    def _limits_now(self) -> list[tuple[float, str, float]]:
+        """When each deadline that counts now is due, its name, its length."""
+        limits = [(self._started, "total", self._limits.total_s)]
+        if self._streams and not self.watch.begun:
+            limits.append((self._started, "first token", self._limits.first_token_s))
+        elif self._streams:
+            limits.append((self._last_token, "idle", self._limits.idle_s))
+        return [(start + length, name, length) for start, name, length in limits if length is not None]
+
+    def _due(self) -> float | None:
+        return min((due for due, _, _ in self._limits_now()), default=None)
+
+    def _passed(self) -> DeadlinePassedError:
+        _, name, length = min(self._limits_now())
+        return DeadlinePassedError(name, length)

@@ -1,0 +1,200 @@
+"""The `task` tool: work handed to a subagent with a context of its own.
+
+Subagents are compiled when they are first called. One that fails or takes too long gives an error result and leaves its siblings
+alone; one that asks a person pauses the run and goes on where it stopped, because the graph it runs in is nested in its parent's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.agents.middleware.human_in_the_loop import HumanInTheLoopMiddleware, InterruptOnConfig
+from langchain.agents.middleware.types import AgentMiddleware
+from langchain.tools import ToolRuntime
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.errors import GraphBubbleUp, is_invalid_resume
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from stepwell.backends.state import CHANNEL
+from stepwell.errors import SubAgentSpecError, ToolUseError
+from stepwell.middleware.prompts import load_prompt
+from stepwell.middleware.request import RequestMiddleware
+from stepwell.middleware.subagents.call import SubAgentCall, final_text
+from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
+
+TOOL_NAME = "task"
+
+_GENERAL: SubAgent = {
+    "name": GENERAL_PURPOSE,
+    "description": "for anything; has your tools.",
+    "system_prompt": "Do the task you are given, with the tools you have. Your last message is the answer.",
+}
+
+BuildSubAgent = Callable[[SubAgent], Runnable[Any, Any]]
+
+
+class TaskArgs(BaseModel):
+    description: str = Field(description="everything it needs to know, and what to return")
+    subagent_type: str
+
+
+class SubAgentMiddleware(RequestMiddleware):
+    """Offers the given subagents through `task`.
+
+    `build` turns a description into an agent; `create_deep_agent` gives one that shares its own model, tools and backend. Without
+    it, a description must name its model, or `default_model` is used: deepagents' way, with `default_tools`, `default_middleware`,
+    `default_interrupt_on`, and a general-purpose subagent unless `general_purpose_agent` is False. `task_description` replaces what
+    the model is told of `task`; `{available_agents}` in it stands for the list of subagents.
+    """
+
+    def __init__(
+        self,
+        *,
+        subagents: Sequence[SubAgentSpec] = (),
+        build: BuildSubAgent | None = None,
+        system_prompt: str | None = None,
+        timeout_s: float | None = None,
+        default_model: str | BaseChatModel | None = None,
+        default_tools: Sequence[BaseTool | Callable[..., Any] | dict[str, Any]] | None = None,
+        default_middleware: Sequence[AgentMiddleware[Any, Any, Any]] | None = None,
+        default_interrupt_on: Mapping[str, bool | InterruptOnConfig] | None = None,
+        general_purpose_agent: bool = True,
+        task_description: str | None = None,
+    ) -> None:
+        super().__init__()
+        defaults = {
+            "model": default_model,
+            "tools": default_tools,
+            "middleware": default_middleware,
+            "interrupt_on": default_interrupt_on,
+        }
+        given = {key: value for key, value in defaults.items() if value is not None}
+        _check_defaults(given, build)
+        specs = check_specs(subagents or ())
+        if default_model is not None and general_purpose_agent and all(spec["name"] != GENERAL_PURPOSE for spec in specs):
+            specs = [_GENERAL, *specs]
+        self._specs = {spec["name"]: spec for spec in specs}
+        if not self._specs:
+            raise SubAgentSpecError("SubAgentMiddleware needs at least one subagent. Leave the middleware out to have none.")
+        self._build = build or partial(_build_plain, given)
+        self._task_description = task_description
+        self._timeout_s = timeout_s
+        self._built: dict[str, Runnable[Any, Any]] = {}
+        self._building = threading.Lock()
+        self.prompt = load_prompt("subagents") if system_prompt is None else system_prompt
+        self.tools = [self._task_tool()]
+
+    def agent(self, name: str) -> Runnable[Any, Any]:
+        """A subagent by its name, compiled on first use."""
+        if name not in self._specs:
+            known = ", ".join(self._specs)
+            raise ToolUseError(f"Error: there is no subagent '{name[:80]}'. Use one of: {known}.")
+        spec = self._specs[name]
+        if is_compiled(spec):
+            return spec["runnable"]
+        with self._building:
+            if name not in self._built:
+                self._built[name] = self._build(spec)
+            return self._built[name]
+
+    def _task_tool(self) -> StructuredTool:
+        rows = "\n".join(f"- {name}: {spec['description'].strip()}" for name, spec in self._specs.items())
+        return StructuredTool(
+            name=TOOL_NAME,
+            description=_with_agents(self._task_description, rows),
+            func=self._task,
+            coroutine=self._atask,
+            args_schema=TaskArgs,
+        )
+
+    def _task(self, runtime: ToolRuntime, description: str, subagent_type: str) -> Command[Any] | ToolMessage:
+        try:
+            call = self._call(runtime, description, subagent_type)
+            return _result(call, call.run())
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _failure(runtime, subagent_type, error)
+
+    async def _atask(self, runtime: ToolRuntime, description: str, subagent_type: str) -> Command[Any] | ToolMessage:
+        try:
+            call = self._call(runtime, description, subagent_type)
+            return _result(call, await call.arun())
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _failure(runtime, subagent_type, error)
+
+    def _call(self, runtime: ToolRuntime, description: str, name: str) -> SubAgentCall:
+        agent = self.agent(name)
+        timeout_s = self._specs[name].get("timeout_s", self._timeout_s)
+        return SubAgentCall(name, agent, description, runtime, timeout_s)
+
+
+# The classes themselves: LangChain resolves annotations anew for every agent, and names cost more than classes.
+_ANNOTATIONS = {"runtime": ToolRuntime, "description": str, "subagent_type": str}
+SubAgentMiddleware._task.__annotations__ = SubAgentMiddleware._atask.__annotations__ = _ANNOTATIONS
+
+
+def _result(call: SubAgentCall, final: Any) -> Command[Any]:
+    message = ToolMessage(final_text(call.name, final), name=TOOL_NAME, tool_call_id=call.runtime.tool_call_id or "")
+    update: dict[str, Any] = {"messages": [message]}
+    if files := call.changed_files(final):
+        update[CHANNEL] = files
+    return Command(update=update)
+
+
+def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
+    if is_invalid_resume(error):
+        raise error
+    said = str(error)
+    text = (
+        said if isinstance(error, ToolUseError) else f"Error: the subagent {name} failed: {type(error).__name__}: {said}"[:4000]
+    )
+    return ToolMessage(text, name=TOOL_NAME, tool_call_id=runtime.tool_call_id or "", status="error")
+
+
+def _with_agents(description: str | None, rows: str) -> str:
+    if description is None:
+        return f"Hand a part of the work to a subagent. Types:\n{rows}"
+    return description.replace("{available_agents}", rows)
+
+
+def _check_defaults(given: Mapping[str, Any], build: BuildSubAgent | None) -> None:
+    if given and build is not None:
+        raise SubAgentSpecError(
+            f"SubAgentMiddleware was given build and {', '.join(f'default_{key}' for key in given)}. "
+            "A function that builds subagents knows their defaults itself: keep one of the two."
+        )
+    if given and "model" not in given:
+        raise SubAgentSpecError(
+            "SubAgentMiddleware was given defaults without default_model. Give it too, or name models per subagent."
+        )
+
+
+def _build_plain(defaults: Mapping[str, Any], spec: SubAgent) -> Runnable[Any, Any]:
+    """A subagent without a deep agent around it: its own model, tools and middleware, over the given defaults."""
+    model = spec.get("model", defaults.get("model"))
+    if model is None:
+        raise SubAgentSpecError(
+            f"Subagent '{spec['name']}' names no model. Give it one, or use create_deep_agent, which shares its own."
+        )
+    middleware = [*defaults.get("middleware", ()), *spec.get("middleware", ())]
+    if interrupt_on := spec.get("interrupt_on", defaults.get("interrupt_on")):
+        middleware.append(HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on)))
+    return create_agent(
+        model,
+        list(spec.get("tools", defaults.get("tools", ()))),
+        system_prompt=prompt_of(spec),
+        middleware=middleware,
+        response_format=spec.get("response_format"),
+        name=spec["name"],
+    )

@@ -1,0 +1,61 @@
+"""How many tokens a conversation has, without counting it again on every step.
+
+Where the provider reports usage, the last answer's report already covers everything before it. Otherwise the sum up to each
+message is remembered by the message's id, so that a step counts only what is new. Both are estimates, good enough to decide
+when to summarise; the provider's limit itself is handled where it is hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from langchain_core.messages import AnyMessage
+from langchain_core.messages.utils import count_tokens_approximately
+
+from stepwell.models.prefix_memory import PrefixMemory
+
+CHARS_PER_TOKEN = 4
+TOKENS_PER_MESSAGE = 4
+
+MessageCounter = Callable[[list[AnyMessage]], int]
+
+
+def estimate(messages: list[AnyMessage]) -> int:
+    """Tokens of some messages, by their characters. LangChain's own estimate, for anything that is not plain text and calls."""
+    total = 0
+    for message in messages:
+        if not isinstance(message.content, str):
+            total += count_tokens_approximately([message])
+            continue
+        chars = len(message.content)
+        if message.type == "ai":
+            chars += sum(len(call["name"]) + len(repr(call["args"])) for call in message.tool_calls)
+        total += chars // CHARS_PER_TOKEN + TOKENS_PER_MESSAGE
+    return total
+
+
+class IncrementalCounter:
+    """Counts the tokens of growing message lists. Safe to share between threads and runs."""
+
+    def __init__(self, count: MessageCounter = estimate) -> None:
+        self._count = count
+        self._sums: PrefixMemory[int] = PrefixMemory()
+
+    def total(self, messages: Sequence[AnyMessage], *, reports_from: int = 0) -> int:
+        """Tokens of all messages. Reports of usage count from a position on: earlier ones are about another list."""
+        known, position = self._last_known(messages, reports_from)
+        if position < len(messages):
+            known += self._count(list(messages[position:]))
+            self._sums.remember(messages, known)
+        return known
+
+    def _last_known(self, messages: Sequence[AnyMessage], reports_from: int) -> tuple[int, int]:
+        """A sum, and how many messages it covers."""
+        for length in range(len(messages), 0, -1):
+            message = messages[length - 1]
+            reported = message.usage_metadata if message.type == "ai" and length > reports_from else None
+            if reported and reported["total_tokens"]:
+                return reported["total_tokens"], length
+            if (known := self._sums.at(messages, length)) is not None:
+                return known, length
+        return 0, 0

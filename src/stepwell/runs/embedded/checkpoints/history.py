@@ -1,0 +1,46 @@
+"""A thread's history in the embedded saver, for `stepwell.state.compact`.
+
+All of a compaction is one piece of the writer's work, and so one transaction: nobody sees half of it, and it is refused as a
+whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together; it belongs
+into maintenance, not into the path of a request.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from stepwell.backends.steps import Steps, run_steps
+from stepwell.runs.embedded import fence
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.records import Lease
+from stepwell.state.history import Request
+from stepwell.state.history_sql import SqlHistory, executor
+
+T = TypeVar("T")
+
+
+class EmbeddedHistory(SqlHistory):
+    """Runs compaction on an `EmbeddedSaver`'s thread."""
+
+    def __init__(self, database: Database, lease: Lease, serde: SerializerProtocol) -> None:
+        super().__init__(lease.thread_id, serde)
+        self._database = database
+        self._lease = lease
+
+    def run(self, steps: Steps[Request, T]) -> T:
+        return self._database.write_now(lambda connection: self._take(connection, steps))
+
+    async def arun(self, steps: Steps[Request, T]) -> T:
+        return await self._database.write(lambda connection: self._take(connection, steps))
+
+    def _take(self, connection: sqlite3.Connection, steps: Steps[Request, T]) -> T:
+        fence.require(connection, self._lease)
+        execute = executor(connection.cursor())
+
+        def perform(request: Request) -> Any:
+            return run_steps(self.statements(request), execute)
+
+        return run_steps(steps, perform)

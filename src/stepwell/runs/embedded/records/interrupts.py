@@ -1,0 +1,307 @@
+"""A thread's questions (LangGraph's interrupts) and their answers: taken once, by compare-and-swap.
+
+```
+            ask                       take_answers
+(nothing) ──────> pending ────────────────────────> answered (by which run, with which answer)
+                     │  ^                              │
+          settle     │  └──────────────────────────────┘ settle: asked again, or the answering run was rolled back, or it
+                     v                                   did not succeed and no task has taken the answer
+                  dropped   the thread went on without it
+```
+
+Functions of a connection, for use inside a transaction of the queue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
+from stepwell.runs.embedded.rows import dumps, loads
+from stepwell.runs.queue import REPEATED_S, BareAnswer
+from stepwell.runs.records import PendingInterrupt, Run
+
+# LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
+# kept for a task of which no question is known here was given to one inside a tool: it may be this one.
+_TAKEN = """
+EXISTS (SELECT 1 FROM writes AS w WHERE w.thread_id = interrupts.thread_id AND w.channel = '__resume__'
+  AND (w.task_id = interrupts.task_id OR (w.run_id = interrupts.answered_by
+    AND w.task_id NOT IN (SELECT o.task_id FROM interrupts AS o WHERE o.thread_id = w.thread_id))))
+"""
+_WAITING = """
+(state = 'answered' AND EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending' AND attempt = 0))
+"""
+_OPEN_AGAIN = "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL"
+
+
+@dataclass(frozen=True)
+class Rejoin:
+    """Every answer had been given before, the same: by this run."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class TakenAnswers:
+    """Answers that are new, and the run that asked."""
+
+    answers: Mapping[str, Any]
+    asked_by: str
+
+
+@dataclass(frozen=True)
+class AnswerSituation:
+    """What stands around answers when they come."""
+
+    now: float
+    busy: bool = False
+    """A run is under way, or waits."""
+    elsewhere: bool = False
+    """They come with a checkpoint that is not the one that asks."""
+    checked: Mapping[str, AnswerShapeError | None] | None = None
+    """Of `Admission`."""
+
+
+def ask(
+    connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float
+) -> None:
+    """Questions may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
+    for interrupt in interrupts:
+        connection.execute(
+            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,"
+            " asker, created_at, owner) SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ?, ?, ?,"
+            " (SELECT owner FROM threads WHERE thread_id = ?) FROM interrupts WHERE thread_id = ?"
+            " ON CONFLICT (thread_id, interrupt_id) DO UPDATE SET task_id = excluded.task_id WHERE excluded.task_id <> ''",
+            (
+                thread_id,
+                interrupt.interrupt_id,
+                dumps(interrupt.value),
+                interrupt.namespace,
+                interrupt.task_id,
+                None if interrupt.response_schema is None else dumps(interrupt.response_schema),
+                run_id,
+                interrupt.asker,
+                now,
+                thread_id,
+                thread_id,
+            ),
+        )
+
+
+def settle(
+    connection: sqlite3.Connection,
+    thread_id: str,
+    run_id: str,
+    interrupts: Sequence[PendingInterrupt] | None,
+    *,
+    now: float = 0.0,
+    succeeded: bool = True,
+) -> None:
+    """A run has ended with these questions open; one whose answer waits in a queued run stays answered. Others are dropped, answers
+    that wait for them included: the run that brings them will say so.
+
+    After a run that did not succeed, an answer that a task has taken stays with it, and others can be given again. `None`: nobody
+    knows which questions are open, so those of others stay as they are.
+    """
+    if not succeeded:
+        connection.execute(
+            f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered' AND NOT {_TAKEN}",
+            (thread_id, run_id),
+        )
+    if interrupts is None:
+        return
+    ask(connection, thread_id, run_id, interrupts, now)
+    still_asked = [interrupt.interrupt_id for interrupt in interrupts]
+    marks = ",".join("?" * len(still_asked))
+    if still_asked:  # SQLite would read the whole table for an empty list
+        _ask_again(connection, thread_id, run_id, still_asked, succeeded=succeeded)
+    connection.execute(
+        f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = ? AND interrupt_id NOT IN ({marks})"  # noqa: S608 - only marks
+        f" AND (state = 'pending' OR {_WAITING})",
+        (thread_id, *still_asked),
+    )
+
+
+def _ask_again(
+    connection: sqlite3.Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool
+) -> None:
+    """Questions that were answered or dropped and are asked again, unless their answer waits in a run, or was taken by a task."""
+    marks = ",".join("?" * len(still_asked))
+    connection.execute(
+        f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')"
+        f" AND (? OR state = 'dropped' OR NOT {_TAKEN})",
+        (run_id, thread_id, *still_asked, succeeded),
+    )
+
+
+def abandon(connection: sqlite3.Connection, run: Run) -> None:
+    """A run that was under way ends without anybody who could ask LangGraph what is open."""
+    settle(connection, run.thread_id, run.run_id, None, succeeded=False)
+    if not run.request.resume:
+        # A message that has got as far as a checkpoint has gone past the questions before it.
+        connection.execute(
+            f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = :thread AND (state = 'pending' OR {_WAITING})"  # noqa: S608
+            " AND asked_by <> :run AND EXISTS"
+            " (SELECT 1 FROM checkpoints WHERE thread_id = :thread AND run_id = :run AND checkpoint_ns = '')",
+            {"thread": run.thread_id, "run": run.run_id},
+        )
+
+
+def take_back(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+    """A run is rolled back: what it answered is open again, what it asked was never asked."""
+    connection.execute("DELETE FROM interrupts WHERE thread_id = ? AND asked_by = ?", (thread_id, run_id))
+    connection.execute(f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered'", (thread_id, run_id))
+
+
+def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:
+    """In the order in which they were first seen."""
+    rows = connection.execute(
+        "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
+    )
+    return [question_from_row(row) for row in rows]
+
+
+def question_from_row(row: sqlite3.Row) -> PendingInterrupt:
+    return PendingInterrupt(
+        row["interrupt_id"],
+        loads(row["value"]),
+        row["namespace"],
+        row["task_id"],
+        loads(row["response_schema"]),
+        row["asker"],
+    )
+
+
+def take_answers(
+    connection: sqlite3.Connection,
+    thread_id: str,
+    answers: Mapping[str, Any] | BareAnswer,
+    run_id: str,
+    situation: AnswerSituation,
+) -> TakenAnswers | Rejoin:
+    """Match answers with open questions and take them for `run_id`."""
+    if isinstance(answers, BareAnswer):
+        found = _name_the_interrupt(connection, thread_id, answers, situation)
+        if isinstance(found, Rejoin):
+            return found
+        answers = found
+    rows = [_question(connection, thread_id, interrupt_id) for interrupt_id in answers]
+    fresh: dict[str, Any] = {}
+    for row, answer in zip(rows, answers.values(), strict=True):
+        if row["state"] == "pending":
+            fresh[row["interrupt_id"]] = answer
+        elif row["state"] == "dropped" or row["answer_hash"] != _hash(answer):
+            raise _settled_error(row)
+    if not fresh:
+        return Rejoin(rows[0]["answered_by"])
+    if situation.elsewhere:
+        raise ResumeError(
+            "The answer comes with another checkpoint than the one that asks. Send it without a checkpoint, or with the thread's newest.",
+            tuple(fresh),
+        )
+    _require_checked(fresh, situation.checked)
+    for interrupt_id, answer in fresh.items():
+        connection.execute(
+            "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ? WHERE thread_id = ? AND interrupt_id = ?",
+            (_hash(answer), run_id, thread_id, interrupt_id),
+        )
+    return TakenAnswers(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
+
+
+def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
+    """Whether an answer fits is found out before the transaction; meanwhile another question may have taken its question's place."""
+    if checked is None:
+        return
+    for interrupt_id in fresh:
+        if interrupt_id not in checked:
+            fact = "was asked while the answer was on its way. Read it, and send the answer again."
+            raise ResumeError(f"The question '{interrupt_id}' {fact}", (interrupt_id,))
+        if fault := checked[interrupt_id]:
+            raise fault
+
+
+def _name_the_interrupt(
+    connection: sqlite3.Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
+) -> Mapping[str, Any] | Rejoin:
+    """Which question an answer without an id means; a repetition of the thread's last answer means the run that took it."""
+    waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+    if fact := _ambiguity(connection, thread_id, waiting, bare, situation):
+        raise ResumeError(
+            f"The resume does not say which question it answers, and {fact}. "
+            f'Send {{"resume": {{"<interrupt id>": answer}}}} with one of: {", ".join(waiting) or "none is open"}.',
+            waiting,
+        )
+    if waiting:
+        return {waiting[0]: bare.answer}
+    last = connection.execute(
+        "SELECT i.* FROM interrupts i JOIN runs r ON r.run_id = i.answered_by WHERE i.thread_id = ? AND i.state = 'answered'"
+        " AND r.number = (SELECT MAX(number) FROM runs WHERE thread_id = i.thread_id)",
+        (thread_id,),
+    ).fetchone()
+    if last is None:
+        raise ResumeError("Nothing to resume: no question is open on this thread. Send an input instead.")
+    if last["answer_hash"] != _hash(bare.answer):
+        raise _settled_error(last)
+    return Rejoin(last["answered_by"])
+
+
+def _ambiguity(
+    connection: sqlite3.Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
+) -> str | None:
+    """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repetition."""
+    if bare.refused:
+        return "this server takes no answer without an id"
+    if not waiting:
+        return None
+    if situation.busy:
+        return "a run is under way"
+    if len(waiting) > 1:
+        return f"{len(waiting)} questions are open"
+    if situation.elsewhere:
+        return "it comes with another checkpoint than the one that asks"
+    if _may_be_repeated(connection, thread_id, waiting[0], situation.now):
+        return "the question was asked a moment ago, right after another one of the same checkpoint: it may be meant for that"
+    return None
+
+
+def _may_be_repeated(connection: sqlite3.Connection, thread_id: str, interrupt_id: str, now: float) -> bool:
+    """Whether the run that asked has just taken an answer and is still at the same checkpoint, which a second click would carry too."""
+    row = connection.execute(
+        "SELECT r.finished_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
+        " WHERE i.thread_id = ? AND i.interrupt_id = ? AND r.resumes IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = i.thread_id AND c.run_id = r.run_id AND c.checkpoint_ns = '')",
+        (thread_id, interrupt_id),
+    ).fetchone()
+    # A clock that was set back does not make it a repetition for longer.
+    return row is not None and row["finished_at"] is not None and abs(now - row["finished_at"]) < REPEATED_S
+
+
+def _question(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:
+    row: sqlite3.Row | None = connection.execute(
+        "SELECT * FROM interrupts WHERE thread_id = ? AND interrupt_id = ?", (thread_id, interrupt_id)
+    ).fetchone()
+    if row is None:
+        waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+        raise ResumeError(
+            f"No question '{interrupt_id}' on this thread. Open questions: {', '.join(waiting) or 'none'}.", waiting
+        )
+    return row
+
+
+def _settled_error(row: sqlite3.Row) -> InterruptAnsweredError:
+    interrupt_id = row["interrupt_id"]
+    fact = "is no longer asked: the thread went on without it" if row["state"] == "dropped" else "has another answer already"
+    return InterruptAnsweredError(
+        f"The question '{interrupt_id}' {fact}. Read the thread's state for what is open now.", (interrupt_id,)
+    )
+
+
+def _hash(answer: Any) -> str:
+    return hashlib.sha256(orjson.dumps(answer, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).hexdigest()

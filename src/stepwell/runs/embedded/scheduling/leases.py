@@ -1,0 +1,169 @@
+"""Who may write to a thread: claiming, holding, giving back. Functions of a connection, for use inside a transaction.
+
+The fence only grows. Whoever holds an older one is refused by `fence.require`, in the same transaction as what it wanted to write.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.runs.embedded.records import thread_state
+from stepwell.runs.embedded.rows import run_from_row
+from stepwell.runs.embedded.scheduling import ending, suspects
+from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun, set_aside
+from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
+from stepwell.runs.records import Lease, Run, RunEvent
+
+# Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
+_FREE = f"""
+SELECT r.* FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
+WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
+"""  # noqa: S608 - fixed text
+_WAITED = f"""
+SELECT r.* FROM runs AS r CROSS JOIN threads AS t ON t.thread_id = r.thread_id
+WHERE r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL ORDER BY r.number LIMIT :limit
+"""  # noqa: S608 - fixed text
+_COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
+_NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
+# A condition on `runs`: waits, and could be driven now.
+_WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
+
+
+class ClaimResult(NamedTuple):
+    claims: list[ClaimedRun]
+    next_due: float | None
+    """When a run is due that is not due yet."""
+    set_aside: list[UnreadableRun]
+    """Runs that could not be read. They have ended, with that as their error."""
+
+
+def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> ClaimResult:
+    """Take up to `limit` runs for `worker`."""
+    connection.execute(_COME_DUE, (now,))
+    moment = {"now": now, "limit": min(limit, 1)}
+    alone = [] if suspects.under_way(connection, now) else connection.execute(_WAITED, moment).fetchall()
+    rows = [*alone, *connection.execute(_FREE, {"limit": limit - len(alone)}).fetchall()]
+    later = (connection.execute(_NEXT_DUE).fetchone()[0], suspects.next_ready(connection, now))
+    taken = [_begin_or_set_aside(connection, row, worker, now) for row in rows]
+    return ClaimResult(
+        [one for one in taken if isinstance(one, ClaimedRun)],
+        min((when for when in later if when is not None), default=None),
+        [one for one in taken if isinstance(one, UnreadableRun)],
+    )
+
+
+def _begin_or_set_aside(
+    connection: sqlite3.Connection, row: sqlite3.Row, worker: str, now: float
+) -> ClaimedRun | UnreadableRun:
+    """One run that cannot be read must not keep all others from being claimed, for good."""
+    try:
+        run = run_from_row(row)
+    except Exception as error:
+        return set_aside(connection, row, error, now)
+    return _begin(connection, run, worker, now)
+
+
+def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> ClaimedRun:
+    lease = _take(connection, run.thread_id, run.run_id, worker)
+    connection.execute("UPDATE threads SET status = 'busy' WHERE thread_id = ?", (run.thread_id,))
+    row = connection.execute(
+        "UPDATE runs SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now), updated_at = :now"
+        " WHERE run_id = :run RETURNING *",
+        {"now": now, "run": run.run_id},
+    ).fetchone()
+    return ClaimedRun(run_from_row(row), lease)
+
+
+def _take(connection: sqlite3.Connection, thread_id: str, run_id: str, worker: str) -> Lease:
+    row = connection.execute(
+        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ?, origin = COALESCE(origin, lower(hex(randomblob(16))))"
+        " WHERE thread_id = ? RETURNING fence, owner, origin",
+        (worker, run_id, thread_id),
+    ).fetchone()
+    return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"])
+
+
+def hold(connection: sqlite3.Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
+    """Take a thread for something that is not a run."""
+    row = connection.execute(
+        "SELECT lease_run FROM threads WHERE thread_id = :thread AND (:owner IS NULL OR owner = :owner)",
+        {"thread": thread_id, "owner": owner},
+    ).fetchone()
+    if row is None:
+        raise NotFoundError("thread", thread_id)
+    pending = connection.execute(
+        f"SELECT 1 FROM runs WHERE thread_id = :thread AND {_WAITS}",  # noqa: S608 - fixed text
+        {"thread": thread_id, "now": now},
+    ).fetchone()
+    if row["lease_run"] is not None or pending:
+        raise ThreadBusyError(f"Thread '{thread_id}' has a run under way. Wait for it to end, or cancel it, then try again.")
+    return _take(connection, thread_id, holder, "")
+
+
+def release(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Give a thread back. Nothing happens when it is no longer ours."""
+    connection.execute(
+        "UPDATE threads SET lease_holder = NULL, lease_run = NULL WHERE thread_id = ? AND fence = ? AND lease_run = ?",
+        (lease.thread_id, lease.fence, lease.run_id),
+    )
+
+
+def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> list[RunEvent] | None:
+    """The run goes on later, with another attempt; one that somebody wants stopped ends now, and its last events are given.
+
+    The caller has made sure that the lease still holds.
+    """
+    row = connection.execute(
+        "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? RETURNING cancel_action, cancel_reason",
+        (now, lease.run_id),
+    ).fetchone()
+    release(connection, lease)
+    if not row["cancel_action"]:
+        return None
+    return ending.end_pending(connection, lease.run_id, row["cancel_action"], row["cancel_reason"], now)
+
+
+class Recovered(NamedTuple):
+    runs: list[Run]
+    set_aside: list[UnreadableRun]
+
+
+def recover(connection: sqlite3.Connection, now: float) -> Recovered:
+    """Nobody drives anything yet: whatever is leased was left by a process that is gone."""
+    rows = connection.execute("SELECT * FROM runs WHERE status = 'running' ORDER BY number").fetchall()
+    if rows:
+        suspects.clear_bystanders(connection)
+    thread_state.forget_unsaved(connection)
+    # The fence is raised here too: a thread of execution that outlived its process's claim must not write any more.
+    connection.execute(
+        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE lease_run IS NOT NULL"
+    )
+    runs, unread = [], []
+    for row in rows:
+        try:
+            run_from_row(row)
+        except Exception as error:
+            unread.append(set_aside(connection, row, error, now))
+        else:
+            runs.append(_recover_one(connection, row, now))
+    return Recovered(runs, unread)
+
+
+def _recover_one(connection: sqlite3.Connection, row: sqlite3.Row, now: float) -> Run:
+    newest = connection.execute(
+        "SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND run_id = ?", (row["thread_id"], row["run_id"])
+    ).fetchone()[0]
+    # A run that moves between crashes is not what brings the process down.
+    crashes = 1 if newest != row["crash_mark"] else row["crashes"] + 1
+    connection.execute(
+        "UPDATE runs SET status = 'pending', crashes = ?, crash_mark = ?, updated_at = ? WHERE run_id = ?",
+        (crashes, newest, now, row["run_id"]),
+    )
+    if row["cancel_action"]:
+        ending.end_pending(connection, row["run_id"], row["cancel_action"], row["cancel_reason"], now)
+    elif crashes >= MAX_ATTEMPTS:
+        ending.give_up(connection, row["run_id"], crashes, now)
+    left = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
+    return run_from_row(left or row)

@@ -1,0 +1,312 @@
+"""The queue in the SQLite file, for one process: the runs' own rows are the queue, and asyncio events say when to look.
+
+Transactions are in `admission`, `leases`, `questions` and `ending`; here is only who is told of what after a commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Literal
+
+from stepwell.clock import Clock
+from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.runs.embedded import fence
+from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
+from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.records import interrupts as questions
+from stepwell.runs.embedded.records.usage import keep_usage
+from stepwell.runs.embedded.rows import run_from_row, to_time
+from stepwell.runs.embedded.scheduling import admission, ending, leases
+from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun
+from stepwell.runs.queue import Admission, Admitted, Cancellation, ClaimedRun, Drive
+from stepwell.runs.records import (
+    FINISHED,
+    CancelAction,
+    Lease,
+    ModelUsage,
+    NewEvent,
+    PendingInterrupt,
+    Run,
+    RunEvent,
+    RunOutcome,
+)
+from stepwell.runs.supervision import Duty
+
+logger = logging.getLogger(__name__)
+
+_LOOK_AGAIN_S = 30.0
+
+
+class EmbeddedQueue:
+    """Belongs to the event loop that calls `work`."""
+
+    def __init__(self, database: Database, events: EmbeddedEventLog, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._database = database
+        self._events = events
+        self._clock = clock
+        self._new_id = new_id
+        self._changed = asyncio.Event()
+        self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    async def admit(self, wanted: Admission) -> Admitted:
+        return (await self.admit_many([wanted]))[0]
+
+    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
+        self._database.room.require()
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
+            admitted, stopped, events = [], [], []
+            for wanted in admissions:
+                one, to_stop = admission.admit(connection, wanted, now)
+                runs, said = _cancel(connection, to_stop, "replaced by a newer run", now)
+                admitted.append(one)
+                stopped += runs
+                events += said
+            return admitted, stopped, events
+
+        admitted, stopped, events = await self._database.write(work)
+        self._tell_stopped(stopped, events)
+        self._changed.set()
+        return admitted
+
+    async def work(
+        self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
+    ) -> None:
+        duty = duty or Duty("driving runs")
+        stop = asyncio.create_task(draining.wait())
+        driving: set[asyncio.Task[None]] = set()
+        try:
+            while not draining.is_set():
+                self._changed.clear()
+                try:
+                    claims, due_in_s = await self._claim(worker, concurrency - len(driving))
+                except Exception as error:
+                    # Not cut short by news: they would have it tried, and fail, all the time.
+                    await asyncio.wait({stop}, timeout=duty.failed(error))
+                    continue
+                duty.succeeded()
+                for claim in claims:
+                    task = asyncio.create_task(self._drive(drive, claim), name=f"run {claim.run.run_id}")
+                    driving.add(task)
+                    task.add_done_callback(driving.discard)
+                await self._until_changed(stop, due_in_s)
+            while driving:
+                await asyncio.wait(driving)
+        finally:
+            stop.cancel()
+            for task in driving:
+                task.cancel()
+            await asyncio.gather(*driving, return_exceptions=True)
+
+    async def cancellations(self) -> AsyncIterator[Cancellation]:
+        while True:
+            yield await self._cancellations.get()
+
+    async def cancel(
+        self, owner: str | None, run_ids: Sequence[str], action: CancelAction, *, reason: str = "cancelled by the caller"
+    ) -> list[Run]:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> tuple[list[Run], list[RunEvent]]:
+            known = [run_id for run_id in run_ids if _is_open(connection, owner, run_id)]
+            return _cancel(connection, [(run_id, action) for run_id in known], reason, now)
+
+        # Also on a full disk: a thread can be deleted once its runs have ended.
+        runs, events = await self._database.write(work, frees=True)
+        self._tell_stopped(runs, events)
+        self._changed.set()
+        return runs
+
+    async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> None:
+            fence.require(connection, lease)
+            questions.ask(connection, lease.thread_id, lease.run_id, interrupts, now)
+
+        await self._database.write(work)
+
+    async def finish(self, lease: Lease, outcome: RunOutcome) -> Run:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> tuple[Run, list[RunEvent]]:
+            fence.require(connection, lease)
+            before = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
+            events = ending.finish(connection, lease, outcome, now)
+            after = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
+            return run_from_row(after or before), events
+
+        run, events = await self._database.write(work)
+        self._tell_ended(lease.thread_id, lease.run_id, events)
+        self._changed.set()
+        return run
+
+    async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> tuple[list[RunEvent], bool]:
+            fence.require(connection, lease)
+            keep_usage(connection, lease, usage, now)
+            said = insert_events(connection, lease.thread_id, lease.run_id, events, now)
+            last = leases.hand_back(connection, lease, now)
+            return [*said, *(last or ())], last is not None
+
+        said, ended = await self._database.write(work)
+        if ended:
+            self._tell_ended(lease.thread_id, lease.run_id, said)
+        else:
+            self._events.announce(lease.thread_id, events=said)
+        self._changed.set()
+
+    @asynccontextmanager
+    async def hold(self, owner: str | None, thread_id: str, purpose: str) -> AsyncIterator[Lease]:
+        holder, now = f"hold:{purpose}:{self._new_id()}", self._now()
+        taking = self._database.write_soon(lambda connection: leases.hold(connection, owner, thread_id, holder, now))
+        try:
+            lease = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
+            raise
+        try:
+            yield lease
+        finally:
+            await self._release(lease)
+            self._changed.set()
+
+    def _release(self, lease: Lease) -> asyncio.Future[None]:
+        # Also on a full disk: a thread that stays held cannot even be deleted.
+        return self._database.write_soon(lambda connection: leases.release(connection, lease), frees=True)
+
+    def _release_unwanted(self, taking: asyncio.Future[Lease]) -> None:
+        """Whoever wanted the thread was cancelled before it was told that it has it."""
+        if taking.cancelled() or taking.exception() is not None:
+            return
+        with suppress(StorageUnavailableError):  # closed: the next start gives back what nobody holds
+            self._release(taking.result()).add_done_callback(self._released_unwanted)
+
+    def _released_unwanted(self, releasing: asyncio.Future[None]) -> None:
+        if not releasing.cancelled() and (error := releasing.exception()) is not None:
+            logger.error("a thread could not be given back; it is held until the next start", exc_info=error)
+        self._changed.set()
+
+    async def recover(self, worker: str) -> list[Run]:
+        now = self._now()
+        recovered = await self._database.write(lambda connection: leases.recover(connection, now))
+        self._tell_set_aside(recovered.set_aside)
+        return recovered.runs
+
+    async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
+        ended = asyncio.Event()
+        self._waiting.setdefault(run_id, set()).add(ended)
+        try:
+            while True:
+                status = await self._database.read(lambda connection: _status(connection, run_id))
+                if status is None:
+                    return "gone"
+                if status in FINISHED:
+                    return "finished"
+                async with asyncio.timeout(timeout_s):
+                    await ended.wait()
+        except TimeoutError:
+            return "timeout"
+        finally:
+            self._waiting[run_id].discard(ended)
+            if not self._waiting[run_id]:
+                del self._waiting[run_id]
+
+    def _now(self) -> float:
+        return to_time(self._clock.now())
+
+    async def _claim(self, worker: str, free: int) -> tuple[list[ClaimedRun], float]:
+        """What can be driven now, and in how many seconds to look again even without news."""
+        if free <= 0:
+            return [], _LOOK_AGAIN_S
+        now = self._now()
+        claimed = await self._database.write(lambda connection: leases.claim(connection, worker, free, now))
+        self._tell_set_aside(claimed.set_aside)
+        due = claimed.next_due
+        return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
+
+    def _tell_set_aside(self, unread: Sequence[UnreadableRun]) -> None:
+        for one in unread:
+            fields = {"run_id": one.run_id, "thread_id": one.thread_id}
+            logger.error("a run cannot be read and was set aside: %s", one.reason, extra=fields)
+            self._tell_ended(one.thread_id, one.run_id, one.events)
+            self._changed.set()  # the next run of its thread may begin
+
+    async def _drive(self, drive: Drive, claim: ClaimedRun) -> None:
+        """A drive ends its run itself. One that fails to leaves the run to the next process."""
+        try:
+            await drive(claim)
+        except asyncio.CancelledError:
+            raise
+        except LeaseLostError:
+            logger.warning("another attempt has taken the run over", extra={"run_id": claim.run.run_id})
+        except Exception:
+            logger.exception(
+                "a run could not be ended; it is driven again at the next start", extra={"run_id": claim.run.run_id}
+            )
+        finally:
+            self._changed.set()
+
+    async def _until_changed(self, stop: asyncio.Task[bool], due_in_s: float) -> None:
+        """Wait for news, for the next run that is due, or for the end."""
+        changed = asyncio.create_task(self._changed.wait())
+        try:
+            await asyncio.wait({changed, stop}, timeout=due_in_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            changed.cancel()
+
+    def _tell_stopped(self, runs: Sequence[Run], events: Sequence[RunEvent]) -> None:
+        for run in runs:
+            if run.status == "running" and run.cancel_action:
+                self._cancellations.put_nowait(Cancellation(run.run_id, run.cancel_action))
+            else:
+                mine = [event for event in events if event.run_id == run.run_id]
+                self._tell_ended(run.thread_id, run.run_id, mine)
+
+    def _tell_ended(self, thread_id: str, run_id: str, events: Sequence[RunEvent]) -> None:
+        self._events.announce(thread_id, run_id, events=events)
+        for ended in self._waiting.get(run_id, ()):
+            ended.set()
+
+
+def _is_open(connection: sqlite3.Connection, owner: str | None, run_id: str) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM runs WHERE run_id = :run AND status IN ('pending', 'running') AND (:owner IS NULL OR owner = :owner)",
+        {"run": run_id, "owner": owner},
+    ).fetchone()
+    return row is not None
+
+
+def _cancel(
+    connection: sqlite3.Connection, wanted: Sequence[tuple[str, CancelAction]], reason: str, now: float
+) -> tuple[list[Run], list[RunEvent]]:
+    """Mark the running, end the pending. Gives the runs as they stand (a forgotten one as it last stood)."""
+    runs, events = [], []
+    for run_id, action in wanted:
+        before = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        if before["status"] == "pending":
+            events += ending.end_pending(connection, run_id, action, reason, now)
+        else:
+            connection.execute(
+                "UPDATE runs SET cancel_action = ?, cancel_reason = ?, updated_at = ? WHERE run_id = ?",
+                (action, reason, now, run_id),
+            )
+        after = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        runs.append(run_from_row(after or before))
+    return runs, events
+
+
+def _status(connection: sqlite3.Connection, run_id: str) -> str | None:
+    # A thread that is being erased is gone, whatever is still there of its rows.
+    row = connection.execute(
+        "SELECT runs.status FROM runs JOIN threads USING (thread_id) WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    return row["status"] if row else None

@@ -1,0 +1,186 @@
+"""How an export becomes a graph: what LangGraph's own server accepts, and nothing else.
+
+```
+a compiled graph, an @entrypoint function        as it is                              kept
+a StateGraph                                     compiled                              kept
+a function without arguments                     called; its graph, or awaited         kept
+a function of (config), (runtime) or both        called                                for each use
+a function that gives a context manager          entered, left after the use           for each use
+```
+
+Functions that are not `async` may block, so they are called in a thread; coroutines and async context managers run on the loop
+that uses the graph, so that whatever they open belongs to that loop. `runtime` is `langgraph_sdk.runtime.ServerRuntime`; its two
+variants are private there, and this is the one place that makes them (a test pins their fields).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_origin, get_type_hints
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
+from langgraph_sdk.runtime import AccessContext, ServerRuntime, _ExecutionRuntime, _ReadRuntime, _ServerRuntimeBase
+
+from stepwell.errors import GraphBuildError
+from stepwell.runs.graphs.sources import told
+from stepwell.runs.run_config import RunUser
+
+Purpose = Literal["run", "read", "update", "schema"]
+AnyGraph = Pregel[Any, Any, Any, Any]
+
+_ACCESS: dict[Purpose, AccessContext] = {
+    "run": "threads.create_run",
+    "read": "threads.read",
+    "update": "threads.update",
+    "schema": "assistants.read",
+}
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a graph is wanted for: what a factory may ask about."""
+
+    purpose: Purpose
+    config: RunnableConfig
+    store: BaseStore | None = None
+    context: Any = None
+    owner: str | None = None
+    """For whom; a run's config says it too."""
+
+
+@dataclass(frozen=True)
+class Factory:
+    """A function that makes a graph, and which of its parameters want what."""
+
+    function: Callable[..., Any]
+    subject: str
+    """How a sentence about it begins."""
+    wants: dict[str, Literal["config", "runtime"]]
+    """Parameter -> what it gets. Nothing wanted: the same graph for every use, unless a context manager comes out."""
+
+    def call(self, use: Use) -> Any:
+        given = {name: use.config if want == "config" else _runtime(use) for name, want in self.wants.items()}
+        return self.function(**given)
+
+
+def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, Any, Any] | Factory:
+    """What an export is. `subject` begins the sentence of a refusal."""
+    if isinstance(export, Pregel | StateGraph):
+        return export
+    # A class and a Runnable can be called too, but what that gives is no graph.
+    if not inspect.isclass(export) and not hasattr(export, "invoke") and callable(export):
+        return Factory(export, subject, _read_parameters(export, subject))
+    raise GraphBuildError(
+        f"{subject} is of the kind {_kind(export)}, which is no graph. Export a compiled graph, a StateGraph, or a function that makes one."
+    )
+
+
+async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyGraph, bool]:
+    """The factory's graph, and whether something was entered for it, which `stack` will leave."""
+    with _blaming(factory.subject):
+        if inspect.iscoroutinefunction(factory.function):
+            made = await factory.call(use)
+        else:
+            made = await asyncio.to_thread(factory.call, use)
+            if inspect.isawaitable(made):
+                made = await made
+        entered = True
+        if isinstance(made, AbstractAsyncContextManager):
+            made = await stack.enter_async_context(made)
+        elif isinstance(made, AbstractContextManager):
+            made = await stack.enter_async_context(_InThread(made))
+        else:
+            entered = False
+    if not isinstance(made, Pregel | StateGraph):
+        raise GraphBuildError(
+            f"{factory.subject} made something of the kind {_kind(made)}, which is no graph. Return a compiled graph or a StateGraph."
+        )
+    return await compiled(made, factory.subject), entered
+
+
+async def compiled(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject: str) -> AnyGraph:
+    """A graph as it is, or a StateGraph compiled."""
+    if isinstance(made, Pregel):
+        return made
+    with _blaming(subject):
+        return await asyncio.to_thread(made.compile)
+
+
+@contextmanager
+def _blaming(subject: str) -> Iterator[None]:
+    """Whatever a user's code raises while a graph is made, also to end the program, becomes a sentence about that graph."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        failed = f"{subject} could not be built"
+        raise GraphBuildError(f"{failed}: {told(error, failed)}") from error
+
+
+def _kind(thing: object) -> str:
+    return f"'{type(thing).__name__}'"
+
+
+class _InThread:
+    """A context manager whose entering and leaving may block."""
+
+    def __init__(self, inner: AbstractContextManager[Any]) -> None:
+        self._inner = inner
+
+    async def __aenter__(self) -> Any:
+        return await asyncio.to_thread(self._inner.__enter__)
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await asyncio.to_thread(self._inner.__exit__, *error)
+
+
+def _runtime(use: Use) -> Any:
+    # LangGraph's name for the visitor in a run's config (`run_user`); whoever only looks at a graph has no such config.
+    user = (use.config.get("configurable") or {}).get("langgraph_auth_user") or (RunUser(use.owner) if use.owner else None)
+    known: dict[str, Any] = {"access_context": _ACCESS[use.purpose], "user": user, "store": use.store}
+    return _ExecutionRuntime(**known, context=use.context) if use.purpose == "run" else _ReadRuntime(**known)
+
+
+def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Literal["config", "runtime"]]:
+    """Which parameters want the config and which the runtime: by annotation, else by name; a lone one wants the config."""
+    parameters = inspect.signature(function).parameters.values()
+    needed = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    hints = _hints(function)
+    wants: dict[str, Literal["config", "runtime"]] = {}
+    for one in needed:
+        want = _wanted(one, hints.get(one.name, one.annotation))
+        if want is None and one.default is one.empty and len(needed) == 1:
+            want = "config"
+        if (want is None and one.default is one.empty) or (want and one.kind is one.POSITIONAL_ONLY):
+            raise GraphBuildError(
+                f"{subject} is a function whose parameter '{one.name}' nobody can fill in. It may take `config: RunnableConfig` and "
+                "`runtime: ServerRuntime`; give others a default."
+            )
+        if want:
+            wants[one.name] = want
+    return wants
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(inspect.unwrap(function))
+    except (NameError, TypeError, AttributeError):
+        return {}  # an annotation that exists only for type checkers: it is read as text instead
+
+
+def _wanted(parameter: inspect.Parameter, hint: Any) -> Literal["config", "runtime"] | None:
+    if hint is RunnableConfig or (isinstance(hint, str) and "RunnableConfig" in hint):
+        return "config"
+    origin = get_origin(hint) or hint
+    is_runtime = origin is ServerRuntime or (inspect.isclass(origin) and issubclass(origin, _ServerRuntimeBase))
+    if is_runtime or (isinstance(hint, str) and "ServerRuntime" in hint):
+        return "runtime"
+    if hint is parameter.empty and parameter.name in ("config", "runtime"):
+        return "config" if parameter.name == "config" else "runtime"
+    return None

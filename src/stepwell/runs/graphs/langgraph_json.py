@@ -1,0 +1,214 @@
+"""Reading the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` lets the project's code be run.
+
+Honoured: `graphs`, `dependencies` (local folders become importable, and `src` in them where a project keeps its packages there;
+packages are looked for, not installed), `env` (a mapping, or the path of a dotenv file, which need not be there), and
+`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints).
+Everything else is either about building an image, and means nothing here, or not honoured, and then `notes` says so.
+
+A file or folder that is named and not there is no reason to refuse the rest: it is noted, or shows in the graph that needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.sources import GraphSpec
+from stepwell.settings import fill_environment
+
+_FOR_IMAGES = frozenset(
+    {"$schema", "python_version", "api_version", "base_image", "image_distro", "pip_config_file", "pip_installer"}
+    | {"dockerfile_lines", "keep_pkg_tools", "source"}
+)
+_NOT_HONOURED = {
+    "auth": "who may call is decided by Stepwell's own keys and tokens",
+    "http": "routes, CORS and mount points are those of Stepwell's own settings",
+    "store": "items are kept without an index and without an end of life",
+    "encryption": "nothing is encrypted by the project's own code",
+    "priority": "runs are taken in the order in which they came",
+    "webhooks": "webhooks follow Stepwell's own rules",
+    "ui": "user interfaces of the project are not built",
+    "node_version": "only Python graphs are served",
+}
+
+
+@dataclass(frozen=True)
+class LanggraphProject:
+    """What a langgraph.json says. `folder` and the paths in it are the host's: they are for opening, not for showing."""
+
+    folder: Path = field(repr=False)
+    graphs: Mapping[str, GraphSpec]
+    env: Mapping[str, str] | Path = field(default_factory=dict, repr=False)
+    dependencies: tuple[str, ...] = ()
+    import_folders: tuple[Path, ...] = field(default=(), repr=False)
+    allowed_classes: tuple[tuple[str, ...], ...] = ()
+    """(module, name) of classes that the project wants to read back from checkpoints, beside those of its graphs' states."""
+    notes: tuple[str, ...] = ()
+    """Sentences for whoever starts the server: what the file asks for and does not get."""
+
+    def enter(self) -> None:
+        """Make the project's folders importable and set those of its variables that are not set yet. Once per process."""
+        fill_environment(self.env)
+        for folder in map(str, self.import_folders):
+            if folder not in sys.path:
+                # At the end, as LangGraph's own server does: a project's file cannot hide an installed package.
+                sys.path.append(folder)
+
+
+def read_langgraph_json(path: Path) -> LanggraphProject:
+    """Read and check the file; `ConfigurationError` says which key is wrong and what to write."""
+    content = _read(path)
+    folder, file = path.resolve().parent, path.name
+    dependencies = _texts(content, "dependencies", file)
+    local = [(folder / entry).resolve() for entry in dependencies if _is_folder(entry, folder)]
+    return LanggraphProject(
+        folder=folder,
+        graphs=_graphs(content, file),
+        env=_env(content, folder, file),
+        dependencies=dependencies,
+        import_folders=tuple(dict.fromkeys([folder, *(each for found in local for each in _import_folders(found))])),
+        allowed_classes=_allowed_classes(content, file),
+        notes=(
+            *_notes_on_keys(content, file),
+            *_notes_on_env(content, folder, file),
+            *_notes_on_packages(dependencies, folder, file),
+        ),
+    )
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        # Its number's own words, without the path that `str(error)` would add.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise ConfigurationError(
+            f"The file '{path.name}' cannot be read: {reason}. Give the path of a langgraph.json."
+        ) from error
+    except RecursionError as error:
+        raise ConfigurationError(f"The file '{path.name}' is nested too deeply to be a langgraph.json.") from error
+    except ValueError as error:
+        place = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ConfigurationError(f"The file '{path.name}' is not JSON{place}. Correct it; comments are not allowed.") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"The file '{path.name}' must hold a JSON object with the key 'graphs'.")
+    return content
+
+
+def _graphs(content: Mapping[str, Any], file: str) -> dict[str, GraphSpec]:
+    entries = content.get("graphs")
+    if not isinstance(entries, dict) or not entries:
+        raise ConfigurationError(
+            f'\'{file}\' has no \'graphs\'. Write at least one: {{"graphs": {{"agent": "./agent.py:graph"}}}}.'
+        )
+    graphs = {}
+    for graph_id, entry in entries.items():
+        if not graph_id.strip():
+            raise ConfigurationError(f"'graphs' in '{file}' has an entry without a name. Give it one.")
+        graphs[graph_id] = GraphSpec.parse(graph_id, entry)
+    return graphs
+
+
+def _texts(content: Mapping[str, Any], key: str, file: str) -> tuple[str, ...]:
+    entries = content.get(key) or []
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        raise ConfigurationError(f"'{key}' in '{file}' must be a list of texts, such as [\".\"].")
+    return tuple(entries)
+
+
+def _env(content: Mapping[str, Any], folder: Path, file: str) -> Mapping[str, str] | Path:
+    env = content.get("env") or {}
+    if isinstance(env, str):
+        return folder / env if (folder / env).is_file() else {}  # noted below
+    good = isinstance(env, dict) and all(isinstance(value, str | int | float) for value in env.values())
+    if not good or any(not name or "=" in name or "\0" in f"{name}{value}" for name, value in env.items()):
+        raise ConfigurationError(f"'env' in '{file}' must be the path of a dotenv file, or a mapping of names to texts.")
+    return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in env.items()}
+
+
+def _is_folder(dependency: str, folder: Path) -> bool:
+    return dependency.startswith((".", "/")) or (folder / dependency).is_dir()
+
+
+def _import_folders(found: Path) -> list[Path]:
+    """A local dependency, and its `src` where that holds packages and is none: what installing the project would do."""
+    source = found / "src"
+    is_project = any((found / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
+    holds_packages = is_project and source.is_dir() and not (source / "__init__.py").exists()
+    return [each for each in (found, source if holds_packages else None) if each and each.is_dir()]
+
+
+def _allowed_classes(content: Mapping[str, Any], file: str) -> tuple[tuple[str, ...], ...]:
+    allowed = _serde(content).get("allowed_msgpack_modules") or []
+    if allowed is True:
+        return ()  # noted below
+    good = isinstance(allowed, list) and all(isinstance(entry, list) and len(entry) >= 2 for entry in allowed)
+    if not good or not all(isinstance(part, str) for entry in allowed for part in entry):
+        raise ConfigurationError(
+            f"'checkpointer.serde.allowed_msgpack_modules' in '{file}' must be a list of [module, class], "
+            'such as [["my_agent.state", "Plan"]].'
+        )
+    return tuple(tuple(entry) for entry in allowed)
+
+
+def _serde(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    checkpointer = content.get("checkpointer")
+    serde = checkpointer.get("serde") if isinstance(checkpointer, dict) else None
+    return serde if isinstance(serde, dict) else {}
+
+
+def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
+    notes = []
+    for key, value in content.items():
+        if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer"):
+            continue
+        reason = _NOT_HONOURED.get(key, "this key is not known")
+        notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
+    checkpointer = content.get("checkpointer")
+    if isinstance(checkpointer, dict) and set(checkpointer) - {"serde"}:
+        notes.append(
+            f"'checkpointer' in '{file}' is not honoured: checkpoints are kept in Stepwell's own database, without an end of life."
+        )
+    serde = _serde(content)
+    if serde.get("pickle_fallback") or serde.get("allowed_msgpack_modules") is True:
+        notes.append(f"'checkpointer.serde' in '{file}' asks for any class to be read back. Only classes that are listed are.")
+    return notes
+
+
+def _notes_on_env(content: Mapping[str, Any], folder: Path, file: str) -> list[str]:
+    env = content.get("env")
+    if not isinstance(env, str) or not env or (folder / env).is_file():
+        return []
+    return [
+        f"'env' in '{file}' names the file '{Path(env).name}', which is not there. If a graph needs its variables, make it."
+    ]
+
+
+def _notes_on_packages(dependencies: tuple[str, ...], folder: Path, file: str) -> list[str]:
+    notes = []
+    for entry in dependencies:
+        if _is_folder(entry, folder):
+            if not (folder / entry).is_dir():
+                notes.append(
+                    f"'dependencies' in '{file}' names the folder '{Path(entry).name}', which is not there. Remove it or make it."
+                )
+            continue
+        name = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", entry)
+        if name is None or "://" in entry.partition("@")[0]:
+            continue
+        package = name.group()
+        try:
+            distribution(package)
+        except PackageNotFoundError:
+            notes.append(
+                f"'{file}' depends on '{package}', which is not installed. If a graph needs it: pip install '{package}'."
+            )
+    return notes

@@ -1,0 +1,196 @@
+"""The graphs that are served, by name. A graph is loaded when it is first used (`check` loads all), and kept where that is right.
+One that cannot be built is no trouble of the others: `problems` says what is wrong with it, and the next use tries again.
+
+What an export may be and when it is made anew: `graph_exports`. Which saver and store it then works with is the caller's choice
+on every use (`graph_binding`). What a graph is compiled with in its own code is replaced: a thread has one history, ours.
+
+```
+name -> GraphSource.load -> understand -> kept graph, or Factory -> enter (for each use) -> bind(saver, store)
+         in a thread                                                with a time-out
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from stepwell.errors import GraphBuildError, NotFoundError
+from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
+from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compiled, enter, understand
+from stepwell.runs.graphs.langgraph_json import LanggraphProject
+from stepwell.runs.graphs.sources import GraphSource, GraphSpec
+
+_Kept = tuple[AnyGraph, AllowList]
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Served:
+    """What is known of one graph so far."""
+
+    source: GraphSource
+    building: asyncio.Lock = field(default_factory=asyncio.Lock)
+    factory: Factory | None = None
+    per_use: bool = False
+    """The factory asks about the use, or has turned out to give a context manager."""
+    kept: _Kept | None = None
+    noted: bool = False
+    problem: GraphBuildError | None = None
+    """Why it could not be built when that was last tried."""
+
+
+class GraphRegistry:
+    """Name -> graph, ready for a use."""
+
+    def __init__(
+        self,
+        graphs: Mapping[str, GraphSource],
+        *,
+        extra_classes: Collection[tuple[str, ...]] = (),
+        build_timeout_s: float = 60.0,
+    ) -> None:
+        self._served = {name: _Served(source) for name, source in graphs.items()}
+        self._extra_classes = tuple(extra_classes)
+        self._build_timeout_s = build_timeout_s
+
+    @classmethod
+    def from_specs(cls, specs: Mapping[str, str | Mapping[str, Any] | GraphSpec], base: Path) -> Self:
+        """From entries as langgraph.json writes them; paths of files start at `base`."""
+        return cls({name: GraphSource.from_spec(name, GraphSpec.parse(name, spec), base) for name, spec in specs.items()})
+
+    @classmethod
+    def from_project(cls, project: LanggraphProject) -> Self:
+        """The graphs of a langgraph.json. Call `project.enter()` before the first of them is used."""
+        sources = {name: GraphSource.from_spec(name, spec, project.folder) for name, spec in project.graphs.items()}
+        return cls(sources, extra_classes=project.allowed_classes)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._served)
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Graphs that could not be built when that was last tried, with a sentence about each."""
+        return {name: str(served.problem) for name, served in self._served.items() if served.problem}
+
+    def description(self, graph_id: str) -> str | None:
+        return self._find(graph_id).source.description
+
+    @property
+    def demos(self) -> list[str]:
+        """Graphs that are for a first look: they need no model and no network."""
+        return [name for name, served in self._served.items() if served.source.demo]
+
+    def require(self, graph_id: str) -> None:
+        """Raise `NotFoundError` when no graph of this name is served."""
+        self._find(graph_id)
+
+    @asynccontextmanager
+    async def graph(
+        self,
+        graph_id: str,
+        *,
+        config: RunnableConfig | None = None,
+        saver: BaseCheckpointSaver[Any] | None,
+        store: BaseStore | None,
+        purpose: Purpose,
+        context: Any = None,
+        owner: str | None = None,
+    ) -> AsyncIterator[AnyGraph]:
+        """The graph for one use. What was opened for it is closed at the end, with the error of the use if there was one."""
+        served = self._find(graph_id)
+        # Factories read `config["configurable"]` without asking whether it is there.
+        use = Use(purpose, {"configurable": {}, **(config or {})}, store, context, owner)
+        async with AsyncExitStack() as stack:
+            try:
+                built, allowed = await self._build(graph_id, served, use, stack)
+            except GraphBuildError as error:
+                served.problem = error
+                raise
+            served.problem = None
+            yield bind(built, graph_id, allowed, saver, store)
+
+    async def check(self, owner: str | None = None, store: BaseStore | None = None) -> None:
+        """Build every graph once; afterwards `problems` tells of those that cannot be. `GraphBuildError` if that is all of them."""
+        for name in self._served:
+            with suppress(GraphBuildError):  # kept in `problems`
+                await self._try_building(name, owner, store)
+        hopeless = [served.problem for served in self._served.values() if served.problem and not served.per_use]
+        if hopeless and len(hopeless) == len(self._served):
+            raise GraphBuildError("\n".join(map(str, hopeless))) from hopeless[0].__cause__
+
+    async def require_built(self, graph_id: str, owner: str | None = None, store: BaseStore | None = None) -> None:
+        """Raise `NotFoundError`, or `GraphBuildError` when the graph could not be built and still cannot be.
+
+        A factory that asks about its use is let pass: it may fail for this use and work for another.
+        """
+        served = self._find(graph_id)
+        if served.problem and not served.per_use:
+            await self._try_building(graph_id, owner, store)
+
+    async def _try_building(self, graph_id: str, owner: str | None, store: BaseStore | None) -> None:
+        async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):
+            pass
+
+    def _find(self, graph_id: str) -> _Served:
+        if graph_id not in self._served:
+            raise NotFoundError("graph", graph_id, f"Served are: {', '.join(sorted(self._served)) or 'none'}.")
+        return self._served[graph_id]
+
+    async def _build(self, graph_id: str, served: _Served, use: Use, stack: AsyncExitStack) -> _Kept:
+        if served.kept:
+            return served.kept
+        try:
+            async with asyncio.timeout(self._build_timeout_s):
+                async with served.building:
+                    ready = await self._load(graph_id, served)
+                    if isinstance(ready, Factory) and not served.per_use:
+                        # One at a time until it is known whether the graph may be kept.
+                        ready = await self._make(served, ready, use, stack)
+                return await self._make(served, ready, use, stack) if isinstance(ready, Factory) else ready
+        except TimeoutError as error:
+            raise GraphBuildError(
+                f"{_subject(graph_id, served)} was not built within {self._build_timeout_s:g} s. "
+                "Open slow things when a run needs them, not while the graph is made."
+            ) from error
+
+    async def _load(self, graph_id: str, served: _Served) -> Factory | _Kept:
+        """Import the export, once. A graph is kept at once; a factory is remembered."""
+        known = served.kept or served.factory
+        if known:
+            return known
+        subject = _subject(graph_id, served)
+        export = understand(await asyncio.to_thread(served.source.load), subject)
+        if isinstance(export, Factory):
+            served.factory, served.per_use = export, bool(export.wants)
+            return export
+        served.kept = self._described(served, await compiled(export, subject))
+        return served.kept
+
+    async def _make(self, served: _Served, factory: Factory, use: Use, stack: AsyncExitStack) -> _Kept:
+        graph, entered = await enter(factory, use, stack)
+        made = self._described(served, graph)
+        served.per_use = served.per_use or entered
+        if not served.per_use:
+            served.kept = made
+        return made
+
+    def _described(self, served: _Served, graph: AnyGraph) -> _Kept:
+        if isinstance(graph.checkpointer, BaseCheckpointSaver) and not served.noted:
+            served.noted = True
+            _log.warning("%s was compiled with a checkpointer of its own; the server's is used instead.", served.source.shown)
+        return graph, allowed_classes(graph, self._extra_classes)
+
+
+def _subject(graph_id: str, served: _Served) -> str:
+    return f"The graph '{graph_id}' ({served.source.shown})"

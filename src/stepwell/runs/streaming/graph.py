@@ -1,0 +1,95 @@
+"""Drives a graph and turns what LangGraph streams into what is sent: `stream_graph`.
+
+Does not know runs, threads, leases or the journal: that is the engine's. Chunks are turned into progress by `stream_reading`.
+Errors of the graph pass through.
+
+**Questions.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings go on. A question inside a
+subgraph is seen at once when the caller streams subgraphs, with the subgraph's namespace and the inner task; otherwise when
+the root's task that runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases.
+`Progress.interrupts` never comes later than an event that shows the question.
+
+**Stopping.** Whoever drives must close the iterator (`contextlib.aclosing`) or be cancelled itself; either cancels every node
+and model call under way before it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from stepwell.runs.documents import DocumentBook
+from stepwell.runs.records import RunRequest
+from stepwell.runs.run_config import context_for
+from stepwell.runs.streaming.chunks import ChunkReader, WatchTask
+from stepwell.runs.streaming.modes import Namespace, StreamPlan, plan_stream
+from stepwell.runs.streaming.progress import PartialMessage, Progress
+from stepwell.runs.streaming.steps import hide_in_errors
+
+__all__ = ["PartialMessage", "Progress", "stream_graph"]
+
+Graph = Pregel[Any, Any, Any, Any]
+
+_Chunk = tuple[Namespace, str, Any] | tuple[str, Any]
+"""Mode and payload, behind the namespace where subgraphs are streamed."""
+_ROOT: Namespace = ()
+
+
+async def stream_graph(
+    graph: Graph,
+    input: Any,
+    config: RunnableConfig,
+    request: RunRequest,
+    context: Any = None,
+    documents: DocumentBook | None = None,
+    watch_task: WatchTask | None = None,
+) -> AsyncGenerator[Progress, None]:
+    """Drive `graph` to its end, its next question or its error, telling what happens."""
+    streams = plan_stream(request.stream_modes, request.stream_subgraphs)
+    reading, secrets = ChunkReader(streams, documents, watch_task), request.secrets
+    options = _options(graph, streams, request, context)
+    read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
+    chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            namespace, mode, payload = chunk if len(chunk) == 3 else (_ROOT, *chunk)
+            if secrets:
+                payload = hide_in_errors(mode, payload, secrets)
+            if (progress := reading.read(namespace, mode, payload)) is not None:
+                yield progress
+        if (rest := reading.rest()) is not None:
+            yield rest
+
+
+def _options(graph: Graph, streams: StreamPlan, request: RunRequest, context: Any) -> dict[str, Any]:
+    return {
+        "stream_mode": list(streams.langgraph_modes),
+        "subgraphs": streams.langgraph_subgraphs,
+        "interrupt_before": request.interrupt_before or None,
+        "interrupt_after": request.interrupt_after or None,
+        # LangGraph warns when there is nothing to make durable.
+        "durability": request.durability if graph.checkpointer else None,
+        "context": context_for(graph.context_schema, context),
+    }
+
+
+async def _with_callback_events(
+    graph: Graph, input: Any, config: RunnableConfig, **options: Any
+) -> AsyncGenerator[_Chunk, None]:
+    """The same chunks, which come as stream events of the outermost run, between the events of all runs inside it."""
+    # LangChain fills a config in before it looks at what the graph itself brings, and its own limit is small.
+    if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
+        config = {**config, "recursion_limit": limit}
+    stream = cast("AsyncGenerator[Any, None]", graph.astream_events(input, config, version="v2", **options))
+    root: str | None = None
+    async with aclosing(stream):
+        async for event in stream:
+            root = root or event["run_id"]
+            if event["run_id"] != root or event["event"] != "on_chain_stream":
+                yield "events", event
+            else:
+                yield event["data"]["chunk"]

@@ -1,0 +1,86 @@
+"""Stream modes: what a caller may ask for, what LangGraph must be asked for, and what the events are called.
+
+| caller's mode | LangGraph's mode | event |
+|---|---|---|
+| `values`, `updates`, `custom`, `debug`, `tasks`, `checkpoints` | the same | the same |
+| `messages-tuple` | `messages` | `messages`: `[message, metadata]` |
+| `messages` (older form) | `messages` | `messages/metadata`, `messages/partial`, `messages/complete` |
+| `tools` | `tools` | `tools` |
+| `lifecycle` | `tasks`, of subgraphs too | `lifecycle` |
+| `events` | `astream_events` around it all | `events` |
+| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol_events` |
+
+`values` and `tasks` are always asked for, because the engine needs the newest values, and each question with the task that
+asks it: `updates` has the question at the same moment, but not the task. Both cost less than can be measured.
+
+An event of a subgraph is named `mode|ns1|ns2`, except for the older form of `messages`, `events` and `lifecycle`. When both
+forms of messages are asked for, only the newer is sent, as LangGraph's server does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stepwell.errors import InvalidRequestError
+
+Namespace = tuple[str, ...]
+
+STREAM_MODES = (
+    "values",
+    "updates",
+    "messages",
+    "messages-tuple",
+    "custom",
+    "debug",
+    "tasks",
+    "checkpoints",
+    "events",
+    "tools",
+    "lifecycle",
+)
+
+PROTOCOL = "protocol"
+"""For runs of LangGraph's thread streams."""
+
+_ALWAYS = ("values", "tasks")
+_SAME = frozenset({"values", "updates", "custom", "debug", "tasks", "checkpoints", "tools"})
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """What is asked of LangGraph for the sake of the modes a caller wants."""
+
+    wanted: frozenset[str]
+    langgraph_modes: tuple[str, ...]
+    caller_subgraphs: bool
+
+    @property
+    def langgraph_subgraphs(self) -> bool:
+        """`lifecycle` is about subgraphs and needs to see them, also where the caller does not want their other events."""
+        return self.caller_subgraphs or "lifecycle" in self.wanted
+
+    @property
+    def message_form(self) -> str | None:
+        if "messages-tuple" in self.wanted:
+            return "messages-tuple"
+        return "messages" if "messages" in self.wanted else None
+
+    def wants(self, mode: str, namespace: Namespace) -> bool:
+        return mode in self.wanted and (self.caller_subgraphs or not namespace)
+
+
+def plan_stream(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
+    """Refuses a mode that nobody knows, naming those there are."""
+    wanted = frozenset(modes)
+    unknown = sorted(wanted.difference(STREAM_MODES, (PROTOCOL,)))
+    if unknown:
+        raise InvalidRequestError(f"No stream mode '{unknown[0]}'. There are: {', '.join(STREAM_MODES)}.")
+    asked = [*_ALWAYS, *sorted((wanted & _SAME).difference(_ALWAYS))]
+    if wanted & {"messages", "messages-tuple", PROTOCOL}:
+        asked.append("messages")
+    return StreamPlan(wanted, tuple(asked), subgraphs)
+
+
+def event_name(mode: str, namespace: Namespace) -> str:
+    return "|".join((mode, *namespace)) if namespace else mode

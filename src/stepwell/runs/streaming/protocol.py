@@ -1,0 +1,50 @@
+"""The mode `protocol`: what LangGraph's thread streams (`client.threads.stream`) need beyond the other modes.
+
+| event | data |
+|---|---|
+| `protocol/messages` | `{node, data}`, with the events of `message_blocks` as data |
+| `protocol/input` | a question: `{interrupt_id, value, payload}` |
+| `protocol/tasks` | how a task ended: `{id, name, result, error, interrupts}` |
+
+A mode of our own and no caller's: the server asks for it when a run is started by a thread's command. Each event becomes one of
+the protocol's, so that a place in the journal is a place in the stream. `value` and `payload` are the same: Python's SDK reads
+the one, JavaScript's the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stepwell.runs.records import NewEvent, PendingInterrupt
+from stepwell.runs.streaming.message_blocks import MessageBlocks
+from stepwell.runs.streaming.modes import Namespace, event_name
+from stepwell.runs.wire import encode
+from stepwell.secrets.text import hide_secrets
+
+MESSAGES = "protocol/messages"
+INPUT = "protocol/input"
+TASKS = "protocol/tasks"
+
+
+class ProtocolEvents:
+    """The events of one drive."""
+
+    def __init__(self) -> None:
+        self._blocks = MessageBlocks()
+
+    def message(self, namespace: Namespace, message: Any, metadata: Mapping[str, Any]) -> tuple[NewEvent, ...]:
+        node = metadata.get("langgraph_node")
+        name = event_name(MESSAGES, namespace)
+        return tuple(NewEvent(name, encode({"node": node, "data": each})) for each in self._blocks.events(message, metadata))
+
+    def task(self, namespace: Namespace, task: Mapping[str, Any]) -> tuple[NewEvent, ...]:
+        if "result" not in task:
+            return ()
+        error = None if task.get("error") is None else hide_secrets(str(task["error"]))
+        return (NewEvent(event_name(TASKS, namespace), encode({**task, "error": error})),)
+
+    def question(self, asked: PendingInterrupt) -> NewEvent:
+        namespace = tuple(asked.namespace.split("|")) if asked.namespace else ()
+        data = {"interrupt_id": asked.interrupt_id, "value": asked.value, "payload": asked.value}
+        return NewEvent(event_name(INPUT, namespace), encode(data))

@@ -1,0 +1,155 @@
+"""Everything that belongs to one user, as JSON lines that are written while they are read: nothing is gathered first.
+
+```
+export                     who, when, which form
+assistant                  each followed by its earlier ones: assistant_version
+thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
+                           what ran in them: step,
+                           and what a research on it rests on: a trail line for each entry, evidence with the bytes in base64
+item                       of the store
+usage                      by run
+```
+
+Each line is an object whose `kind` is one of those words. A reader that meets a kind it does not know skips the line.
+Left out is what only repeats it: the events by which runs told of themselves. Keys that were given to a run are not told.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from stepwell.audit.vault import EvidenceVault
+from stepwell.clock import Clock, timestamp
+from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import Assistant, Thread
+from stepwell.runs.repository import AssistantFilter, Page, Repository, ThreadFilter
+from stepwell.runs.threads.state import ThreadStates
+from stepwell.runs.wire import encode
+
+FORM = 1
+_AT_ONCE = 100
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+T = TypeVar("T")
+
+
+async def export_owner(owner: str, persistence: Persistence, states: ThreadStates, clock: Clock) -> AsyncIterator[bytes]:
+    """The lines, each with its line break."""
+    records = persistence.records
+    yield _line("export", form=FORM, owner=owner, created_at=timestamp(clock))
+    async for assistant in _pages(lambda page: records.search_assistants(owner, AssistantFilter(), page)):
+        if assistant.owner == owner:  # everybody sees the server's own
+            async for line in _assistant(assistant, records):
+                yield line
+    async for thread in _pages(lambda page: records.search_threads(owner, ThreadFilter(), page)):
+        async for line in _thread(thread, records, states):
+            yield line
+        async for line in _evidence(thread.thread_id, persistence.vault(thread.thread_id)):
+            yield line
+    async for line in _items(owner, persistence):
+        yield line
+    for used in await records.usage(owner, "run"):
+        yield _line("usage", run_id=used.key, **asdict(used.usage))
+
+
+async def _assistant(assistant: Assistant, records: Repository) -> AsyncIterator[bytes]:
+    yield _line("assistant", **asdict(assistant))
+    versions = _pages(lambda page: records.assistant_versions(assistant.owner, assistant.assistant_id, {}, page))
+    async for version in versions:
+        if version.version != assistant.version:
+            yield _line("assistant_version", **asdict(version))
+
+
+async def _thread(thread: Thread, records: Repository, states: ThreadStates) -> AsyncIterator[bytes]:
+    yield _line("thread", **asdict(thread))
+    async for line in _state(thread.owner, thread.thread_id, states):
+        yield line
+    async for run in _pages(lambda page: records.list_runs(thread.owner, thread.thread_id, None, page)):
+        yield _line("run", **asdict(replace(run, request=run.request.without_secrets())))
+    async for line in _steps(thread, records):
+        yield line
+
+
+async def _steps(thread: Thread, records: Repository) -> AsyncIterator[bytes]:
+    after = 0
+    while kept := await records.steps(thread.owner, thread.thread_id, after=after, limit=_AT_ONCE):
+        for each in kept:
+            yield _line("step", thread_id=thread.thread_id, run_id=each.run_id, number=each.number, step=asdict(each.step))
+        after = kept[-1].number
+
+
+async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes]:
+    entries = await vault.entries()
+    for entry in entries:
+        yield _line("trail", thread_id=thread_id, entry=asdict(entry))
+    for name in sorted({name for entry in entries for name in _hashes(entry.data)}):
+        try:
+            content = await vault.get(name)
+        except EvidenceMissingError:
+            continue  # the hash of something that was never kept
+        except EvidenceDamagedError as error:
+            yield _line("evidence", thread_id=thread_id, sha256=name, content=None, missing_because=str(error))
+        else:
+            yield _line("evidence", thread_id=thread_id, sha256=name, content=b64encode(content).decode())
+
+
+def _hashes(data: Any) -> Iterator[str]:
+    if isinstance(data, str) and _SHA256.fullmatch(data):
+        yield data
+    elif isinstance(data, Mapping | list | tuple):
+        for inner in data.values() if isinstance(data, Mapping) else data:
+            yield from _hashes(inner)
+
+
+async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:
+    store = persistence.store(owner)
+    offset = 0
+    while items := await store.asearch((), limit=_AT_ONCE, offset=offset):
+        for item in items:
+            yield _line("item", **item.dict())
+        offset += len(items)
+
+
+async def _pages(search: Callable[[Page], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
+    """Oldest first, so that what is made meanwhile comes at the end and moves nothing. What is deleted meanwhile just ends it."""
+    offset = 0
+    try:
+        while found := await search(Page(limit=_AT_ONCE, offset=offset, sort_by="created_at", descending=False)):
+            for record in found:
+                yield record
+            offset += len(found)
+    except NotFoundError:
+        return
+
+
+async def _state(owner: str, thread_id: str, states: ThreadStates) -> AsyncIterator[bytes]:
+    try:
+        yield _line("state", thread_id=thread_id, state=await states.read(owner, thread_id, None, subgraphs=True))
+        async for line in _checkpoints(owner, thread_id, states):
+            yield line
+    except (NotFoundError, ConfigurationError) as error:
+        # Deleted meanwhile, or its graph is no longer served: the thread's own line has the values as they last stood.
+        yield _line("state", thread_id=thread_id, state=None, missing_because=str(error))
+
+
+async def _checkpoints(owner: str, thread_id: str, states: ThreadStates) -> AsyncIterator[bytes]:
+    before: str | None = None
+    while True:
+        earlier = await states.history(
+            owner, thread_id, limit=_AT_ONCE, before=before, metadata=None, checkpoint=None, show_values=lambda _: None
+        )
+        for state in earlier:
+            shown = {name: state[name] for name in ("checkpoint", "parent_checkpoint", "metadata", "created_at", "next")}
+            yield _line("checkpoint", thread_id=thread_id, **shown)
+        if len(earlier) < _AT_ONCE:
+            return
+        before = earlier[-1]["checkpoint_id"]
+
+
+def _line(kind: str, **fields: Any) -> bytes:
+    return encode({"kind": kind, **fields}) + b"\n"

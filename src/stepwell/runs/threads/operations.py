@@ -1,0 +1,200 @@
+"""What a caller can ask about threads: their records here, their state in `thread_state`, a user's whole data in `thread_export`.
+
+Every call names an owner (`None` is the program itself). What belongs to somebody else is not found, and is looked for before
+anything else is done. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from langgraph.types import StateUpdate
+
+from stepwell.clock import Clock
+from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import SYSTEM, Thread
+from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.runs.threads.export import export_owner
+from stepwell.runs.threads.messages import MessagePage
+from stepwell.runs.threads.snapshots import ShowValues
+from stepwell.runs.threads.state import Checkpoint, ThreadStates, graph_of
+from stepwell.runs.threads.updates import steps_from_wire
+from stepwell.runs.wire import plain
+
+IfExists = Literal["raise", "do_nothing"]
+PruneStrategy = Literal["delete", "keep_latest"]
+
+
+class Threads:
+    """Conversations: made, found, read, changed, copied, forgotten."""
+
+    def __init__(self, persistence: Persistence, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._persistence = persistence
+        self._registry = registry
+        self._clock = clock
+        self._new_id = new_id
+        self._states = ThreadStates(persistence, registry)
+
+    async def create(
+        self,
+        owner: str | None,
+        *,
+        thread_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        if_exists: IfExists = "raise",
+        supersteps: Sequence[Mapping[str, Any]] | None = None,
+        graph_id: str | None = None,
+    ) -> Thread:
+        """A new thread, with a past when `supersteps` gives one. A thread that is there already gets no second past."""
+        steps = steps_from_wire(supersteps or ())
+        thread = self._new(owner, thread_id, metadata, graph_id)
+        if graph_id is not None:
+            self._registry.require(graph_id)
+        if steps and graph_of(thread) is None:
+            raise InvalidRequestError("supersteps need a graph. Give 'graph_id' beside them, or in the metadata.")
+        try:
+            created = await self._persistence.records.create_thread(thread, if_exists="raise")
+        except AlreadyExistsError:
+            if if_exists == "raise":
+                raise
+            return await self._persistence.records.create_thread(thread, if_exists="do_nothing")
+        return await self._with_past(created, steps) if steps else created
+
+    async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        """Whoever does not show the values leaves them out: they may be large."""
+        return await self._persistence.records.get_thread(owner, thread_id, with_values=with_values)
+
+    async def update(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
+        """Merge into the metadata, key by key."""
+        return await self._persistence.records.merge_thread_metadata(owner, thread_id, metadata)
+
+    async def delete(self, owner: str | None, thread_id: str) -> None:
+        await self._persistence.records.delete_thread(owner, thread_id)
+
+    async def search(self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True) -> list[Thread]:
+        return await self._persistence.records.search_threads(owner, wanted, page, with_values=with_values)
+
+    async def count(self, owner: str | None, wanted: ThreadFilter) -> int:
+        return await self._persistence.records.count_threads(owner, wanted)
+
+    async def copy(self, owner: str | None, thread_id: str) -> Thread:
+        return await self._persistence.records.copy_thread(owner, thread_id, self._new_id())
+
+    async def state(
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        checkpoint: Checkpoint | None = None,
+        subgraphs: bool = False,
+        show_values: ShowValues = plain,
+    ) -> dict[str, Any]:
+        """The newest state, or the one at `checkpoint` (its namespace, its id, or both), as the SDK's `ThreadState`."""
+        return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs, show_values=show_values)
+
+    async def messages(
+        self, owner: str | None, thread_id: str, *, checkpoint_id: str | None = None, before: int | None = None, limit: int = 50
+    ) -> MessagePage:
+        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the page before it ended."""
+        checkpoint = {"checkpoint_id": checkpoint_id} if checkpoint_id else None
+        return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit)
+
+    async def update_state(
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        values: Any,
+        as_node: str | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> dict[str, Any]:
+        """Write values as if a node had. Gives the new checkpoint, under `checkpoint` and `configurable`.
+
+        From an earlier checkpoint that is a new branch.
+        """
+        return await self._states.update(owner, thread_id, [[StateUpdate(values, as_node)]], checkpoint)
+
+    async def history(
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        limit: int = 10,
+        before: Mapping[str, Any] | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        checkpoint: Checkpoint | None = None,
+        show_values: ShowValues = plain,
+    ) -> list[dict[str, Any]]:
+        """Earlier states, newest first."""
+        return await self._states.history(
+            owner,
+            thread_id,
+            limit=limit,
+            before=before,
+            metadata=metadata,
+            checkpoint=checkpoint,
+            show_values=show_values,
+        )
+
+    async def prune(self, owner: str | None, thread_ids: Sequence[str], strategy: PruneStrategy = "delete") -> int:
+        """Delete threads, or all of their past but the newest state. Gives how many; unknown ones are left out.
+
+        Those that are busy are named in a `ThreadBusyError` after the others are done: asking again does no harm.
+        """
+        busy, done = [], 0
+        for thread_id in dict.fromkeys(thread_ids):
+            try:
+                await self._prune_one(owner, thread_id, strategy)
+                done += 1
+            except NotFoundError as error:
+                if error.kind != "thread":
+                    raise
+            except ThreadBusyError:
+                busy.append(thread_id)
+        if busy:
+            raise ThreadBusyError(
+                f"{done} threads were pruned, but these have a run under way: {', '.join(busy)}. "
+                "Wait for the runs to end, or cancel them, then ask again."
+            )
+        return done
+
+    def export(self, owner: str) -> AsyncIterator[bytes]:
+        """Everything that belongs to a user, as JSON lines."""
+        return export_owner(owner, self._persistence, self._states, self._clock)
+
+    def _new(
+        self, owner: str | None, thread_id: str | None, metadata: Mapping[str, Any] | None, graph_id: str | None
+    ) -> Thread:
+        now = self._clock.now()
+        stamped = {**(metadata or {}), **({"graph_id": graph_id} if graph_id else {})}
+        return Thread(
+            _uuid(thread_id) if thread_id is not None else self._new_id(), owner or SYSTEM, now, now, metadata=stamped
+        )
+
+    async def _with_past(self, thread: Thread, steps: Sequence[Sequence[StateUpdate]]) -> Thread:
+        try:
+            await self._states.update(thread.owner, thread.thread_id, steps, None)
+        except BaseException:
+            # All or nothing: whoever is told that it failed can send it again.
+            await self._persistence.records.delete_thread(thread.owner, thread.thread_id)
+            raise
+        return await self._persistence.records.get_thread(thread.owner, thread.thread_id)
+
+    async def _prune_one(self, owner: str | None, thread_id: str, strategy: PruneStrategy) -> None:
+        if strategy == "delete":
+            await self._persistence.records.delete_thread(owner, thread_id)
+        else:
+            await self._states.forget_past(owner, thread_id)
+
+
+def _uuid(thread_id: str) -> str:
+    try:
+        return str(UUID(thread_id))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InvalidRequestError(
+            f"A thread's id has to be a UUID, and {thread_id[:80]!r} is none. Leave it out to get one."
+        ) from error

@@ -1,0 +1,274 @@
+"""Reading and writing a thread's state: LangGraph does the work, this says which graph, which checkpoint and under which lease.
+
+Rules to keep:
+- The thread's record is read first, with its owner as the filter: nothing of the checkpoints is touched for anybody else.
+- Writing happens while the queue keeps runs off the thread, and through a saver that is bound to that hold.
+- Afterwards the record shows the new values, questions and status, as if a run had left them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import GraphBubbleUp
+from langgraph.pregel import Pregel
+from langgraph.types import StateSnapshot, StateUpdate
+
+from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
+from stepwell.runs.documents import VALUES
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import Lease, Thread
+from stepwell.runs.threads import snapshots
+from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
+from stepwell.runs.threads.messages import MessagePage, read_messages
+from stepwell.runs.threads.updates import require_known_channels
+from stepwell.runs.wire import plain
+from stepwell.state.compact import acompact
+
+Graph: TypeAlias = Pregel[Any, Any, Any, Any]
+Checkpoint: TypeAlias = Mapping[str, Any]
+
+_LONGEST_REASON = 500
+_LONGEST_UPDATE_S = 60
+
+
+def graph_of(thread: Thread) -> str | None:
+    """The graph a thread belongs to: the one its last run used."""
+    graph_id = thread.metadata.get("graph_id")
+    return graph_id if isinstance(graph_id, str) and graph_id else None
+
+
+class ThreadStates:
+    """State of threads, by whom they belong to."""
+
+    def __init__(self, persistence: Persistence, registry: GraphRegistry) -> None:
+        self._persistence = persistence
+        self._registry = registry
+
+    async def read(
+        self,
+        owner: str | None,
+        thread_id: str,
+        checkpoint: Checkpoint | None,
+        *,
+        subgraphs: bool,
+        show_values: snapshots.ShowValues = plain,
+    ) -> dict[str, Any]:
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        wanted = config["configurable"].get("checkpoint_id")
+        graph_id = graph_of(thread)
+        if graph_id is None:
+            if wanted is not None:
+                raise _no_checkpoint(wanted)
+            return snapshots.empty_state()
+        async with self._open(graph_id, thread, None) as graph:
+            snapshot = await self._snapshot(graph, config, subgraphs=subgraphs)
+            if wanted is not None and snapshot.created_at is None:
+                raise _no_checkpoint(wanted)
+            return snapshots.thread_state(snapshot, show_values)
+
+    async def messages(
+        self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, before: int | None, limit: int
+    ) -> MessagePage:
+        """A page of the messages at a checkpoint, or now."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        wanted, graph_id = config["configurable"].get("checkpoint_id"), graph_of(thread)
+        found: MessagePage | None = None
+        if graph_id is not None:
+            async with self._open(graph_id, thread, None) as graph:
+                found = await read_messages(graph, _saver_of(graph), config, before=before, limit=limit)
+        if found is None and wanted is not None:
+            raise _no_checkpoint(wanted)
+        return found or MessagePage()
+
+    async def history(
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        limit: int,
+        before: Mapping[str, Any] | str | None,
+        metadata: Mapping[str, Any] | None,
+        checkpoint: Checkpoint | None,
+        show_values: snapshots.ShowValues = plain,
+    ) -> list[dict[str, Any]]:
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        namespace = config["configurable"]["checkpoint_ns"]
+        end = before_config(thread_id, before, namespace)
+        graph_id = graph_of(thread)
+        if graph_id is None:
+            return []
+        wanted = dict(metadata) if metadata else None
+        async with self._open(graph_id, thread, None) as graph:
+            if is_known(graph, namespace):
+                found = graph.aget_state_history(config, filter=wanted, before=end, limit=limit)
+                return [snapshots.thread_state(snapshot, show_values) async for snapshot in found]
+            saver = _saver_of(graph)
+            stored = [saved async for saved in saver.alist(config, filter=wanted, before=end, limit=limit)]
+            return [snapshots.thread_state(await loose_snapshot(saver, saved), show_values) for saved in stored]
+
+    async def update(
+        self, owner: str | None, thread_id: str, steps: Sequence[Sequence[StateUpdate]], checkpoint: Checkpoint | None
+    ) -> dict[str, Any]:
+        """Apply updates, each list in one step. Gives the checkpoint that holds them."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        graph_id = graph_of(thread)
+        if graph_id is None:
+            raise InvalidRequestError(
+                f"Thread '{thread_id}' belongs to no graph yet, so nobody knows its state. "
+                'Start a run on it, or set "graph_id" in its metadata.'
+            )
+        async with self._persistence.queue.hold(owner, thread_id, "update") as lease:
+            async with self._open(graph_id, thread, lease) as graph:
+                await self._require_checkpoint(graph, config)
+                try:
+                    written = await _apply(graph, config, steps)
+                    now = await graph.aget_state(checkpoint_config(thread_id))
+                except BaseException:
+                    # LangGraph stores an update's writes before it knows whether they fit; left there, they would count as
+                    # the outcome of the task they were written for.
+                    await _saver_of(graph).adelete_for_runs([lease.run_id])
+                    raise
+            documents = await self._persistence.events.documents(thread_id)
+            await self._persistence.records.save_thread_state(
+                lease,
+                values=documents.write(VALUES, now.values),
+                interrupts=snapshots.open_interrupts(now),
+                status=snapshots.status_of(now),
+            )
+        checkpoint = snapshots.checkpoint_of(written)
+        # Three places for one thing: the Python SDK reads the first, the JavaScript SDK the second, older clients the third.
+        return {"checkpoint": checkpoint, "configurable": checkpoint, "checkpoint_id": checkpoint["checkpoint_id"]}
+
+    async def forget_past(self, owner: str | None, thread_id: str) -> None:
+        """Keep the newest checkpoint only, with whole values on its incremental channels."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        graph_id = graph_of(thread)
+        if graph_id is None:
+            return
+        async with (
+            self._persistence.queue.hold(owner, thread_id, "prune") as lease,
+            self._open(graph_id, thread, lease) as graph,
+        ):
+            await acompact(_saver_of(graph), thread_id, keep_last=1, graph=graph)
+
+    def _open(self, graph_id: str, thread: Thread, lease: Lease | None) -> AbstractAsyncContextManager[Graph]:
+        return self._registry.graph(
+            graph_id,
+            config=checkpoint_config(thread.thread_id),
+            saver=self._persistence.saver(lease),
+            store=self._persistence.store(thread.owner),
+            purpose="read",
+            owner=thread.owner,
+        )
+
+    async def _snapshot(self, graph: Graph, config: RunnableConfig, *, subgraphs: bool) -> StateSnapshot:
+        namespace = config["configurable"]["checkpoint_ns"]
+        if is_known(graph, namespace):
+            return await graph.aget_state(config, subgraphs=subgraphs)
+        saver = _saver_of(graph)
+        saved = await saver.aget_tuple(config)
+        if saved is None:
+            raise _no_namespace(namespace)
+        return await loose_snapshot(saver, saved)
+
+    async def _require_checkpoint(self, graph: Graph, config: RunnableConfig) -> None:
+        named = config["configurable"]
+        if not is_known(graph, named["checkpoint_ns"]):
+            raise _no_namespace(named["checkpoint_ns"])
+        wanted = named.get("checkpoint_id")
+        if wanted is not None and await _saver_of(graph).aget_tuple(config) is None:
+            raise _no_checkpoint(wanted)
+
+
+def _saver_of(graph: Graph) -> BaseCheckpointSaver[Any]:
+    # Not `persistence.saver()`: the graph's own knows the classes that its state may hold.
+    if not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        raise TypeError(f"The registry bound graph '{graph.name}' to no saver")
+    return graph.checkpointer
+
+
+async def _apply(graph: Graph, config: RunnableConfig, steps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+    require_known_channels(graph, config["configurable"]["checkpoint_ns"], steps)
+    try:
+        # Reducers and edges are the graph's own code: one that hangs must not hold the thread for ever.
+        async with asyncio.timeout(_LONGEST_UPDATE_S):
+            return await graph.abulk_update_state(config, steps)
+    except (StepwellError, GraphBubbleUp):
+        raise
+    except TimeoutError as error:
+        raise InvalidRequestError(
+            f"The state was not changed: the graph took more than {_LONGEST_UPDATE_S} s over it."
+        ) from error
+    except Exception as error:  # whatever reducers and schemas raise, the values do not fit
+        # LangGraph adds a link to its handbook on further lines.
+        reason = str(error).split("\n", 1)[0][:_LONGEST_REASON] or type(error).__name__
+        raise InvalidRequestError(f"The state was not changed, because the update does not fit the graph: {reason}") from error
+
+
+def _no_checkpoint(checkpoint_id: str) -> NotFoundError:
+    return NotFoundError("checkpoint", checkpoint_id, "List the thread's checkpoints with its history.")
+
+
+def _no_namespace(namespace: str) -> NotFoundError:
+    return NotFoundError(
+        "checkpoint namespace", namespace, "Read the thread's state with subgraphs=true to see which there are."
+    )
+
+
+# What a caller says about a checkpoint -> the config LangGraph reads it by.
+#
+# Rule to keep: the thread is the one the server has checked, whatever a caller writes. A checkpoint of another thread cannot be
+# reached from here, because nothing but its place *within* the thread is taken over.
+
+
+LONGEST_NAME = 4_096
+"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
+
+
+def checkpoint_config(thread_id: str, checkpoint: Mapping[str, Any] | None = None) -> RunnableConfig:
+    """The config for a thread's newest checkpoint, or the one that `checkpoint` names (namespace, id, map of ids)."""
+    chosen: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": ""}
+    given = checkpoint or {}
+    for name in ("checkpoint_ns", "checkpoint_id"):
+        if given.get(name) is not None:
+            chosen[name] = _text(name, given[name])
+    if given.get("checkpoint_map") is not None:
+        chosen["checkpoint_map"] = _map(given["checkpoint_map"])
+    return {"configurable": chosen}
+
+
+def before_config(thread_id: str, before: Mapping[str, Any] | str | None, namespace: str) -> RunnableConfig | None:
+    """The config that history ends before. Clients send an id, a checkpoint, or a config that holds one."""
+    if before is None:
+        return None
+    if isinstance(before, str):
+        before = {"checkpoint_id": before}
+    named = before.get("configurable", before)
+    if not isinstance(named, Mapping) or named.get("checkpoint_id") is None:
+        raise InvalidRequestError(
+            "'before' names no checkpoint. Give a checkpoint's id, or a checkpoint with its 'checkpoint_id'."
+        )
+    return checkpoint_config(thread_id, {"checkpoint_ns": namespace, "checkpoint_id": named["checkpoint_id"]})
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or "\x00" in value:
+        raise InvalidRequestError(f"'{name}' has to be a text as it stands in a thread's state. Take it over unchanged.")
+    return value
+
+
+def _map(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise InvalidRequestError("'checkpoint_map' has to be an object of checkpoint ids. Take it over from a thread's state.")
+    return {_text("checkpoint_map", namespace): _text("checkpoint_map", found) for namespace, found in value.items()}

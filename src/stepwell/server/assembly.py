@@ -1,0 +1,127 @@
+"""What the routes stand on, opened by whoever starts the server. Routes hold nothing of their own.
+
+`open_services` is the order of a start: storage, then a look at the serializer, at who can sign in and at every graph, then
+the engine. A server that cannot keep its promises does not begin to serve; it says which one. Of several graphs, one that cannot
+be built keeps only itself from being served: `registry.problems`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepwell.clock import Clock
+from stepwell.errors import StorageUnavailableError
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.checkpoints import check_strict
+from stepwell.runs.engine import Engine, RunWatcher
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.persistence import Persistence
+from stepwell.runs.records import SYSTEM
+from stepwell.runs.supervision import Duty, Supervisor, stop
+from stepwell.runs.threads.operations import Threads
+from stepwell.server.model_loading import ModelLoading
+from stepwell.server.monitoring.metrics import Metrics
+from stepwell.server.monitoring.run_log import RunLog
+from stepwell.server.settings import ServerSettings, require_sign_in
+from stepwell.server.sse import LiveStreams
+
+_log = logging.getLogger("stepwell.server")
+
+
+@dataclass(frozen=True)
+class Services:
+    """The whole of a server, without HTTP."""
+
+    persistence: Persistence
+    registry: GraphRegistry
+    assistants: Assistants
+    threads: Threads
+    engine: Engine
+    model_loading: ModelLoading
+    clock: Clock
+    new_id: Callable[[], str]
+    metrics: Metrics
+    supervisor: Supervisor
+    """What goes on for as long as the server does."""
+    streams: LiveStreams = field(default_factory=LiveStreams)
+
+
+@asynccontextmanager
+async def open_services(
+    persistence: Persistence,
+    registry: GraphRegistry,
+    settings: ServerSettings,
+    *,
+    clock: Clock,
+    new_id: Callable[[], str],
+    model_loading: ModelLoading,
+    check_graphs: bool = True,
+    watchers: Sequence[RunWatcher] = (),
+    metrics: Metrics | None = None,
+    **engine_options: Any,
+) -> AsyncIterator[Services]:
+    """Open, check and work until left; leaving drains the engine and closes the storage.
+
+    Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
+    trouble can be a model that is not set up yet.
+    """
+    async with persistence:
+        _check_serializer(persistence)
+        require_sign_in(settings, await persistence.access.count_usable_keys())
+        if check_graphs:
+            await registry.check(SYSTEM, persistence.store(SYSTEM))
+            for problem in registry.problems.values():
+                _log.warning("%s The other graphs are served.", problem)
+        assistants = Assistants(persistence.records, registry, clock, new_id, persistence.store)
+        supervisor = Supervisor()
+        installing = await _install_assistants(assistants, supervisor)
+        threads = Threads(persistence, registry, clock, new_id)
+        metrics = metrics or Metrics()
+        engine = Engine(
+            persistence,
+            registry,
+            assistants,
+            clock=clock,
+            new_id=new_id,
+            max_active_runs_per_owner=settings.max_active_runs_per_owner,
+            run_timeout_s=settings.run_timeout_s,
+            refuse_bare_answers=settings.refuse_bare_answers,
+            webhook_rules=settings.webhook_rules,
+            watchers=(RunLog(), metrics.runs, *watchers),
+            supervisor=supervisor,
+            **engine_options,
+        )
+        async with engine:
+            services = Services(
+                persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics, supervisor
+            )
+            metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
+            metrics.watch_duties(supervisor)
+            try:
+                yield services
+            finally:
+                await stop(installing)
+
+
+async def _install_assistants(assistants: Assistants, supervisor: Supervisor) -> Sequence[asyncio.Task[None]]:
+    """Now, or on a disk that is full when it can be written again: what is there can be read meanwhile."""
+
+    async def install(duty: Duty) -> None:
+        await assistants.install_defaults()
+        duty.succeeded()
+
+    try:
+        await assistants.install_defaults()
+    except StorageUnavailableError:
+        return [supervisor.start("default assistants", install)]
+    return []
+
+
+def _check_serializer(persistence: Persistence) -> None:
+    """A checkpoint must not be able to run code. Asked of the saver that will be used, not of a setting."""
+    check_strict(persistence.saver().serde)

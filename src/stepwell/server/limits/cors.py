@@ -1,0 +1,61 @@
+"""Which pages of other origins may use the server: those on the list, and on a server for one machine also that machine's own.
+
+CORS alone only keeps a page from *reading* an answer. `ForeignOrigins` refuses its changes before they happen.
+Cookies are never allowed across origins: such pages use a key.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stepwell.server.login.authentication import SAFE_METHODS
+from stepwell.server.origins import is_own
+from stepwell.server.problems import problem
+from stepwell.server.settings import ServerSettings
+
+LOCAL_PAGES = r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?"
+EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next", "Retry-After", "WWW-Authenticate")
+ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache-control", "accept")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def cors(settings: ServerSettings) -> Middleware:
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=list(settings.cors_origins),
+        allow_origin_regex=None if settings.reachable else LOCAL_PAGES,
+        allow_methods=list(METHODS),
+        allow_headers=list(ALLOWED),
+        expose_headers=list(EXPOSED),
+        allow_credentials=False,
+    )
+
+
+class ForeignOrigins:
+    """Refuses changes asked for by a page that is neither ours nor allowed. Programs send no `Origin` and pass."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+        self._app = app
+        self._listed = frozenset(settings.cors_origins)
+        self._local = None if settings.reachable else re.compile(LOCAL_PAGES)
+        self._public_url = settings.public_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._is_welcome(scope):
+            await self._app(scope, receive, send)
+            return
+        detail = "A page of another origin asked for this. An operator can allow the page with STEPWELL_CORS_ORIGINS."
+        await problem(403, "foreign-origin", "Not from that page", detail)(scope, receive, send)
+
+    def _is_welcome(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None or scope.get("method") in SAFE_METHODS or origin in self._listed:
+            return True
+        local = self._local is not None and self._local.fullmatch(origin) is not None
+        return local or is_own(origin, headers.get("host", ""), self._public_url)

@@ -1,0 +1,74 @@
+"""API keys: `sw_<key id>_<secret>`. Made, recognised and checked here; kept as a hash (`runs/access`).
+
+The secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash: there is no dictionary to try.
+Comparing takes the same time whatever is wrong, and an unknown key id costs a comparison as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from stepwell.clock import Clock
+from stepwell.errors import InvalidRequestError, NotSignedInError
+from stepwell.runs.access import AccessRecords, ApiKey
+from stepwell.runs.records import SYSTEM
+from stepwell.server.login.throttle import INVALID_CREDENTIAL, BadCredentialError
+
+RandomBytes = Callable[[int], bytes]
+
+KEY_FORM = re.compile(r"sw_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+_LONGEST_USER = 200
+_NO_HASH = "0" * 64
+
+
+class NewKey(NamedTuple):
+    """`text` is shown once and kept nowhere."""
+
+    text: str
+    record: ApiKey
+
+
+def make_key(
+    user: str, *, operator: bool, expires_in: timedelta | None, now: datetime, random_bytes: RandomBytes, name: str = ""
+) -> NewKey:
+    """A key for a user. The user need not exist: a user is whoever has a key."""
+    if not 0 < len(user) <= _LONGEST_USER or not user.isprintable() or user != user.strip() or user == SYSTEM:
+        raise InvalidRequestError(
+            f"'{user[:40]}' cannot be a user's name: 1 to {_LONGEST_USER} printable characters, no space at either end, not '{SYSTEM}'."
+        )
+    key_id = random_bytes(6).hex()
+    text = f"sw_{key_id}_{base64.urlsafe_b64encode(random_bytes(32)).decode().rstrip('=')}"
+    expires_at = None if expires_in is None else now + expires_in
+    return NewKey(text, ApiKey(key_id, user, name or user, hash_of(text), operator, now, expires_at))
+
+
+def hash_of(secret: str) -> str:
+    """What is kept of a key or of a session's cookie."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class KeyVerifier:
+    """Text -> the key it is. Asks the records every time: a revoked key is refused by the next request."""
+
+    def __init__(self, records: AccessRecords, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+
+    async def verify(self, text: str) -> ApiKey:
+        form = KEY_FORM.fullmatch(text)
+        key = await self._records.find_key(form[1]) if form else None
+        right = hmac.compare_digest(hash_of(text), key.hash if key else _NO_HASH)
+        if key is None or not right:
+            raise BadCredentialError("This API key is not known here. Check it, or ask the operator for a new one.")
+        if not key.usable(self._clock.now()):
+            state = "revoked" if key.revoked_at else "out of date"
+            raise NotSignedInError(
+                f"The API key '{key.key_id}' is {state}. Ask the operator for a new one.", INVALID_CREDENTIAL
+            )
+        return key

@@ -1,0 +1,114 @@
+"""A request -> its principal. The one place that reads credentials.
+
+```
+a server that asks nobody        the local user, whatever the request carries (clients send empty or foreign keys by habit)
+Authorization: Bearer sw_...     an API key
+Authorization: Bearer <token>    a token of the identity provider, if there is one
+x-api-key: sw_...                an API key
+cookie                           a session of the page; changes only from the server's own origin
+```
+
+The first that is there decides; an invalid one is refused, the next is not tried.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from starlette.requests import HTTPConnection
+
+from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
+from stepwell.runs.access import AccessRecords
+from stepwell.server.login.api_keys import KeyVerifier, hash_of
+from stepwell.server.login.principal import LOCAL, Principal
+from stepwell.server.login.throttle import BadCredentialError, CredentialThrottle
+from stepwell.server.origins import from_own_page
+from stepwell.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from stepwell.server.login.tokens import TokenVerifier
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+SESSION_COOKIE = "stepwell_session"
+
+_log = logging.getLogger(__name__)
+
+
+class Authenticator:
+    """Kept at `app.state.authenticator`, where `policy` finds it. `doors.install_doors` makes it."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        keys: KeyVerifier,
+        tokens: TokenVerifier | None,
+        records: AccessRecords,
+        tries: CredentialThrottle,
+    ) -> None:
+        self._settings = settings
+        self._asks_who = settings.asks_who  # once: it parses addresses
+        self._keys = keys
+        self._tokens = tokens
+        self._records = records
+        self._tries = tries
+
+    async def principal_of(self, request: HTTPConnection) -> Principal:
+        """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong tries from one address."""
+        if not self._asks_who:
+            return LOCAL
+        credential = _credential(request)
+        if credential:
+            return await self.check(credential, client_address_of(request))
+        cookie = request.cookies.get(SESSION_COOKIE)
+        if cookie:
+            return await self._session(request, cookie)
+        raise NotSignedInError("Say who you are: an API key in 'x-api-key' or 'Authorization: Bearer', or sign in at /login.")
+
+    async def still_counts(self, request: HTTPConnection) -> bool:
+        """Whether a request that is being answered would be let in again: its key not revoked, its session not over, its token not
+        out of date. Where that cannot be told now (a provider that does not answer), it counts on."""
+        try:
+            await self.principal_of(request)
+        except NotSignedInError:
+            return False
+        except (LimitReachedError, SignInUnavailableError, StorageUnavailableError) as error:
+            _log.debug("it cannot be told now whether a stream's reader is still welcome: %s", error)
+        return True
+
+    async def check(self, credential: str, address: str) -> Principal:
+        """Whose key or token this is."""
+        self._tries.check(address)
+        try:
+            if credential.startswith("sw_"):
+                key = await self._keys.verify(credential)
+                return Principal(key.owner, key.owner, key.is_operator, "api_key", key.key_id)
+            if self._tokens:
+                return await self._tokens.principal(credential)
+            raise BadCredentialError("What was sent is not a credential of this server.")
+        except BadCredentialError:
+            self._tries.count(address)
+            raise
+
+    async def _session(self, request: HTTPConnection, cookie: str) -> Principal:
+        session = await self._records.find_session(hash_of(cookie))
+        if session is None:
+            raise NotSignedInError("You are not signed in any more. Sign in at /login.")
+        if request.scope.get("method", "GET") not in SAFE_METHODS and not from_own_page(
+            request.headers, self._settings.public_url
+        ):
+            # A cookie is sent by the browser without being asked; only our own page may use it to change things.
+            raise AccessError("This change came from another site's page. Use the server's own page, or an API key.")
+        return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "")
+
+
+def client_address_of(request: HTTPConnection) -> str:
+    """Where a request comes from, as far as is known. Behind a proxy, uvicorn's `--forwarded-allow-ips` puts it right."""
+    return request.client.host if request.client else "unknown"
+
+
+def _credential(request: HTTPConnection) -> str | None:
+    scheme, _, rest = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and rest.strip():
+        return rest.strip()
+    return request.headers.get("x-api-key", "").strip() or None

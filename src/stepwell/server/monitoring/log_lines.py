@@ -1,0 +1,77 @@
+"""One record of the log as one line: JSON for machines, words for a terminal. Secrets of a known form are taken out of both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import orjson
+
+from stepwell.secrets.text import hide_secrets
+from stepwell.server.monitoring.redaction import clean_field, extras_of, hide_in
+
+LogFormat = Literal["auto", "json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+Line = Callable[[logging.LogRecord], bytes]
+
+_SHORTENED = {"run_id": "run", "thread_id": "thread", "graph_id": "graph", "request_id": "request"}
+_NOT_ON_A_TERMINAL = frozenset({"assistant_id", "owner_hash"})
+_OURS = frozenset({"run_id", "thread_id", "assistant_id", "graph_id", "owner_hash", "request_id", "status", "route"})
+"""Never a secret: made or checked by us. Looking through them for one took most of a line's time."""
+_ID_LENGTH = 8
+_LAYOUT = "\n\t"
+"""What a traceback is laid out with."""
+
+
+def json_line(record: logging.LogRecord) -> bytes:
+    """`{"time", "level", "logger", "message", ...}`; what was given as `extra` follows, and `exception` with its traceback."""
+    hide_in(record)
+    fields = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": record.getMessage(),
+        **_extras(record),
+    }
+    if record.exc_text:
+        fields["exception"] = record.exc_text
+    return orjson.dumps(fields, default=_as_text, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+def text_line(record: logging.LogRecord) -> bytes:
+    """For somebody who looks on: the time of day, the level if it is worth a look, words, and short ids."""
+    hide_in(record)
+    moment = datetime.fromtimestamp(record.created).astimezone()
+    level = "" if record.levelno == logging.INFO else f"{record.levelname} "
+    parts = [f"{moment:%H:%M:%S} {level}{record.getMessage()}"]
+    parts += [f"{_SHORTENED.get(name, name)}={_short(name, value)}" for name, value in _shown(record).items()]
+    trace = f"\n{_harmless(record.exc_text, keep=_LAYOUT)}" if record.exc_text else ""
+    return (_harmless("  ".join(parts)) + trace + "\n").encode(errors="backslashreplace")
+
+
+def _harmless(text: str, keep: str = "") -> str:
+    """One line stays one line, and colours nothing: a path or a model's words may hold what a terminal would obey."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(each if each.isprintable() or each in keep else ascii(each)[1:-1] for each in text)
+    )
+
+
+def _extras(record: logging.LogRecord) -> dict[str, Any]:
+    """What a record carries beside the standard fields, without secrets."""
+    return {name: value if name in _OURS else clean_field(name, value) for name, value in extras_of(record).items()}
+
+
+def _shown(record: logging.LogRecord) -> Mapping[str, Any]:
+    return {name: value for name, value in _extras(record).items() if name not in _NOT_ON_A_TERMINAL and value is not None}
+
+
+def _short(name: str, value: Any) -> str:
+    return str(value)[:_ID_LENGTH] if name.endswith("_id") else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _as_text(value: Any) -> str:
+    return hide_secrets(str(value))

@@ -1,0 +1,127 @@
+"""The server's log: one line per record on the standard error, written by a thread of its own.
+
+```
+any thread ──stamp, put──> queue with a bound ──> stepwell-log: line, write ──> standard error
+                            full: dropped, counted, and said in the log once there is room again
+```
+
+Whatever becomes of the sink (slow, stuck, gone), nobody who logs waits for it. Lines go straight to the descriptor: Python's own
+stream would keep its lock while a stuck sink blocks it, and the process could not end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from queue import Full, Queue
+
+from stepwell.server.monitoring.log_context import current_fields, current_secrets
+from stepwell.server.monitoring.log_lines import Line, LogFormat, LogLevel, json_line, text_line
+from stepwell.server.monitoring.redaction import hide_in
+
+Write = Callable[[bytes], object]
+
+MOST_WAITING = 10_000
+CLOSE_S = 2.0
+_OURS = "stepwell"
+
+
+class LogSink(logging.Handler):
+    """Takes records at once and writes them when it can."""
+
+    def __init__(self, write: Write, line: Line, *, most_waiting: int = MOST_WAITING) -> None:
+        super().__init__()
+        self._write = write
+        self._line = line
+        self._waiting: Queue[logging.LogRecord | None] = Queue(most_waiting)
+        self._dropped = 0
+        self._told = 0
+        self._thread = threading.Thread(target=self._work, name="stepwell-log", daemon=True)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """Records that were lost: no room to wait, or nowhere to write to."""
+        return self._dropped
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record = copy(record)  # others may handle it too
+        for name, value in current_fields().items():
+            record.__dict__.setdefault(name, value)
+        # Made into text here: what it is made of may change before its turn comes.
+        record.msg, record.args = record.getMessage(), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+            record.exc_info = None
+        if secrets := current_secrets():  # known only here; keys of a known form are taken out when the line is made
+            hide_in(record, secrets)
+        try:
+            self._waiting.put_nowait(record)
+        except Full:
+            self._dropped += 1
+
+    def close(self) -> None:
+        """Write what waits, for a moment. A sink that is stuck is left behind."""
+        try:
+            self._waiting.put(None, timeout=CLOSE_S)
+        except Full:
+            self._dropped += 1
+        else:
+            self._thread.join(CLOSE_S)
+        super().close()
+
+    def _work(self) -> None:
+        while (record := self._waiting.get()) is not None:
+            self._put(record)
+            if self._dropped > self._told and self._waiting.empty():
+                self._tell_dropped()
+
+    def _tell_dropped(self) -> None:
+        lost, self._told = self._dropped - self._told, self._dropped
+        fields = {"name": "stepwell.server.logs", "levelname": "WARNING", "levelno": logging.WARNING, "count": lost}
+        self._put(logging.makeLogRecord({**fields, "msg": "lines of the log were lost: they could not be written in time"}))
+
+    def _put(self, record: logging.LogRecord) -> None:
+        try:
+            self._write(self._line(record))
+        except Exception:  # whatever a value's own text raises, or the sink: the log must outlive it, and it has no log to tell
+            self._dropped += 1
+
+
+@contextmanager
+def open_logs(
+    form: LogFormat = "auto", level: LogLevel = "info", *, write: Write | None = None, most_waiting: int = MOST_WAITING
+) -> Iterator[LogSink]:
+    """Send the process's log there until left. `auto`: words on a terminal, JSON elsewhere. Libraries are heard from `warning` on."""
+    as_text = form == "text" or (form == "auto" and write is None and sys.stderr.isatty())
+    sink = LogSink(write or _to_standard_error(), text_line if as_text else json_line, most_waiting=most_waiting)
+    root, ours = logging.getLogger(), logging.getLogger(_OURS)
+    before = (root.handlers[:], root.level, ours.level)
+    root.handlers[:] = [sink]
+    root.setLevel(max(logging.WARNING, _number(level)))
+    ours.setLevel(_number(level))
+    try:
+        yield sink
+    finally:
+        root.handlers[:], root.level, ours.level = before
+        root.setLevel(before[1])  # also empties the loggers' memory of which levels count
+        sink.close()
+
+
+def _number(level: LogLevel) -> int:
+    return logging.getLevelNamesMapping()[level.upper()]
+
+
+def _to_standard_error() -> Write:
+    descriptor = sys.stderr.fileno()
+
+    def write(line: bytes) -> None:
+        while line:
+            line = line[os.write(descriptor, line) :]
+
+    return write

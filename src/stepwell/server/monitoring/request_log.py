@@ -1,0 +1,65 @@
+"""Every request has an id, and a line in the log when its answer is complete.
+
+An id that the caller sends as `X-Request-Id` is kept if it is a plain word, so that a trail through several servers holds
+together; otherwise one is made. The answer carries it. Probes (`/ok`, `/metrics`) are logged only at level `debug`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stepwell.server.monitoring.log_context import enter_request
+
+HEADER = b"x-request-id"
+_SANE = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
+_PROBES = frozenset({"/ok", "/metrics"})
+_log = logging.getLogger("stepwell.requests")
+
+
+class RequestLog:
+    """The outermost ASGI layer."""
+
+    def __init__(self, app: ASGIApp, new_id: Callable[[], str]) -> None:
+        self._app = app
+        self._new_id = new_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = perf_counter(), 0
+        request_id = _sent_id(scope) or self._new_id().encode()
+        enter_request(request_id.decode())
+
+        def marked(message: Message) -> Awaitable[None]:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (HEADER, request_id)]
+            return send(message)
+
+        try:
+            await self._app(scope, receive, marked)
+        finally:
+            level = logging.DEBUG if scope["path"] in _PROBES and status < 500 else logging.INFO
+            if _log.isEnabledFor(level):
+                fields = {"status": status, "seconds": round(perf_counter() - began, 4), "route": route_of(scope)}
+                # Without the query: it may hold a secret. Status 0: the client was gone before there was an answer.
+                _log.log(level, "%s %s", scope["method"], scope["path"], extra=fields)
+
+
+def route_of(scope: Scope) -> str:
+    """The pattern of the route that answered, never the path: ids are not for counting."""
+    return getattr(scope.get("route"), "path", None) or "unknown"
+
+
+def _sent_id(scope: Scope) -> bytes | None:
+    for name, value in scope["headers"]:
+        if name == HEADER and _SANE.fullmatch(value):
+            return bytes(value)
+    return None

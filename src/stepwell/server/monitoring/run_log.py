@@ -1,0 +1,47 @@
+"""One line of the log for each run that ends, and the run's id on every line that is logged inside of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+
+from stepwell.runs.records import ModelUsage, Run, RunOutcome
+from stepwell.server.monitoring.log_context import enter_run, leave_run
+
+_log = logging.getLogger("stepwell.runs")
+
+
+class RunLog:
+    """A `RunWatcher`. Both calls come in the task that drives the run, which is how its lines are told apart."""
+
+    def __init__(self, seconds: Callable[[], float] = perf_counter) -> None:
+        self._seconds = seconds
+        self._begun: dict[str, float] = {}
+
+    def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
+        enter_run(run)
+        self._begun[run.run_id] = self._seconds()
+        return ()
+
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
+        took = self._seconds() - self._begun.pop(run.run_id)
+        status = outcome.status if outcome else "given up"
+        fields = {"status": status, "attempt": run.attempt, "seconds": round(took, 4)}
+        _log.info("run ended" if outcome else "attempt given up", extra={**fields, **_used(outcome.usage if outcome else ())})
+        leave_run()
+
+
+def _used(usage: Sequence[ModelUsage]) -> dict[str, Any]:
+    if not usage:
+        return {}
+    costs = [used.cost_usd for used in usage]
+    return {
+        "input_tokens": sum(used.input_tokens for used in usage),
+        "output_tokens": sum(used.output_tokens for used in usage),
+        # A sum with an unknown price in it is unknown.
+        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+    }

@@ -1,0 +1,111 @@
+"""Answers that are ready: JSON as bytes, encoded once and not checked against a model again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import Header
+from starlette.responses import Response
+
+from stepwell.errors import InvalidRequestError
+from stepwell.runs.records import Run
+from stepwell.runs.wire import encode
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
+from stepwell.server.schemas.runs import RunCreate, run_wire
+from stepwell.server.sse import EventStream, Gone, PatientJson, frames
+
+
+def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """`value` as JSON; messages, times and what else graphs hold included."""
+    return Response(encode(value), status, dict(headers or {}), "application/json")
+
+
+def nothing(status: int = 204) -> Response:
+    """Done, with nothing to show."""
+    return Response(status_code=status)
+
+
+def next_page(offset: int, limit: int, found: int) -> dict[str, str]:
+    """The header that tells clients where the next page begins. `found` was asked for with one more than `limit`."""
+    return {"X-Pagination-Next": str(offset + limit)} if found > limit else {}
+
+
+# How a run is answered: at once, when it has ended, or as it goes. Shared by the routes of runs with and without a thread.
+#
+# ```
+# Content-Location: /threads/T/runs/R             which run this is
+# Location:         /threads/T/runs/R/stream|join where a client that lost the connection goes on
+# ```
+
+
+LastEventId = Annotated[str | None, Header(json_schema_extra={"pattern": "^(-1|[0-9]{1,18})?$"})]
+
+SSE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {}}}}
+}
+RESULT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The graph's values at the end; a run that failed gives `{'__error__': {error, message}}`",
+        "content": {"application/json": {"schema": {}}},
+    }
+}
+
+
+def parse_last_event_id(text: str | None) -> int | None:
+    """The last event a client saw. `-1` and `0` mean none of them: from the start."""
+    if text is None or text.strip() == "":
+        return None
+    text = text.strip()
+    if text == "-1":
+        return 0
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise InvalidRequestError(
+            "The header Last-Event-ID must be the 'id' of an event of this stream, a whole number; '0' begins at the start."
+        )
+    return int(text)
+
+
+def run_headers(run: Run, then: str | None = None) -> dict[str, str]:
+    place = f"/threads/{run.thread_id}/runs/{run.run_id}"
+    return {"Content-Location": place, **({"Location": f"{place}/{then}"} if then else {})}
+
+
+def show_run(run: Run) -> Response:
+    """The run as it stands."""
+    return json_response(run_wire(run), headers=run_headers(run))
+
+
+def stream_run(
+    services: Services,
+    principal: Principal,
+    run: Run,
+    *,
+    cancel_on_disconnect: bool,
+    after: int = 0,
+    modes: Sequence[str] | None = None,
+) -> Response:
+    """What the run says, from `after` on."""
+    batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
+    on_gone = _cancelling(services, principal, run) if cancel_on_disconnect else None
+    return EventStream(frames(batches), services.streams, headers=run_headers(run, "stream"), on_gone=on_gone)
+
+
+def await_run(services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool) -> Response:
+    """The run's values, when it has ended."""
+    result = services.engine.result(principal.owner, run.thread_id, run.run_id)
+    on_gone = _cancelling(services, principal, run) if cancel_on_disconnect else None
+    return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
+
+
+def cancels_on_disconnect(body: RunCreate) -> bool:
+    """Whether the run is to stop when whoever asked for it goes away. Unless told, it goes on."""
+    return body.on_disconnect == "cancel"
+
+
+def _cancelling(services: Services, principal: Principal, run: Run) -> Gone:
+    async def cancel() -> None:
+        await services.engine.cancel(principal.owner, run.thread_id, [run.run_id], action="interrupt", wait=False, status=None)
+
+    return cancel

@@ -1,0 +1,66 @@
+"""LangGraph's thread streams: commands to a thread, and what its runs say, filtered. See `server.protocol`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.problems import problem
+from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
+from stepwell.server.protocol.commands import carry_out
+from stepwell.server.protocol.following import beginning, protocol_frames
+from stepwell.server.responses import SSE, json_response
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.fields import ThreadId
+from stepwell.server.sse import EventStream
+
+router = APIRouter(tags=["Thread streams"], route_class=JsonRoute)
+
+Creator = Annotated[Principal, Depends(policy("runs:create"))]
+Reader = Annotated[Principal, Depends(policy("threads:read"))]
+StreamReader = Annotated[Principal, Depends(stream_policy("threads:read"))]
+
+_NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offered"}}
+
+
+@router.post(
+    "/threads/{thread_id}/commands",
+    operation_id="send_thread_command",
+    summary="Tell a thread what to do: start a run, answer a question, read or branch its state",
+    responses={200: {"model": CommandResponse}},
+)
+async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given) -> Response:
+    return json_response(await carry_out(services, principal, thread_id, body))
+
+
+@router.post(
+    "/threads/{thread_id}/stream/events",
+    operation_id="stream_thread_events",
+    summary="What the runs of a thread say, filtered; from the newest run on, or after 'since'",
+    responses=SSE,
+)
+async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: StreamReader, services: Given) -> Response:
+    thread = await services.threads.get(principal.owner, thread_id, with_values=False)
+    subscription, after = body.subscription(), body.since
+    if after is None:
+        after = await beginning(services.persistence, thread, subscription, services.clock.now())
+    batches = services.engine.thread_events(principal.owner, thread_id, after=after)
+    return EventStream(protocol_frames(batches, subscription, services.clock), services.streams)
+
+
+@router.get(
+    "/threads/{thread_id}/stream/events",
+    operation_id="stream_thread_events_by_websocket",
+    summary="Where SDKs would open a websocket, which this server does not offer",
+    status_code=400,
+    responses=_NOT_OFFERED,
+)
+async def refuse_websocket(thread_id: ThreadId, principal: Reader) -> Response:
+    detail = (
+        "Thread streams come as server-sent events, not over a websocket. Use the SDK's transport 'sse', which is its default."
+    )
+    return problem(400, "websocket-not-offered", "No websocket here", detail)

@@ -1,0 +1,28 @@
+"""A suite that every backend passes, and that other people's backends can run.
+
+```python
+from stepwell.testing.backends.conformance import BackendConformance
+
+
+class TestMyBackend(BackendConformance):
+    def make_backend(self):
+        return MyBackend(...)
+```
+
+pytest finds the tests in the subclass. Each runs in both colours. `BackendCase` lists the hooks for backends that need more: a
+base folder, surroundings to run in, text that must never show. A test that cannot apply is switched off by name in the subclass
+(`test_names_differ_by_case_and_form = None`, say, on a disk that folds case).
+"""
+
+from __future__ import annotations
+
+from stepwell.testing.backends.case import BackendCase, Verbs
+from stepwell.testing.backends.changing import ChangingCases, RacingCases
+from stepwell.testing.backends.paths import NASTY_PATHS, PathCases
+from stepwell.testing.backends.reading import ReadingCases, SearchingCases
+
+__all__ = ["NASTY_PATHS", "BackendCase", "BackendConformance", "Verbs"]
+
+
+class BackendConformance(ReadingCases, SearchingCases, ChangingCases, RacingCases, PathCases):
+    """All of it."""

@@ -1,0 +1,171 @@
+"""Where a call that changes a file stands among the calls of its model turn."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, ToolMessage
+
+from stepwell.backends import paths
+from stepwell.backends.protocol import ErrorText
+from stepwell.backends.turn import PlannedChange
+
+EDITED_BY_A_PERSON = "hitl_edited_tool_calls"
+"""Where LangChain's approvals keep what a person made of a call; the message still shows the model's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileTurn:
+    """A changing call among the calls of its model turn."""
+
+    key: tuple[int, str]
+    """Names the turn: the message that asked, as the object that all its calls share."""
+    call_id: str
+    earlier: tuple[PlannedChange, ...] = ()
+    """The changes asked for by earlier calls, on any path."""
+    predecessors: tuple[str, ...] = ()
+    """The earlier calls on this call's own path."""
+    has_followers: bool = False
+    """Whether later calls are on the same path."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the turn changes this call's file more than once."""
+        return bool(self.predecessors) or self.has_followers
+
+
+def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
+    """Where a changing call stands in its turn. Calls that already have a result (rejected ones) do not count."""
+    own_id = runtime.tool_call_id or ""
+    answered: set[str] = set()
+    for message in reversed(runtime.state.get("messages", [])):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        if isinstance(message, AIMessage):
+            planned = _planned(message, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
+            return _placed(planned, own_id, paths.resolve_file(raw_path), (id(message), message.id or ""))
+    return FileTurn((0, ""), own_id)
+
+
+def _planned(
+    message: AIMessage, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, PlannedChange | None]]:
+    """Every open call of the turn with the change it asks for, if it asks for one."""
+    planned: list[tuple[str, PlannedChange | None]] = []
+    for call in message.tool_calls:
+        call_id = call["id"] or ""
+        if call_id not in answered:
+            runs: Mapping[str, Any] = edited.get(call_id, call)
+            planned.append((call_id, _change_of(runs["name"], runs["args"])))
+    return planned
+
+
+def _placed(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, path: str, key: tuple[int, str]) -> FileTurn:
+    ids = [call_id for call_id, _ in planned]
+    place = ids.index(own_id) if own_id in ids else 0
+    earlier = [(call_id, change) for call_id, change in planned[:place] if change]
+    return FileTurn(
+        key,
+        own_id,
+        earlier=tuple(change for _, change in earlier),
+        predecessors=tuple(call_id for call_id, change in earlier if change.path == path),
+        has_followers=any(change is not None and change.path == path for _, change in planned[place + 1 :]),
+    )
+
+
+def _change_of(name: str, args: Mapping[str, Any]) -> PlannedChange | None:
+    path = paths.resolve_file(args.get("file_path"))
+    if isinstance(path, ErrorText):
+        return None
+    if name == "write_file" and isinstance(args.get("content"), str):
+        return PlannedChange(path, args["content"], overwrite=bool(args.get("overwrite")))
+    if name == "edit_file" and isinstance(args.get("old_string"), str) and isinstance(args.get("new_string"), str):
+        return PlannedChange(path, args["new_string"], args["old_string"], bool(args.get("replace_all")))
+    return None
+
+
+# Changes of one file asked for in one model turn happen in call order, also where they take effect at once.
+#
+# LangGraph runs the calls of a turn side by side. Files in state need no more than to know what came before (`backends.turn`); on a
+# disk or in a store the earlier call must really be done. A call waits for its predecessors on the same path. One that never
+# arrives (a person rejected it, another middleware answered it) is waited for only a moment.
+
+
+GRACE_S = 0.25
+POLL_S = 0.002
+MAX_TURNS = 256
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls of one turn, as far as they got."""
+
+    arrived: set[str] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
+
+
+class ChangeGate:
+    """Lets changes of one file through one after the other. One gate serves a set of file tools."""
+
+    def __init__(self) -> None:
+        self._moved = threading.Condition()
+        self._turns: dict[tuple[int, str], _Calls] = {}
+
+    @contextmanager
+    def passing(self, turn: FileTurn) -> Iterator[None]:
+        """Wait for the predecessors, then let the body change the file."""
+        if not turn.is_shared:
+            yield
+            return
+        deadline = self._arrive(turn)
+        with self._moved:
+            while not self._is_free(turn, deadline):
+                self._moved.wait(POLL_S)
+        try:
+            yield
+        finally:
+            self._leave(turn)
+
+    @asynccontextmanager
+    async def apassing(self, turn: FileTurn) -> AsyncIterator[None]:
+        """The same from async code, without holding a thread."""
+        if not turn.is_shared:
+            yield
+            return
+        deadline = self._arrive(turn)
+        while not self._is_free(turn, deadline):  # noqa: ASYNC110  # the calls before may run in other threads or loops
+            await asyncio.sleep(POLL_S)
+        try:
+            yield
+        finally:
+            self._leave(turn)
+
+    def _arrive(self, turn: FileTurn) -> float:
+        with self._moved:
+            if len(self._turns) >= MAX_TURNS:
+                # Turns whose last call never came; what is still waiting goes on after its moment of grace.
+                self._turns.pop(next(iter(self._turns)))
+            self._turns.setdefault(turn.key, _Calls()).arrived.add(turn.call_id)
+        return time.monotonic() + GRACE_S
+
+    def _is_free(self, turn: FileTurn, deadline: float) -> bool:
+        calls = self._turns.get(turn.key, _Calls())
+        missing = [call for call in turn.predecessors if call not in calls.done]
+        if not missing:
+            return True
+        return time.monotonic() > deadline and not calls.arrived.intersection(missing)
+
+    def _leave(self, turn: FileTurn) -> None:
+        with self._moved:
+            if turn.has_followers:
+                self._turns.setdefault(turn.key, _Calls()).done.add(turn.call_id)
+            else:
+                self._turns.pop(turn.key, None)
+            self._moved.notify_all()

@@ -1,0 +1,248 @@
+"""The six file tools, and `execute` for backends that run commands. The verb says what, the path says where; the backend behind
+them is the caller's choice.
+
+Each tool is written once: how its arguments become a backend verb, and how the verb's result becomes text for the model. Sync
+and async differ only in how the verb is called. Nothing here knows which backend it talks to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, cast
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from stepwell.backends.protocol import DEFAULT_READ_LIMIT, BackendFactory, BackendProtocol, EditResult, WriteResult
+from stepwell.backends.turn import after
+from stepwell.tools.files import results
+from stepwell.tools.files.order import ChangeGate, file_turn
+
+OutputMode = Literal["content", "files_with_matches", "count"]
+
+
+# Every word of a description is paid for on every call of the model: a few words each, and what the tool says already is not repeated.
+
+
+class LsArgs(BaseModel):
+    path: str = Field("/", description="folder, absolute")
+
+
+class ReadArgs(BaseModel):
+    file_path: str = Field(description="absolute path")
+    offset: int = Field(0, description="lines to skip")
+    limit: int = Field(DEFAULT_READ_LIMIT, description="lines to read")
+
+
+class WriteArgs(BaseModel):
+    file_path: str = Field(description="absolute path")
+    content: str = Field(description="the whole text")
+    overwrite: bool = Field(False, description="replace an existing file")
+
+
+class EditArgs(BaseModel):
+    file_path: str = Field(description="absolute path")
+    old_string: str = Field(description="exact text to replace")
+    new_string: str = Field(description="text in its place")
+    replace_all: bool = Field(False, description="every occurrence")
+
+
+class GlobArgs(BaseModel):
+    pattern: str = Field(description="e.g. **/*.md")
+    path: str = Field("/", description="folder to search")
+
+
+class GrepArgs(BaseModel):
+    pattern: str = Field(description="RE2")
+    path: str | None = Field(None, description="folder or file; all if left out")
+    glob: str | None = Field(None, description="only files like this, e.g. *.py")
+    output_mode: OutputMode = Field("content", description="matching lines, only paths, or counts")
+
+
+class ExecuteArgs(BaseModel):
+    command: str
+
+
+class FileTool(NamedTuple):
+    """One tool: its face to the model, the verb behind it, and what becomes of the verb's result."""
+
+    name: str
+    description: str
+    schema: type[BaseModel]
+    verb: str
+    arguments: Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+    render: Callable[[Any, Mapping[str, Any]], results.Rendered]
+
+
+FILE_TOOLS = (
+    FileTool(
+        "ls",
+        "List a folder.",
+        LsArgs,
+        "ls_info",
+        lambda args: ((args.get("path") or "/",), {}),
+        results.listing,
+    ),
+    FileTool(
+        "read_file",
+        "Read a text file; lines come numbered. Page through long files with offset and limit.",
+        ReadArgs,
+        "read",
+        lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
+        results.text,
+    ),
+    FileTool(
+        "write_file",
+        "Create a file. For an existing one prefer edit_file, or set overwrite.",
+        WriteArgs,
+        "write",
+        lambda args: ((args["file_path"], args["content"]), {"overwrite": True} if args.get("overwrite") else {}),
+        results.written,
+    ),
+    FileTool(
+        "edit_file",
+        "Replace old_string, which must occur exactly once (or set replace_all). Read the file first and quote it exactly, "
+        "without line numbers.",
+        EditArgs,
+        "edit",
+        lambda args: ((args["file_path"], args["old_string"], args["new_string"], bool(args.get("replace_all"))), {}),
+        results.edited,
+    ),
+    FileTool(
+        "glob",
+        "Find files by pattern, relative to path; ** crosses folders.",
+        GlobArgs,
+        "glob_info",
+        lambda args: ((args["pattern"], args.get("path") or "/"), {}),
+        results.found,
+    ),
+    FileTool(
+        "grep",
+        "Search file contents line by line.",
+        GrepArgs,
+        "grep_raw",
+        lambda args: ((args["pattern"], args.get("path"), args.get("glob")), {}),
+        results.matches,
+    ),
+)
+
+FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
+
+
+def build_file_tools(
+    backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
+) -> list[BaseTool]:
+    """The six tools over a backend, or over one made for each call by a factory; and `execute`, if the backend runs commands."""
+    chosen = descriptions or {}
+    gate = ChangeGate()
+    if not isinstance(backend, type) and hasattr(backend, "ls_info") and callable(getattr(backend, "execute", None)):
+        return [*_file_tools(backend, chosen, gate), _execute_tool(backend, chosen.get("execute"))]
+    return _file_tools(backend, chosen, gate)
+
+
+def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str], gate: ChangeGate) -> list[BaseTool]:
+    return [
+        (_changing_tool if spec.verb in ("write", "edit") else _reading_tool)(
+            spec, backend, chosen.get(spec.name, spec.description), gate
+        )
+        for spec in FILE_TOOLS
+    ]
+
+
+def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
+    """The backend itself, or the one that a factory makes for this call."""
+    # By its verbs, not its type: somebody's backend may have only the sync half of the protocol.
+    if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend's class is a factory of it
+        return cast("BackendFactory", backend)(runtime)
+    bind = getattr(backend, "bind", None)  # a backend whose own parts are made by factories
+    return cast("BackendProtocol", bind(runtime) if bind else backend)
+
+
+def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+    def run(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    async def arun(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    return _tool(spec, description, run, arun)
+
+
+def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+    """Like a reading tool, in its place among the changes of its turn."""
+
+    def run(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        turn = file_turn(runtime, args.get("file_path"))
+        with gate.passing(turn), after(turn.earlier):
+            result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    async def arun(runtime: ToolRuntime, **args: Any) -> Any:
+        positional, keywords = spec.arguments(args)
+        turn = file_turn(runtime, args.get("file_path"))
+        async with gate.apassing(turn):
+            with after(turn.earlier):
+                result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
+        return _answer(spec, runtime, result, args)
+
+    return _tool(spec, description, run, arun)
+
+
+def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Callable[..., Any]) -> BaseTool:
+    # The real class, not its name: LangChain would otherwise look the name up again for every agent that is built.
+    run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
+    return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
+
+
+def _execute_tool(backend: Any, description: str | None) -> BaseTool:
+    """The commands of a backend that is a sandbox of its own (`execute(command)`, with `output` and `exit_code` in its answer)."""
+
+    def run(runtime: ToolRuntime, command: str) -> ToolMessage:
+        return _executed(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # asked for above
+
+    async def arun(runtime: ToolRuntime, command: str) -> ToolMessage:
+        return _executed(runtime, await acall(backend_for(backend, runtime), "execute", command))
+
+    run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str}
+    return StructuredTool(
+        name="execute",
+        description=description or "Run a shell command where the files are.",
+        func=run,
+        coroutine=arun,
+        args_schema=ExecuteArgs,
+    )
+
+
+def _executed(runtime: ToolRuntime, answer: Any) -> ToolMessage:
+    rendered = results.executed(answer)
+    status: Literal["error", "success"] = "error" if rendered.is_error else "success"
+    return ToolMessage(rendered.text, name="execute", tool_call_id=runtime.tool_call_id or "", status=status)
+
+
+async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+    """A verb from async code; a backend that has only the sync form is called in a thread."""
+    native = getattr(backend, f"a{verb}", None)
+    if native is not None:
+        return await native(*args, **kwargs)
+    return await asyncio.to_thread(getattr(backend, verb), *args, **kwargs)
+
+
+def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:
+    rendered = spec.render(result, args)
+    message = ToolMessage(
+        rendered.text,
+        name=spec.name,
+        tool_call_id=runtime.tool_call_id or "",
+        status="error" if rendered.is_error else "success",
+    )
+    update = result.files_update if isinstance(result, (WriteResult, EditResult)) else None
+    return Command(update={"files": update, "messages": [message]}) if update else message

@@ -1,0 +1,112 @@
+"""Bytes of a page to its text and title, in the process that calls it. `reader_pool` calls it in a process apart.
+
+A page is somebody else's program for our parsers: lxml, trafilatura and pypdf can be made to take any time and memory, so nothing
+here may be called where that would matter. An extraction that gives no words is a failure, never an empty page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.errors import FetchFailedError, needs_extra
+from stepwell.tools.web.documents.content import ContentKind, decode_text, kind_of
+from stepwell.tools.web.documents.plain_html import is_hidden, title_of, words_of
+from stepwell.tools.web.documents.visible import normalise, one_line
+
+MOST_PDF_PAGES = 300
+MOST_CHARACTERS = 4_000_000
+_FEWEST_LETTERS = 2
+_SHARE_FOR_PDF = 0.8
+"""Of the time: a long PDF is then given as far as it was read, before the reader is stopped."""
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What a reader would see."""
+
+    media_type: str
+    title: str
+    text: str
+    note: str = ""
+    """What was left out, in a sentence."""
+
+
+def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
+    """The text; `FetchRefusedError` for a type that is not read, `FetchFailedError` when there is none in it."""
+    deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
+    kind, media_type = kind_of(content, content_type)
+    title, text, note = _read_pdf(content, deadline) if kind == "pdf" else (*_read_markup(kind, content, content_type), "")
+    text = normalise(text[:MOST_CHARACTERS])
+    if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
+        raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
+    return PageText(media_type, one_line(title), text, note)
+
+
+def warm_up() -> None:
+    """Load what reading needs, so that the first page does not wait for it."""
+    _article("<html><body><p>Some words, so that everything is loaded once.</p></body></html>")
+    with needs_extra("Reading PDF files", "research"):
+        import pypdf  # noqa: F401  only loaded
+
+
+def _read_markup(kind: ContentKind, content: bytes, content_type: str | None) -> tuple[str, str]:
+    text = decode_text(content, content_type, html=kind == "html")[:MOST_CHARACTERS]
+    return ("", text) if kind == "text" else (title_of(text), _article(text) or words_of(text))
+
+
+def _article(html: str) -> str:
+    with needs_extra("Reading web pages", "research"):
+        from lxml import etree  # type: ignore[import-untyped]  # lxml ships without types
+        from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]  # the same
+        from trafilatura import extract
+    if not html.strip():
+        return ""
+    try:
+        tree = document_fromstring(html.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8"))
+    except (etree.LxmlError, ValueError, AssertionError):
+        return ""  # nothing that has a tree; `words_of` still finds its words
+    _drop_hidden(tree)
+    # Recall before precision: a sentence that is left out cannot be quoted. Repeated text stays, so that numbers do.
+    return extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
+
+
+def _drop_hidden(tree: Any) -> None:
+    """What no reader sees is not the page's text: trafilatura's last resort takes it along."""
+    for element in list(tree.iter("*")):
+        if is_hidden(dict(element.attrib)) and element.getparent() is not None and element.tag not in ("html", "body"):
+            element.drop_tree()
+
+
+def _read_pdf(content: bytes, deadline: float) -> tuple[str, str, str]:
+    with needs_extra("Reading PDF files", "research"):
+        from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
+    try:
+        reader = PdfReader(io.BytesIO(content), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise FetchFailedError("The PDF is locked with a password.", "unreadable")
+        pages = list(_pdf_pages(reader, deadline))
+        count = len(reader.pages)
+        title = str(reader.metadata.title or "") if reader.metadata else ""
+    except FetchFailedError:
+        raise
+    except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, OSError) as error:
+        # What pypdf raises for a damaged file depends on where the damage is.
+        raise FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable") from error
+    note = f"Only the first {len(pages)} of {count} pages were read." if len(pages) < count else ""
+    return title, "\n\n".join(pages), note
+
+
+def _pdf_pages(reader: Any, deadline: float) -> Iterator[str]:
+    length = 0
+    for number, page in enumerate(reader.pages):
+        if number >= MOST_PDF_PAGES or length > MOST_CHARACTERS or time.monotonic() > deadline:
+            return
+        text = page.extract_text()
+        length += len(text)
+        yield text

@@ -1,0 +1,69 @@
+"""Several engines in their order: the first that finds something answers. What the others said is kept with it.
+
+When none finds anything, the most telling word counts: an engine that searched and knows nothing (`Empty`) before one that
+blocks, before one that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stepwell.errors import ConfigurationError
+from stepwell.tools.web.search.outcomes import (
+    DEFAULT_RESULTS,
+    Blocked,
+    Empty,
+    Found,
+    SearchEngine,
+    SearchOutcome,
+    check_query,
+    clamp_limit,
+)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search came to."""
+
+    query: str
+    outcome: SearchOutcome
+    tried: tuple[SearchOutcome, ...]
+    """What every engine that was asked said, in their order; `outcome` is one of them."""
+
+    @property
+    def engine(self) -> str:
+        """The engine whose word counts."""
+        return self.outcome.engine
+
+
+class SearchChain:
+    """Asks engines one after the other."""
+
+    def __init__(self, engines: Sequence[SearchEngine]) -> None:
+        if not engines:
+            raise ConfigurationError("A search needs at least one engine. Name one in STEPWELL_SEARCH_ENGINES: duckduckgo.")
+        self._engines = tuple(engines)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        return tuple(engine.name for engine in self._engines)
+
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> Searched:
+        query, limit = check_query(query), clamp_limit(limit)
+        tried: list[SearchOutcome] = []
+        for engine in self._engines:
+            outcome = await engine.search(query, limit)
+            tried.append(outcome)
+            if isinstance(outcome, Found):
+                break
+        return Searched(query, min(tried, key=_rank), tuple(tried))
+
+
+def _rank(outcome: SearchOutcome) -> int:
+    """The smallest counts; among equals the first that was asked."""
+    if isinstance(outcome, Found):
+        return 0
+    if isinstance(outcome, Empty):
+        return 1
+    return 2 if isinstance(outcome, Blocked) else 3

@@ -1,0 +1,103 @@
+"""From settings to engines: which there are, in which order, and the way out they share.
+
+Without `STEPWELL_SEARCH_ENGINES`: those that somebody configured (SearXNG, Google, Tavily, Brave), then DuckDuckGo, then
+Wikipedia. A name there whose key is missing is an error: nobody should believe to be using an engine that is never asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from stepwell.clock import Clock, SystemClock
+from stepwell.errors import ConfigurationError, WebError
+from stepwell.settings import Settings
+from stepwell.tools.web.addresses import read_url
+from stepwell.tools.web.public_web import PublicWeb
+from stepwell.tools.web.search.cache import SearchCache
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.engines.brave import Brave
+from stepwell.tools.web.search.engines.duckduckgo import DuckDuckGo
+from stepwell.tools.web.search.engines.google_cse import GoogleCse
+from stepwell.tools.web.search.engines.searxng import SearXng
+from stepwell.tools.web.search.engines.tavily import Tavily
+from stepwell.tools.web.search.engines.wikipedia import Wikipedia
+from stepwell.tools.web.search.guard import EngineLimits, EngineState, GuardedEngine
+from stepwell.tools.web.search.outcomes import SearchEngine
+from stepwell.tools.web.transport import Web
+
+USUAL_ORDER = ("searxng", "google_cse", "tavily", "brave", "duckduckgo", "wikipedia")
+_NEEDS = {
+    "searxng": "STEPWELL_SEARXNG_URL",
+    "google_cse": "GOOGLE_CSE_API_KEY and GOOGLE_CSE_CX",
+    "tavily": "TAVILY_API_KEY",
+    "brave": "BRAVE_API_KEY",
+}
+# DuckDuckGo's bot check comes after about a dozen quick requests; Brave's free plan allows one a second.
+_LIMITS = {"duckduckgo": EngineLimits(per_s=0.5, burst=2), "brave": EngineLimits(per_s=1.0, burst=1)}
+
+
+def public_web(settings: Settings) -> PublicWeb:
+    """The real web, with the operator's SearXNG as the one place that may be inside the network."""
+    return PublicWeb(inside=[settings.search.searxng_url] if settings.search.searxng_url else [])
+
+
+def search_chain(
+    settings: Settings,
+    web: Web,
+    *,
+    clock: Clock | None = None,
+    cached: bool = True,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    manners: dict[str, EngineState] | None = None,
+) -> SearchChain:
+    """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`.
+
+    Whoever makes several chains gives them one dictionary for `manners`: then the limits hold over all of them.
+    """
+    clock = clock or SystemClock()
+    available = _available(settings, web)
+    names = _named(settings) or tuple(name for name in USUAL_ORDER if name in available)
+    missing = [name for name in names if name not in available]
+    if missing:
+        raise ConfigurationError(
+            f"STEPWELL_SEARCH_ENGINES names '{missing[0]}', which needs {_NEEDS[missing[0]]}. Set it, or leave the engine out."
+        )
+    cache = SearchCache(settings.data_folder / "cache" / "web", clock) if cached else None
+    known = manners if manners is not None else {}
+    return SearchChain(
+        [
+            GuardedEngine(
+                available[name], clock, cache=cache, sleep=sleep, manners=known.setdefault(name, EngineState(_LIMITS.get(name)))
+            )
+            for name in names
+        ]
+    )
+
+
+def _named(settings: Settings) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(part.strip().lower() for part in (settings.search.engines or "").split(",") if part.strip()))
+    unknown = [name for name in names if name not in USUAL_ORDER]
+    if unknown:
+        raise ConfigurationError(
+            f"STEPWELL_SEARCH_ENGINES names '{unknown[0]}', which nobody knows. There are: {', '.join(USUAL_ORDER)}."
+        )
+    return names
+
+
+def _available(settings: Settings, web: Web) -> dict[str, SearchEngine]:
+    keys = settings.search
+    found: dict[str, SearchEngine] = {"duckduckgo": DuckDuckGo(web), "wikipedia": Wikipedia(web)}
+    if keys.searxng_url:
+        try:
+            read_url(keys.searxng_url)
+        except WebError as error:
+            raise ConfigurationError(f"STEPWELL_SEARXNG_URL is no address that can be asked. {error}") from error
+        found["searxng"] = SearXng(web, keys.searxng_url)
+    if keys.google_cse_key and keys.google_cse_cx:
+        found["google_cse"] = GoogleCse(web, keys.google_cse_key, keys.google_cse_cx)
+    if keys.tavily_key:
+        found["tavily"] = Tavily(web, keys.tavily_key)
+    if keys.brave_key:
+        found["brave"] = Brave(web, keys.brave_key)
+    return found

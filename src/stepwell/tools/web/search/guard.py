@@ -1,0 +1,127 @@
+"""One engine with its manners: what is kept is not asked again, not too often, not while it says "later", not when it is broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from stepwell.clock import Clock
+from stepwell.tools.web.search.cache import SearchCache
+from stepwell.tools.web.search.limits import Breaker, TokenBucket
+from stepwell.tools.web.search.outcomes import (
+    DEFAULT_RESULTS,
+    Blocked,
+    Empty,
+    Failed,
+    Found,
+    SearchEngine,
+    SearchOutcome,
+    check_query,
+    clamp_limit,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """What an engine is asked at most."""
+
+    per_s: float = 1.0
+    burst: int = 3
+    longest_wait_s: float = 15.0
+    """A request that would wait longer is not made."""
+    failures_to_open: int = 3
+    open_s: float = 60.0
+    timeout_s: float = 20.0
+    """For the engine's whole answer. The transport has its own; this holds for engines of other people's too."""
+
+
+class EngineState:
+    """How we stand with an engine: who asks it through several guards side by side gives them all the same."""
+
+    def __init__(self, limits: EngineLimits | None = None) -> None:
+        self.limits = limits or EngineLimits()
+        self.bucket = TokenBucket(self.limits.per_s, self.limits.burst)
+        self.breaker = Breaker(self.limits.failures_to_open, self.limits.open_s)
+        self.not_before = 0.0
+
+
+class GuardedEngine:
+    """A `SearchEngine` around another."""
+
+    def __init__(
+        self,
+        engine: SearchEngine,
+        clock: Clock,
+        limits: EngineLimits | None = None,
+        cache: SearchCache | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        manners: EngineState | None = None,
+    ) -> None:
+        """`manners` brings limits of its own, and `limits` is then not looked at."""
+        self._engine = engine
+        self._clock = clock
+        self._manners = manners or EngineState(limits)
+        self._limits = self._manners.limits
+        self._cache = cache
+        self._sleep = sleep
+
+    @property
+    def name(self) -> str:
+        return self._engine.name
+
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
+        query, limit = check_query(query), clamp_limit(limit)
+        kept = await self._cache.get(self.name, query, limit) if self._cache else None
+        if kept is not None:
+            return kept
+        refused = await self._admit()
+        if refused is not None:
+            return refused
+        outcome = await self._ask(query, limit)
+        self._learn(outcome)
+        if self._cache and isinstance(outcome, Found):
+            await self._cache.put(outcome, query, limit)
+        return outcome
+
+    async def _admit(self) -> SearchOutcome | None:
+        """Wait for a turn; an outcome when there is none to be had."""
+        now = self._now()
+        if now < self._manners.not_before:
+            pause = self._manners.not_before - now
+            return Blocked(self.name, f"it asked us to come again in {pause:.0f} s", pause)
+        wait = self._manners.bucket.wait_s(now)
+        if wait > self._limits.longest_wait_s:
+            return Failed(self.name, f"it is asked as often as we allow; the next turn is in {wait:.0f} s")
+        if not self._manners.breaker.allows(now):
+            return Failed(self.name, "it did not work several times in a row and is left alone for a while")
+        self._manners.bucket.take(now)
+        if wait > 0:
+            try:
+                await self._sleep(wait)
+            except asyncio.CancelledError:
+                self._manners.breaker.gave_up()
+                raise
+        return None
+
+    async def _ask(self, query: str, limit: int) -> SearchOutcome:
+        try:
+            async with asyncio.timeout(self._limits.timeout_s):
+                return await self._engine.search(query, limit)
+        except TimeoutError:
+            return Failed(self.name, f"it did not answer in {self._limits.timeout_s:g} s")
+        except BaseException:
+            # Cancelled, or a defect of the engine's code: the breaker must not wait for ever for the end of this try.
+            self._manners.breaker.gave_up()
+            raise
+
+    def _learn(self, outcome: SearchOutcome) -> None:
+        if isinstance(outcome, Found | Empty):
+            self._manners.breaker.worked()
+            return
+        self._manners.breaker.failed(self._now())
+        if isinstance(outcome, Blocked) and outcome.retry_after_s:
+            self._manners.not_before = self._now() + outcome.retry_after_s
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()

@@ -1,0 +1,83 @@
+"""What a search can come to. Four different things, because they ask for different acts.
+
+| outcome | meaning | what helps |
+|---|---|---|
+| `Found` | results | reading them |
+| `Empty` | the engine searched and knows nothing | other words |
+| `Blocked` | the engine does not serve us now: a bot check, a quota, a rate | another engine, or time |
+| `Failed` | no usable answer: no connection, a refused key, rubbish | another engine, or the operator |
+
+Rule to keep: only an answer that says "no results" in the engine's own way is `Empty`. An answer nobody understands is `Failed`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from stepwell.errors import ToolUseError
+
+DEFAULT_RESULTS = 10
+MOST_RESULTS = 20
+LONGEST_QUERY = 400
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """One line of an answer. All of it is untrusted text."""
+
+    title: str
+    url: str
+    snippet: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    engine: str
+    results: tuple[SearchResult, ...]
+
+
+@dataclass(frozen=True)
+class Empty:
+    engine: str
+
+
+@dataclass(frozen=True)
+class Blocked:
+    engine: str
+    why: str
+    retry_after_s: float | None = None
+    """What the engine said about when to come again."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    engine: str
+    why: str
+
+
+SearchOutcome = Found | Empty | Blocked | Failed
+
+
+class SearchEngine(Protocol):
+    """Asks one engine once. It raises nothing for what the engine or the network does; that is an outcome."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome: ...
+
+
+def check_query(query: str) -> str:
+    """The query with plain spaces; `ToolUseError` for one that cannot be asked."""
+    plain = " ".join(query.split())
+    if not plain:
+        raise ToolUseError("The search query is empty. Give a few words to search for.")
+    if len(plain) > LONGEST_QUERY:
+        raise ToolUseError(f"The search query has {len(plain):,} characters; at most {LONGEST_QUERY}. Ask in a few words.")
+    return plain
+
+
+def clamp_limit(limit: int) -> int:
+    """A number of results that may be asked for: 1 to `MOST_RESULTS`."""
+    return max(1, min(limit, MOST_RESULTS))
