@@ -20,6 +20,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.runs.embedded.file.disk_space import MB
@@ -27,6 +28,7 @@ from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
@@ -54,10 +56,16 @@ class Graphs:
     """Our own applications: they run on the configured model, and are built when they are first run."""
 
 
-def graphs_to_serve(langgraph_json: Path | None) -> Graphs:
-    """The graphs of a project, whose variables and folders are taken over now; without one, our applications."""
+def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:
+    """The graphs of a project, whose variables and folders are taken over now; without one, our applications, and with `demo` what
+    can be seen without a model, a key and a network."""
     if langgraph_json is None:
-        return Graphs(GraphRegistry.from_specs(dict(APPLICATIONS), Path()))
+        sources = {name: GraphSource.from_spec(name, GraphSpec(place), Path()) for name, place in APPLICATIONS.items()}
+        demos = {
+            name: GraphSource.from_spec(name, GraphSpec(place, DESCRIPTIONS[name]), Path(), demo=True)
+            for name, place in (available_demos() if demo else {}).items()
+        }
+        return Graphs(GraphRegistry({**sources, **demos}))
     project = read_langgraph_json(langgraph_json)
     project.enter()
     return Graphs(GraphRegistry.from_project(project), project.notes, ours=False)

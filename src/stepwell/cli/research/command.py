@@ -70,6 +70,18 @@ def run(
         return _local(runner, asked, given, gate, terminal, settings, kit, form)
 
 
+def demonstrate(asked: ResearchOptions, *, terminal: Terminal | None = None) -> int:
+    """The same on a web of our own. Where nobody is there to approve the plan, it is approved if it breaks no rule."""
+    with needs_extra("Research", "research"):
+        from stepwell.cli.demo.research import PACE_S, QUESTION, SAID, demo_equipment
+    terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
+    terminal.line(SAID)
+    question = asked.question or QUESTION
+    terminal.line(f"Question: {question}")
+    kit = demo_equipment(pace_s=PACE_S if terminal.interactive else 0.0)
+    return run(replace(asked, question=question, yes=asked.yes or not terminal.interactive), kit=kit, terminal=terminal)
+
+
 def _local(
     runner: asyncio.Runner,
     asked: ResearchOptions,
