@@ -104,15 +104,83 @@ async def test_who_says_no_gets_no_file(http: httpx.AsyncClient):
     assert "nothing happened without you" in state["messages"][-1]["content"]
 
 
-async def test_a_research_on_the_packaged_web_ends_in_a_report_that_can_be_checked(http: httpx.AsyncClient):
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def researched(http: httpx.AsyncClient) -> Visitor:
+    """A research of the demonstration that has ended."""
     visitor = Visitor(http, "research_demo")
     await visitor.say("Who designed the Quellmouth bridge, when was it opened and how long is it?")
     (asked,) = await visitor.waiting()
     assert asked["type"] == "plan_approval"
     state = await visitor.answer({"decision": "approve"})
     assert "designed by Kessel Works [1]" in state["final_report"]
-    bundle = await http.get(f"/api/research/{visitor.thread}/bundle")
-    assert bundle.status_code == 200
+    return visitor
+
+
+async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(http: httpx.AsyncClient, researched: Visitor):
+    told = (await http.get(f"/api/research/{researched.thread}/report")).json()
+    assert told["question"].startswith("Who designed the Quellmouth bridge")
+    assert told["mode"] == "extractive"
+    sources = {source["source_id"]: source for source in told["sources"]}
+    assert sources[told["references"][0]]["url"] == "https://bridges.example/quellmouth"
+    assert {claim["in_report"] for claim in told["claims"]} == {True}
+    assert told["approvals"][-1]["data"]["decision"] == "approve"
+    assert told["egress"]["totals"]["requests"] > 0
+    quotes = {quote["quote_id"]: quote for quote in told["quotes"]}
+    texts: dict[str, str] = {}
+    for claim in told["claims"]:
+        for name in claim["evidence"]:
+            quote = quotes[name]
+            if quote["source_id"] not in texts:
+                stored = await http.get(f"/api/research/{researched.thread}/sources/{quote['source_id']}/text")
+                texts[quote["source_id"]] = stored.json()["text"]
+            assert texts[quote["source_id"]][quote["start"] : quote["end"]] == quote["text"]
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("md", b"# "), ("html", b"<!doctype"), ("pdf", b"%PDF"), ("docx", b"PK"), ("zip", b"PK")]
+)
+async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
+    answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})
+    assert answer.status_code == 200, answer.text
+    assert answer.content[: len(begins)].lower() == begins.lower()
+    assert answer.headers["content-disposition"].endswith(f'.{form}"')
+
+
+async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.AsyncClient, researched: Visitor):
+    checked = (await http.get(f"/api/research/{researched.thread}/verify")).json()
+    bundle = (await http.get(f"/api/research/{researched.thread}/bundle")).content
+    sent = await http.post("/api/research/verify", content=bundle, headers={"content-type": "application/zip"})
+    assert checked["ok"] is True
+    assert sent.json() == checked
+    assert {part["part"] for part in checked["parts"]} == {
+        *("bytes", "trail", "manifest", "members", "quotes", "claims", "report", "story"),
+    }
+    assert all(part["ok"] and part["checked"] for part in checked["parts"])
+    place = bundle.index(b"Kessel Works")
+    changed = bundle[:place] + b"Vessel" + bundle[place + 6 :]
+    broken = await http.post("/api/research/verify", content=changed, headers={"content-type": "application/zip"})
+    assert broken.json()["ok"] is False
+    assert [part["part"] for part in broken.json()["parts"] if not part["ok"]]
+
+
+async def test_what_is_no_bundle_is_said_and_what_is_no_zip_is_refused(http: httpx.AsyncClient):
+    rubbish = await http.post("/api/research/verify", content=b"no zip", headers={"content-type": "application/zip"})
+    json = await http.post("/api/research/verify", json={})
+    text = await http.post("/api/research/verify", content=b"x", headers={"content-type": "text/plain"})
+    assert (rubbish.status_code, rubbish.json()["ok"], rubbish.json()["parts"][0]["part"]) == (200, False, "file")
+    assert (json.status_code, text.status_code) == (422, 415)
+
+
+async def test_a_bundle_that_is_too_large_is_refused(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("stepwell.server.routes.research_evidence.MAX_BUNDLE_BYTES", 1000)
+    answer = await http.post("/api/research/verify", content=b"x" * 1001, headers={"content-type": "application/zip"})
+    assert answer.status_code == 413
+
+
+async def test_a_thread_without_a_research_has_no_evidence(http: httpx.AsyncClient):
+    thread = (await http.post("/threads", json={})).json()["thread_id"]
+    for path in ("report", "verify", "export", "sources/s1/text"):
+        assert (await http.get(f"/api/research/{thread}/{path}")).status_code == 404
 
 
 @pytest.mark.parametrize("settings", [ServerSettings(always_ask=True), ServerSettings(host="0.0.0.0")], ids=["asked", "open"])

@@ -120,7 +120,15 @@ async def open_server(
 
 def facades() -> dict[str, Facade]:
     """Routes that an application has beside those of runs. They answer 404 where its graph is not served."""
-    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate)}
+    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate, _export)}
+
+
+def _export(bundle: Path, form: str) -> bytes:
+    from stepwell.apps.research.export import export_bundle, format_of, require_format  # when it is asked for
+
+    chosen = format_of(None, form)
+    require_format(chosen)
+    return export_bundle(bundle, chosen)
 
 
 def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:

@@ -40,6 +40,7 @@ from stepwell.server.routes import (
     model_load,
     research,
     research_bundle,
+    research_evidence,
     runs,
     stateless_runs,
     store,
@@ -66,6 +67,7 @@ ROUTERS = (
     assistants.router,
     store.router,
     model_load.router,
+    research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
     access.router,
