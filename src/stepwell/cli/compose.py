@@ -22,7 +22,8 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import SystemClock
-from stepwell.models import DEFAULT_LOCAL_MODEL
+from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
+from stepwell.models.providers import check_installed
 from stepwell.runs.embedded.file.disk_space import MB
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
@@ -102,7 +103,7 @@ async def open_server(
                 server_settings,
                 clock=clock,
                 new_id=lambda: str(uuid.uuid4()),
-                model_loading=_model_loading(settings),
+                model_loading=_model_loading(settings, graphs.ours),
                 check_graphs=not graphs.ours,
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
                 drain_s=server_settings.drain_s,
@@ -142,8 +143,18 @@ def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
 
 
-def _model_loading(settings: Settings) -> ModelLoading:
-    return ModelLoading(lambda: _local_models(settings), settings.local_model or DEFAULT_LOCAL_MODEL)
+def _model_loading(settings: Settings, ours: bool) -> ModelLoading:
+    return ModelLoading(
+        lambda: _local_models(settings),
+        settings.local_model or DEFAULT_LOCAL_MODEL,
+        (lambda: _choose_model(settings)) if ours else None,
+    )
+
+
+def _choose_model(settings: Settings) -> ModelChoice:
+    choice = choose_model(None, settings, embedded_fallback=True)
+    check_installed(choice.provider)
+    return choice
 
 
 def _local_models(settings: Settings) -> LocalModels:
