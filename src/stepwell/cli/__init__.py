@@ -101,6 +101,7 @@ def _run_serve(arguments: argparse.Namespace) -> int:
         insecure=arguments.insecure,
         run_timeout_s=arguments.run_timeout,
         power_loss=arguments.power_loss,
+        demo=not arguments.no_demo,
     )
 
 
@@ -169,6 +170,11 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument("--host", metavar="ADDRESS", help=f"where to listen; {DEFAULT_HOST} if nothing is said")
     serve.add_argument("--port", metavar="NUMBER", type=_port, help=f"{DEFAULT_PORT} if nothing is said; 0 takes a free one")
     serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
+    serve.add_argument(
+        "--no-demo",
+        action="store_true",
+        help="leave out the two graphs that need no model and no network (research_demo, demo_agent)",
+    )
     serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
     serve.add_argument(
         "--run-timeout",

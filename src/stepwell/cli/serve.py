@@ -41,6 +41,7 @@ def run(
     insecure: bool,
     run_timeout_s: int | None = None,
     power_loss: bool = False,
+    demo: bool = True,
 ) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
@@ -63,7 +64,8 @@ def run(
         from stepwell.server.monitoring.logs import open_logs
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
-            served = graphs_to_serve(graphs)
+            # Where people sign in they have come to work, and what visitors leave behind would be somebody's.
+            served = graphs_to_serve(graphs, demo=demo and not server_settings.asks_who)
             stuck = False
             runner = asyncio.Runner(loop_factory=_loop_factory())
             try:

@@ -79,6 +79,7 @@ PRICES: Mapping[str, Price] = {
     "openai:gpt-5.5": Price(5, 30, 0.5),
     "ollama:": FREE,
     "local:": FREE,
+    "script:": FREE,  # the demonstration
 }
 _DATE = "-2"
 

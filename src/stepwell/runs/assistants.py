@@ -66,7 +66,7 @@ class Assistants:
                 owner=SYSTEM,
                 name=graph_id,
                 description=self._registry.description(graph_id),
-                metadata={"created_by": "system"},
+                metadata={"created_by": "system", **({"demo": True} if graph_id in self._registry.demos else {})},
                 created_at=now,
                 updated_at=now,
             )

@@ -17,7 +17,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -26,8 +26,8 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
+from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
-from stepwell.models.usage import UsageMeter
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
@@ -47,10 +47,11 @@ from stepwell.runs.records import (
     ThreadStatus,
 )
 from stepwell.runs.run_config import SECRETS_KEY
+from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
-from stepwell.runs.usage import model_usage
+from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)
@@ -95,6 +96,7 @@ class Attempt:
         *,
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
+        clock: Clock | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -103,8 +105,9 @@ class Attempt:
         self._timeout_s = timeout_s
         now = asyncio.get_running_loop().time()
         self._deadline = None if timeout_s is None else now + timeout_s
-        self._meter = UsageMeter()
-        self._callbacks = [self._meter, *callbacks]
+        self._steps = StepRecorder(clock or SystemClock())
+        self._meter = RunMeter(self._steps)
+        self._callbacks = [self._meter, self._steps, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
@@ -125,7 +128,7 @@ class Attempt:
 
     async def run(self) -> RunOutcome:
         try:
-            return await self._drive()
+            return replace(await self._drive(), steps=self._steps.take())
         except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
             raise
         except BaseException as error:
@@ -139,12 +142,13 @@ class Attempt:
             if graph is None:
                 return await self._end_stopped(None, self._stop.result())
             journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
+            steps = await opened.enter_async_context(StepJournal(self._steps, self._persistence.records, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
             documents = self._documents = await self._persistence.events.documents(self._run.thread_id)
             if self._run.attempt > 1:
                 await journal.add(await self._snapshot(graph, documents))
-            streaming = asyncio.create_task(self._stream(prepared, journal))
+            streaming = asyncio.create_task(self._stream(prepared, journal, steps))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
                 await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
@@ -202,18 +206,21 @@ class Attempt:
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
 
-    async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
-        request = self._run.request
-        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context, self._documents)
+    async def _stream(self, prepared: _Prepared, journal: Journal, steps: StepJournal) -> None:
+        request, watch_task = self._run.request, self._steps.watch_task
+        progresses = stream_graph(
+            prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, watch_task
+        )
         # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
+                steps.tick()
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
         """An interrupt is kept before anybody can read of it, so that its answer always finds it."""
         known = self._seen.interrupts
-        if new := [pending for pending in progress.interrupts if known.get(pending.interrupt_id) != pending]:
+        if new := [pending for pending in self._with_asker(progress.interrupts) if known.get(pending.interrupt_id) != pending]:
             known.update((pending.interrupt_id, pending) for pending in new)
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
@@ -222,6 +229,9 @@ class Attempt:
             self._seen.text.note(progress.partial)
         if progress.events:
             await journal.add(progress.events)
+
+    def _with_asker(self, interrupts: Sequence[PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
+        return tuple(each if each.asker else replace(each, asker=self._steps.asker(each)) for each in interrupts)
 
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> RunOutcome:
         if streaming.done() and not streaming.cancelled():
@@ -239,7 +249,7 @@ class Attempt:
         if not self._seen.interrupts and not has_breakpoints(graph, request):
             return self._make_outcome("success", "idle", self._seen.values)
         snapshot = await self._state(graph)
-        interrupts = pending_interrupts(snapshot, self._seen.interrupts)
+        interrupts = self._with_asker(pending_interrupts(snapshot, self._seen.interrupts))
         paused = bool(interrupts or snapshot.next)
         return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, interrupts)
 
@@ -279,7 +289,7 @@ class Attempt:
         try:
             snapshot = await self._state(graph)
             values = self._left.values if snapshot.created_at is None else snapshot.values
-            self._left = _Left(values, pending_interrupts(snapshot, self._seen.interrupts))
+            self._left = _Left(values, self._with_asker(pending_interrupts(snapshot, self._seen.interrupts)))
         except StorageUnavailableError:
             raise
         except Exception:

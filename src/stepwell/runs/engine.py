@@ -257,7 +257,14 @@ class Engine:
         """One claim: drive it, then end it. Whatever stops us, the run is either ended or driven again."""
         run = claim.run
         callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
-        attempt = Attempt(self._persistence, self._registry, claim, timeout_s=self._run_timeout_s, callbacks=callbacks)
+        attempt = Attempt(
+            self._persistence,
+            self._registry,
+            claim,
+            timeout_s=self._run_timeout_s,
+            callbacks=callbacks,
+            clock=self._clock,
+        )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):
             attempt.stop(early)

@@ -54,6 +54,8 @@ class PendingInterrupt:
     namespace: str = ""
     task_id: str = ""
     response_schema: Json | None = None
+    asker: str | None = None
+    """The subagent that asks; `None`: the agent itself."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,39 @@ class ModelUsage:
     cost_usd: float | None = None
 
 
+StepKind = Literal["node", "model", "tool", "agent"]
+StepStatus = Literal["success", "error", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that ran, from its start to its end."""
+
+    kind: StepKind
+    name: str
+    started_at: datetime
+    seconds: float
+    status: StepStatus = "success"
+    node: str | None = None
+    agent: str | None = None
+    """The subagent in which it ran; `None`: the agent itself."""
+    namespace: str = ""
+    call_id: str | None = None
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class KeptStep:
+    """A step as it lies with its thread. Numbers grow in the order in which steps ended."""
+
+    number: int
+    run_id: str
+    step: Step
+
+
 @dataclass(frozen=True)
 class RunOutcome:
     """How a run ended, for the one transaction that ends it."""
@@ -220,5 +255,7 @@ class RunOutcome:
     error: Json | None = None
     events: Sequence[NewEvent] = ()
     usage: Sequence[ModelUsage] = ()
+    steps: Sequence[Step] = ()
+    """What ran and is not kept yet."""
     rolled_back: bool = False
     """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""

@@ -1,12 +1,69 @@
 """What a run has used of its models, as it is stored: one row for each model.
 
-A `UsageMeter` in the callbacks of the run's config has counted it. Ceilings are not held here but by `BudgetMiddleware`, inside the agent.
+`RunMeter` stands in the callbacks of the run's config and counts; it also tells whoever keeps step records when a call began and
+ended. Ceilings are not held here but by `BudgetMiddleware`, inside the agent.
 """
 
 from __future__ import annotations
 
-from stepwell.models.usage import UsageMeter
+from collections.abc import Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+from langchain_core.messages import BaseMessage
+
+from stepwell.models.pricing import TokenUse
+from stepwell.models.usage import CallUsage, UsageMeter
 from stepwell.runs.records import ModelUsage
+
+
+class ModelCalls(Protocol):
+    """Hears of each model call, with what it used."""
+
+    def model_began(self, run_id: UUID, model: str, metadata: Mapping[str, Any]) -> None: ...
+    def model_ended(self, run_id: UUID, use: TokenUse, cost_usd: float | None, error: BaseException | None) -> None: ...
+
+
+class RunMeter(UsageMeter):
+    """Counts the model calls of one run, and tells of each. Safe from any thread."""
+
+    def __init__(self, calls: ModelCalls) -> None:
+        super().__init__()
+        self._calls = calls
+        self._errors: dict[UUID, BaseException] = {}
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().on_chat_model_start(serialized, messages, run_id=run_id, metadata=metadata, **kwargs)
+        self._calls.model_began(run_id, self.open_calls[run_id].model, metadata or {})
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().on_llm_start(serialized, prompts, run_id=run_id, metadata=metadata, **kwargs)
+        self._calls.model_began(run_id, self.open_calls[run_id].model, metadata or {})
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._errors[run_id] = error
+        super().on_llm_error(error, run_id=run_id, **kwargs)
+        self._errors.pop(run_id, None)
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        super().add(run_id, usage)
+        self._calls.model_ended(run_id, usage.tokens, usage.cost_usd, self._errors.get(run_id))
 
 
 def model_usage(meter: UsageMeter) -> list[ModelUsage]:

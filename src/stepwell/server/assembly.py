@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from stepwell.clock import Clock
@@ -48,6 +49,7 @@ class Services:
     metrics: Metrics
     supervisor: Supervisor
     """What goes on for as long as the server does."""
+    started_at: datetime
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -98,7 +100,17 @@ async def open_services(
         )
         async with engine:
             services = Services(
-                persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics, supervisor
+                persistence,
+                registry,
+                assistants,
+                threads,
+                engine,
+                model_loading,
+                clock,
+                new_id,
+                metrics,
+                supervisor,
+                clock.now(),
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)

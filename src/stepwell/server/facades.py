@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -44,6 +45,8 @@ class Facade:
     """The fields of the request and the open interrupt, where it is known -> the answer that resumes it."""
     translate: Callable[[RunEvent], Sequence[tuple[str, Mapping[str, Any]]]]
     """An event of a run -> names and data of the messages it becomes."""
+    export: Callable[[Path, str], bytes] | None = None
+    """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for a format that is not to be had."""
 
 
 async def research_of(request: Request) -> Facade:

@@ -35,10 +35,17 @@ if TYPE_CHECKING:
     from stepwell.server.limits.streams import OpenStreams
     from stepwell.server.login.authentication import Authenticator
 
-PUBLIC_PATHS = frozenset({"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout"})
+PUBLIC_PATHS = frozenset(
+    {"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+)
 """Answered to anybody. They show nothing that belongs to a user."""
 
-OPERATOR_ONLY = frozenset({"metrics:read", "usage:all", "effects:all", "db:read", "db:write", "users:export", "users:delete"})
+OPERATOR_ONLY = frozenset(
+    {
+        *("metrics:read", "health:read", "usage:all", "effects:all", "keys:read", "keys:write"),
+        *("db:read", "db:write", "users:export", "users:delete"),
+    }
+)
 """For operators; on a server that asks nobody who they are, everybody is one."""
 
 _NOUNS = ("assistants", "threads", "runs", "store", "model")

@@ -160,3 +160,17 @@ class _Tags(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
+
+
+async def test_a_page_that_asks_for_json_signs_in_without_being_sent_elsewhere(asking):
+    key = await asking.new_key("anna")
+    headers = {**OWN, "accept": "application/json"}
+    async with asking.client() as client:
+        wrong = await client.post("/login", data={"key": "sw_no"}, headers=headers)
+        right = await client.post("/login", data={"key": key.text}, headers=headers)
+        me = await client.get("/whoami")
+        out = await client.post("/logout", headers=headers)
+        after = await client.get("/whoami")
+    assert (wrong.status_code, wrong.headers["content-type"]) == (401, "application/problem+json")
+    assert (right.status_code, out.status_code, after.status_code) == (204, 204, 401)
+    assert me.json()["user"] == "anna"

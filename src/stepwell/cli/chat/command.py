@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from stepwell.cli.chat.loop import Chat
+from stepwell.cli.dialogue.answers import CHOICES
 from stepwell.cli.dialogue.graph_session import GraphConversations
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
@@ -106,14 +107,17 @@ def _showing_local_models() -> AbstractContextManager[None]:
 
 
 def _demonstrate(terminal: Terminal) -> int:
-    from stepwell.cli.chat.demo import REQUEST, build_demo
+    from langgraph.checkpoint.memory import InMemorySaver
 
-    def approve(question: str) -> str:
+    from stepwell.cli.demo.agent import REQUEST, build_demo
+
+    def answer(question: str) -> str:
+        typed = "y" if CHOICES in question else "2"
         terminal.line(question)
-        terminal.line("answer> y   (scripted)")
-        return "y"
+        terminal.line(f"answer> {typed}   (scripted)")
+        return typed
 
-    pace_s = 0.02 if terminal.interactive else 0.0
+    agent = build_demo(pace_s=0.02 if terminal.interactive else 0.0, checkpointer=InMemorySaver())
     with asyncio.Runner() as runner:
         terminal.line(f"you> {REQUEST}   (scripted)")
-        return Chat(runner, terminal, GraphConversations(build_demo(pace_s=pace_s)), ask=approve).only(REQUEST)
+        return Chat(runner, terminal, GraphConversations(agent), ask=answer).only(REQUEST)

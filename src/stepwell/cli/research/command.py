@@ -89,6 +89,18 @@ def run(
         return _run_on_server(invocation) if options.url else _run_here(invocation, kit)
 
 
+def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
+    """The same on a web of our own. Where nobody is there to approve the plan, it is approved if it breaks no rule."""
+    with needs_extra("Research", "research"):
+        from stepwell.cli.demo.research import PACE_S, QUESTION, SAID, demo_equipment
+    terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
+    terminal.line(SAID)
+    question = options.question or QUESTION
+    terminal.line(f"Question: {question}")
+    kit = demo_equipment(pace_s=PACE_S if terminal.interactive else 0.0)
+    return run(replace(options, question=question, yes=options.yes or not terminal.interactive), kit=kit, terminal=terminal)
+
+
 def _run_here(invocation: Invocation, kit: Equipment | None) -> int:
     with needs_extra("Research", "research"):
         from stepwell.apps.research.graph import build_graph

@@ -87,6 +87,11 @@ class GraphRegistry:
     def description(self, graph_id: str) -> str | None:
         return self._find(graph_id).source.description
 
+    @property
+    def demos(self) -> list[str]:
+        """Graphs that are for a first look: they need no model and no network."""
+        return [name for name, served in self._served.items() if served.source.demo]
+
     def require(self, graph_id: str) -> None:
         """Raise `NotFoundError` when no graph of this name is served."""
         self._find(graph_id)

@@ -86,6 +86,8 @@ class GraphSource:
     load: Callable[[], object]
     shown: str
     description: str | None = None
+    demo: bool = False
+    """It is for a first look, and its assistant says so."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:
@@ -93,8 +95,8 @@ class GraphSource:
         return cls(lambda: export, f"a {type(export).__name__} in memory", description)
 
     @classmethod
-    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path) -> GraphSource:
-        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description)
+    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path, *, demo: bool = False) -> GraphSource:
+        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description, demo)
 
 
 def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:

@@ -9,7 +9,7 @@ names the task, so what comes before is held back until then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stepwell.runs.documents import DocumentBook
@@ -26,6 +26,9 @@ from stepwell.runs.wire import encode, plain
 
 _INTERRUPT = "__interrupt__"
 
+WatchTask = Callable[[Mapping[str, Any]], None]
+"""Hears of tasks of the root graph, when they begin and when they have ended, as LangGraph's `tasks` mode tells them."""
+
 _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
 """Modes whose payloads may hold the state, whole or nearly so."""
 
@@ -33,8 +36,9 @@ _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
 class ChunkReader:
     """Turns chunks into progress; holds what must be remembered from one chunk to the next."""
 
-    def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None) -> None:
+    def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None, watch_task: WatchTask | None = None) -> None:
         self._streams = streams
+        self._watch_task = watch_task
         self._documents = documents or DocumentBook()
         self._messages = _message_form(streams)
         self._protocol = ProtocolEvents() if PROTOCOL in streams.wanted else None
@@ -110,6 +114,8 @@ class ChunkReader:
         return Progress(events, values) if events or values is not None else None
 
     def _task(self, namespace: Namespace, payload: Mapping[str, Any]) -> Progress | None:
+        if self._watch_task and not namespace:
+            self._watch_task(payload)
         events = self._events(namespace, "tasks", payload)
         if "lifecycle" in self._streams.wanted:
             events += tuple(NewEvent("lifecycle", encode(each)) for each in self._lifecycle.payloads(namespace, payload))

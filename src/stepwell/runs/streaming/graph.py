@@ -25,7 +25,7 @@ from langgraph.pregel import Pregel
 from stepwell.runs.documents import DocumentBook
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_config import context_for
-from stepwell.runs.streaming.chunks import ChunkReader
+from stepwell.runs.streaming.chunks import ChunkReader, WatchTask
 from stepwell.runs.streaming.modes import Namespace, StreamPlan, plan_stream
 from stepwell.runs.streaming.progress import PartialMessage, Progress
 from stepwell.runs.streaming.steps import hide_in_errors
@@ -46,10 +46,11 @@ async def stream_graph(
     request: RunRequest,
     context: Any = None,
     documents: DocumentBook | None = None,
+    watch_task: WatchTask | None = None,
 ) -> AsyncGenerator[Progress, None]:
     """Drive `graph` to its end, its next interrupt or its error, telling what happens."""
     streams = plan_stream(request.stream_modes, request.stream_subgraphs)
-    reading, secrets = ChunkReader(streams, documents), request.secrets
+    reading, secrets = ChunkReader(streams, documents, watch_task), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))

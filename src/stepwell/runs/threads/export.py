@@ -4,6 +4,7 @@
 export                     who, when, which form
 assistant                  each followed by its earlier ones: assistant_version
 thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
+                           what ran in them: step,
                            and what a research on it rests on: a trail line for each entry, evidence with the bytes in base64
 item                       of the store
 usage                      by run
@@ -70,6 +71,16 @@ async def _thread(thread: Thread, records: Repository, states: ThreadStates) -> 
         yield line
     async for run in _pages(lambda page: records.list_runs(thread.owner, thread.thread_id, None, page)):
         yield _line("run", **asdict(replace(run, request=run.request.without_secrets())))
+    async for line in _steps(thread, records):
+        yield line
+
+
+async def _steps(thread: Thread, records: Repository) -> AsyncIterator[bytes]:
+    after = 0
+    while kept := await records.steps(thread.owner, thread.thread_id, after=after, limit=_AT_ONCE):
+        for each in kept:
+            yield _line("step", thread_id=thread.thread_id, run_id=each.run_id, number=each.number, step=asdict(each.step))
+        after = kept[-1].number
 
 
 async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes]:

@@ -19,6 +19,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM, Thread
 from stepwell.runs.repository import Page, ThreadFilter
 from stepwell.runs.threads.export import export_owner
+from stepwell.runs.threads.messages import MessagePage
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.threads.state import Checkpoint, ThreadStates, graph_of
 from stepwell.runs.threads.updates import steps_from_wire
@@ -94,6 +95,13 @@ class Threads:
     ) -> dict[str, Any]:
         """The newest state, or the one at `checkpoint` (its namespace, its id, or both), as the SDK's `ThreadState`."""
         return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs, show_values=show_values)
+
+    async def messages(
+        self, owner: str | None, thread_id: str, *, checkpoint_id: str | None = None, before: int | None = None, limit: int = 50
+    ) -> MessagePage:
+        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the page before it ended."""
+        checkpoint = {"checkpoint_id": checkpoint_id} if checkpoint_id else None
+        return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit)
 
     async def update_state(
         self,

@@ -29,6 +29,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, Thread
 from stepwell.runs.threads import snapshots
 from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
+from stepwell.runs.threads.messages import MessagePage, read_messages
 from stepwell.runs.threads.updates import require_known_channels
 from stepwell.runs.wire import plain
 from stepwell.state.compact import acompact
@@ -77,6 +78,21 @@ class ThreadStates:
             if wanted is not None and snapshot.created_at is None:
                 raise _no_checkpoint(wanted)
             return snapshots.thread_state(snapshot, show_values)
+
+    async def messages(
+        self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, before: int | None, limit: int
+    ) -> MessagePage:
+        """A page of the messages at a checkpoint, or now."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        wanted, graph_id = config["configurable"].get("checkpoint_id"), graph_of(thread)
+        found: MessagePage | None = None
+        if graph_id is not None:
+            async with self._open(graph_id, thread, None) as graph:
+                found = await read_messages(graph, _saver_of(graph), config, before=before, limit=limit)
+        if found is None and wanted is not None:
+            raise _no_checkpoint(wanted)
+        return found or MessagePage()
 
     async def history(
         self,

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stepwell.server.problems import problem
 
 FORM = "application/x-www-form-urlencoded"
+ZIP = "application/zip"
 
 _IDLE_S = 30.0
 _WHOLE_S = 300.0
@@ -48,16 +49,25 @@ class BodyLimits:
     word (415)."""
 
     def __init__(
-        self, app: ASGIApp, *, most_bytes: int, most_depth: int, form_paths: Collection[str] = ("/login", "/logout")
+        self,
+        app: ASGIApp,
+        *,
+        most_bytes: int,
+        most_depth: int,
+        form_paths: Collection[str] = ("/login", "/logout"),
+        upload_paths: Collection[str] = ("/api/research/verify",),
     ) -> None:
+        """What comes to `upload_paths` as `application/zip` is not read here: the route does, once it knows who sends it."""
         self._app = app
         self._most_bytes = most_bytes
         self._most_depth = most_depth
         self._form_paths = form_paths
+        self._upload_paths = upload_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
-        if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+        if empty or (scope["path"] in self._upload_paths and headers.get("content-type", "").lower() == ZIP):
             await self._app(scope, receive, send)
             return
         try:

@@ -1,4 +1,6 @@
-"""Signing in to the page with a key or at an identity provider. Plain HTML forms: they work without any script.
+"""Signing in with a key or at an identity provider. Plain HTML forms: they work without any script.
+
+The web page has a form of its own: it sends the same fields and asks for JSON, and is answered without a page and without a redirect.
 
 A session is a random cookie, kept as a hash. The cookie is `SameSite=Strict`; a browser therefore does not send it along when
 it comes *from* another site, which is why the way back from the identity provider ends on a small page of ours that goes on by
@@ -58,15 +60,15 @@ class LoginRoutes:
     async def sign_in(self, request: Request) -> Response:
         form = _fields(await request.body())
         go_to = own_path(form.get("next", "/"))
+        answer = Response(status_code=204) if _by_script(request) else RedirectResponse(go_to, 303)
         if not self._settings.asks_who:
-            return RedirectResponse(go_to, 303)
+            return answer
         try:
             principal = await self._authenticator.check(form.get("key", "").strip(), client_address_of(request))
-        except LimitReachedError as error:
-            return self._page(go_to, str(error), 429)
-        except NotSignedInError as error:
-            return self._page(go_to, str(error), 401)
-        answer = RedirectResponse(go_to, 303)
+        except (LimitReachedError, NotSignedInError) as error:
+            if _by_script(request):
+                raise
+            return self._page(go_to, str(error), 429 if isinstance(error, LimitReachedError) else 401)
         await self._open_session(request, answer, principal)
         return answer
 
@@ -74,7 +76,7 @@ class LoginRoutes:
         cookie = request.cookies.get(SESSION_COOKIE)
         if cookie:
             await self._records.close_session(hash_of(cookie))
-        answer = RedirectResponse("/login", 303)
+        answer = Response(status_code=204) if _by_script(request) else RedirectResponse("/login", 303)
         answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict", secure=self._secure(request))
         return answer
 
@@ -146,6 +148,10 @@ def login_router(routes: LoginRoutes) -> APIRouter:
     router.add_api_route("/login/callback", routes.come_back, methods=["GET"])
     router.add_api_route("/logout", routes.sign_out, methods=["POST"])
     return router
+
+
+def _by_script(request: Request) -> bool:
+    return "application/json" in request.headers.get("accept", "")
 
 
 def _fields(body: bytes) -> dict[str, str]:

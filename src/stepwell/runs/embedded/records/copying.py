@@ -26,8 +26,10 @@ _UNDER_WAY = """
   UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old AND lease_run IS NOT NULL)
 """
 _OPEN_INTERRUPTS = f"""
-INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)
-SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by FROM interrupts
+INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,
+  asker, created_at, owner)
+SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by, asker, created_at, owner
+FROM interrupts
 WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
   (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
   AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = :old AND c.checkpoint_ns = '' AND c.run_id <> asked_by

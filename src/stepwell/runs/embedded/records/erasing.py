@@ -51,6 +51,7 @@ _OF_THREAD = (
     Kept("trail", size="length(line)"),
     Kept("thread_values", size='length("values")'),
     Kept("interrupts", "interrupt_id", "length(value)"),
+    Kept("steps"),
     Kept("unreadable_runs"),
 )
 

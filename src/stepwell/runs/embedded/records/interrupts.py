@@ -68,12 +68,15 @@ class AnswerSituation:
     """Of `Admission`."""
 
 
-def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
+def ask(
+    connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float
+) -> None:
     """Interrupts may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
     for interrupt in interrupts:
         connection.execute(
-            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)"
-            " SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ? FROM interrupts WHERE thread_id = ?"
+            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,"
+            " asker, created_at, owner) SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ?, ?, ?,"
+            " (SELECT owner FROM threads WHERE thread_id = ?) FROM interrupts WHERE thread_id = ?"
             " ON CONFLICT (thread_id, interrupt_id) DO UPDATE SET task_id = excluded.task_id WHERE excluded.task_id <> ''",
             (
                 thread_id,
@@ -83,6 +86,9 @@ def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts:
                 interrupt.task_id,
                 None if interrupt.response_schema is None else dumps(interrupt.response_schema),
                 run_id,
+                interrupt.asker,
+                now,
+                thread_id,
                 thread_id,
             ),
         )
@@ -94,6 +100,7 @@ def settle(
     run_id: str,
     interrupts: Sequence[PendingInterrupt] | None,
     *,
+    now: float = 0.0,
     succeeded: bool = True,
 ) -> None:
     """A run has ended with these interrupts open; one whose answer waits in a queued run stays answered. Others are dropped, answers
@@ -109,7 +116,7 @@ def settle(
         )
     if interrupts is None:
         return
-    ask(connection, thread_id, run_id, interrupts)
+    ask(connection, thread_id, run_id, interrupts, now)
     still_asked = [interrupt.interrupt_id for interrupt in interrupts]
     marks = ",".join("?" * len(still_asked))
     if still_asked:  # SQLite would read the whole table for an empty list
@@ -158,12 +165,18 @@ def open_interrupts(connection: sqlite3.Connection, thread_id: str) -> list[Pend
     rows = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
     )
-    return [
-        PendingInterrupt(
-            row["interrupt_id"], loads(row["value"]), row["namespace"], row["task_id"], loads(row["response_schema"])
-        )
-        for row in rows
-    ]
+    return [question_from_row(row) for row in rows]
+
+
+def question_from_row(row: sqlite3.Row) -> PendingInterrupt:
+    return PendingInterrupt(
+        row["interrupt_id"],
+        loads(row["value"]),
+        row["namespace"],
+        row["task_id"],
+        loads(row["response_schema"]),
+        row["asker"],
+    )
 
 
 def take_answers(

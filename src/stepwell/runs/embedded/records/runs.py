@@ -46,7 +46,7 @@ class RunRecords(RecordsPart):
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
             if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
                 return True
-            for table in ("webhooks", "runs"):
+            for table in ("webhooks", "steps", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
             forget_unneeded(connection, thread_id)
             return False

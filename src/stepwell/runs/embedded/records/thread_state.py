@@ -37,7 +37,7 @@ def save_thread_state(
 ) -> Thread:
     """Keep values, interrupts and status, and end the hold. Interrupts the thread went on without are dropped."""
     fence.require(connection, lease)
-    settle(connection, lease.thread_id, lease.run_id, interrupts)
+    settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
     waiting = open_interrupts(connection, lease.thread_id)
     statements.forget_replaced(connection, lease.thread_id, lease.run_id)
     keep_values(connection, lease.thread_id, values)

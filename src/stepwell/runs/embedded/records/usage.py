@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
 from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, all_of, owned_by
+from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow
 
@@ -26,8 +28,12 @@ _KEYS: dict[UsageGroup, str] = {
 class UsageRecords(RecordsPart):
     """The part of the repository that is about usage."""
 
-    async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]:
+    async def usage(
+        self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
+    ) -> list[UsageRow]:
         chosen = [owned_by(owner)]
+        if since is not None:
+            chosen.append(Clause("finished_at >= ?", (to_time(since),)))
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
         where = all_of(*chosen)

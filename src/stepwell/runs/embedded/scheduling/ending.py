@@ -11,6 +11,7 @@ from stepwell.runs.embedded.checkpoints import statements
 from stepwell.runs.embedded.documents import forget_unneeded
 from stepwell.runs.embedded.events.rows import insert_events
 from stepwell.runs.embedded.records import interrupts
+from stepwell.runs.embedded.records.steps import keep_steps
 from stepwell.runs.embedded.records.thread_state import keep_text, keep_values, read_values
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
@@ -33,6 +34,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, no
         _roll_back(connection, lease, outcome, now)
         forget_unneeded(connection, lease.thread_id)
         return []
+    keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
@@ -150,7 +152,7 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
 def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
-    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
+    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
@@ -210,4 +212,5 @@ def _forget(connection: sqlite3.Connection, run: Run, *, keeps_steps: bool) -> N
         statements.delete_runs(connection, run.thread_id, [run.run_id])
         effect_journal.take_back(connection, run)
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+    connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

@@ -124,9 +124,11 @@ class EmbeddedQueue:
         return runs
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
+        now = self._now()
+
         def work(connection: sqlite3.Connection) -> None:
             fence.require(connection, lease)
-            ask(connection, lease.thread_id, lease.run_id, interrupts)
+            ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
         await self._database.write(work)
 

@@ -64,6 +64,7 @@ async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
             fill(connection, "evidence", thread_id=thread_id, content=SECRET.encode())
             fill(connection, "trail", thread_id=thread_id, line=SECRET.encode())
             fill(connection, "unreadable_runs", thread_id=thread_id, run_id=run_id, request=SECRET)
+            fill(connection, "steps", thread_id=thread_id, run_id=run_id, error=SECRET)
             fill(connection, "erasing", thread_id=thread_id)
 
         await persistence.database.write(work)
