@@ -3,7 +3,7 @@
 //   ThreadView
 //   ├── messages   the conversation of the root graph, oldest first (a window: earlier pages are loaded on demand)
 //   ├── steps      what was done, in order of start: tool calls, model calls, nodes, subagents; each with its namespace
-//   ├── agents     subagents by namespace, each with messages of its own
+//   ├── agents     subagents by their tool call (or namespace, where no tool call started them), each with messages of its own
 //   ├── waiting    open interrupts, oldest first
 //   ├── todos, files, values   the rest of the graph's state
 //   ├── runs       newest last, with their status
@@ -73,12 +73,15 @@ export interface Step {
   readonly outputTokens: number | null;
   readonly costUsd: number | null;
   readonly model: string | null;
-  /** For kind "subagent": its namespace, once it has said something. */
-  readonly agentNamespace: Namespace | null;
+  /** For kind "subagent": its key in `agents`. */
+  readonly agentKey: string | null;
 }
 
 export interface Subagent {
-  readonly namespace: Namespace;
+  /** The tool call's id, or the namespace. */
+  readonly key: string;
+  /** Null until it has said something that this page heard. */
+  readonly namespace: Namespace | null;
   /** `subagent_type` of the task call, or the graph's name. */
   readonly name: string;
   readonly description: string;
@@ -97,6 +100,8 @@ export interface Waiting {
   readonly payload: JsonObject;
   readonly responseSchema: JsonObject | null;
   readonly createdAt: string | null;
+  /** The run that asked last; null: known from a snapshot. */
+  readonly runId: string | null;
 }
 
 export interface ScratchFile {
@@ -150,7 +155,7 @@ export interface ThreadView {
   /** Where the page of messages before the first one begins; null: there is none. */
   readonly before: string | null;
   readonly steps: readonly Step[];
-  readonly agents: Readonly<Record<Namespace, Subagent>>;
+  readonly agents: Readonly<Record<string, Subagent>>;
   readonly waiting: readonly Waiting[];
   readonly todos: readonly Todo[];
   readonly files: Readonly<Record<string, ScratchFile>>;
