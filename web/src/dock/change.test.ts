@@ -16,7 +16,8 @@ describe("fileChange", () => {
 
   it("warns of a call that will fail", () => {
     const files = { "/a": "one two one" };
-    const of = (tool: string, args: Record<string, string | boolean>) => fileChange(tool, { file_path: "/a", ...args }, files)!.warnings;
+    const of = (tool: string, args: Record<string, string | boolean>) =>
+      fileChange(tool, { file_path: "/a", ...args }, files)!.warnings;
     expect(of("write_file", { content: "x" })[0]).toMatch(/^The file exists/);
     expect(of("edit_file", { old_string: "three", new_string: "" })[0]).toMatch(/is not in the file/);
     expect(of("edit_file", { old_string: "one", new_string: "" })[0]).toMatch(/stands there 2 times/);

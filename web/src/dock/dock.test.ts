@@ -16,7 +16,7 @@ const APPROVAL: JsonObject = {
     { action_name: "send", allowed_decisions: ["approve", "reject"] },
   ],
 };
-const waiting = (payload: JsonObject): Waiting => ({ id: "i1", threadId: "t1", asker: "researcher", namespace: "", responseSchema: null, createdAt: null, payload });
+const waiting = (payload: JsonObject) => ({ id: "i1", threadId: "t1", asker: "researcher", payload }) as unknown as Waiting;
 
 describe("kinds", () => {
   it("knows LangChain approvals by their field and ours by their type", () => {

@@ -116,7 +116,8 @@ function intern(one: Side, two: Side): [number[], number[]] {
     if (found === undefined) known.set(line, (found = known.size));
     return found;
   };
-  const numbers = ({ lines, ended }: Side) => lines.map((line, at) => number(at === lines.length - 1 && !ended ? `${line}\n` : line));
+  const numbers = ({ lines, ended }: Side) =>
+    lines.map((line, at) => number(at === lines.length - 1 && !ended ? `${line}\n` : line));
   return [numbers(one), numbers(two)];
 }
 
