@@ -145,19 +145,25 @@ function parseData(text: string): unknown {
   }
 }
 
-/** Longer after each failure; cut short when the browser says that the network is back. */
+const waiting = new Set<() => void>();
+
+/** Streams that wait before coming back do so now: the network is there again, or the server answers. */
+export function comeBackNow(): void {
+  for (const finish of [...waiting]) finish();
+}
+
+/** Longer after each failure; cut short by `comeBackNow`. */
 function waitBefore(failures: number, signal: AbortSignal | null): Promise<void> {
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.8 + Math.random() * 0.4);
   return new Promise((resolve) => {
-    const events = typeof window === "undefined" ? null : window;
     const timer = setTimeout(finish, failures === 0 ? wait / 4 : wait);
     function finish() {
       clearTimeout(timer);
-      events?.removeEventListener("online", finish);
+      waiting.delete(finish);
       signal?.removeEventListener("abort", finish);
       resolve();
     }
-    events?.addEventListener("online", finish);
+    waiting.add(finish);
     signal?.addEventListener("abort", finish);
   });
 }

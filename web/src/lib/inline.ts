@@ -59,7 +59,7 @@ class InlineParser {
       case "_":
       case "~": return this.mark(char);
       case "!": return this.source[this.at + 1] === "[" ? this.openBracket(true) : this.plain(char);
-      case "[": return this.cite() || this.openBracket(false);
+      case "[": if (!this.cite()) this.openBracket(false); return;
       case "]": return this.closeBracket();
       case "<": return this.angle();
       case "\n": return this.newline();

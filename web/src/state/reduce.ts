@@ -11,7 +11,7 @@
 import { changeFiles, readFiles } from "./files";
 import { addChunk, isChunk, isObject, readMessage, type WireMessage } from "./messages";
 import { addRecords, endStep, finishStep, readArgs, readToolError, stepOfCall, stepOfNode, type StepRecord } from "./steps";
-import type { JsonObject, Message, Namespace, Phase, Run, RunStatus, Step, StreamEvent, Subagent, ThreadView, Todo, Waiting } from "./types";
+import type { Json, JsonObject, Message, Namespace, Phase, Run, RunStatus, Step, StreamEvent, Subagent, ThreadView, Todo, Waiting } from "./types";
 
 export interface Snapshot {
   title?: string;
@@ -347,7 +347,7 @@ class Draft {
     const paused = data["paused"] === true;
     this.setRun(data["run_id"], { status, paused, endedAt: at, error: status === "success" ? null : this.error });
     // What is still open was asked again by this run.
-    this.waiting = paused ? this.waiting.filter((each) => each.runId === null || each.runId === data["run_id"]) : [];
+    this.waiting = paused ? this.waiting.filter((each) => each.runId == null || each.runId === data["run_id"]) : [];
     this.closeMessages(status === "success" ? "done" : "stopped");
     if (!this.activeRun()) this.endOpenSteps();
   }
@@ -501,7 +501,7 @@ class Draft {
       threadId: this.start.threadId,
       namespace: where,
       asker: wire.asker ?? this.agentAt(where)?.name ?? (known && known.namespace === where ? known.asker : (this.rest.graphId ?? "agent")),
-      payload: isObject(value) ? (value as JsonObject) : { value: value as JsonObject[string] },
+      payload: (value ?? null) as Json,
       responseSchema: isObject(wire.response_schema) ? (wire.response_schema as JsonObject) : null,
       createdAt: wire.created_at ?? known?.createdAt ?? null,
       runId: this.currentRunId(),

@@ -90,18 +90,18 @@ export interface Subagent {
   readonly messages: readonly Message[];
 }
 
-/** An open interrupt. `payload` is LangGraph's `value`: what is asked; its `type` says of which kind. */
+/** An open interrupt. `payload` is LangGraph's `value`: what is asked; often an object whose `type` says of which kind. */
 export interface Waiting {
   readonly id: string;
   readonly threadId: string;
   readonly namespace: Namespace;
   /** Who asks, in words: the subagent's or the assistant's name. */
   readonly asker: string;
-  readonly payload: JsonObject;
+  readonly payload: Json;
   readonly responseSchema: JsonObject | null;
   readonly createdAt: string | null;
-  /** The run that asked last; null: known from a snapshot. */
-  readonly runId: string | null;
+  /** The run that asked last; absent or null: known from a snapshot. */
+  readonly runId?: string | null;
 }
 
 export interface ScratchFile {
