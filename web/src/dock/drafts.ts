@@ -3,7 +3,7 @@
  * left on a shared machine. Cards leave out what is named like a secret before they save.
  */
 
-const PREFIX = "stepwell:draft:";
+const PREFIX = "stepwell.answer.";
 const MOST_CHARS = 200_000;
 
 export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;

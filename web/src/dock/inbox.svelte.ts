@@ -4,6 +4,7 @@
  */
 
 import { request } from "../api";
+import { keep, kept } from "../lib/kept";
 import type { Json } from "../state/types";
 import { titleOf } from "./waiting";
 
@@ -21,7 +22,7 @@ export interface InboxEntry {
 
 const SEEN_MS = 5_000;
 const UNSEEN_MS = 30_000;
-const WANTED = "stepwell:notify";
+const WANTED = "notify";
 
 class Inbox {
   entries = $state.raw<InboxEntry[]>([]);
@@ -47,7 +48,7 @@ class Inbox {
   /** Look again and again until the returned function is called. `open` is where a notification leads. */
   watch(open?: (threadId: string) => void): () => void {
     if (open) this.open = open;
-    this.notifying = canNotify() && Notification.permission === "granted" && remembered();
+    this.notifying = canNotify() && Notification.permission === "granted" && kept(WANTED) === "yes";
     if (++this.users === 1) {
       document.addEventListener("visibilitychange", this.seen);
       void this.look();
@@ -76,7 +77,7 @@ class Inbox {
   async notify(on: boolean): Promise<boolean> {
     const allowed = on && canNotify() && (await Notification.requestPermission()) === "granted";
     this.notifying = allowed;
-    remember(allowed);
+    keep(WANTED, allowed ? "yes" : null);
     return allowed === on;
   }
 
@@ -103,21 +104,4 @@ export const inbox = new Inbox();
 
 export function canNotify(): boolean {
   return "Notification" in window;
-}
-
-function remembered(): boolean {
-  try {
-    return localStorage.getItem(WANTED) === "yes";
-  } catch {
-    return false; // Storage is closed to us.
-  }
-}
-
-function remember(on: boolean): void {
-  try {
-    if (on) localStorage.setItem(WANTED, "yes");
-    else localStorage.removeItem(WANTED);
-  } catch {
-    // Storage is closed to us: the choice lasts as long as the page.
-  }
 }

@@ -5,6 +5,7 @@
  * the page can say them before anything is sent; the server still decides.
  */
 
+import { plural } from "../lib/words";
 import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
 
 export const MOST_STEPS = 6;
@@ -71,7 +72,7 @@ export function estimateWords(value: Json | undefined): string {
   if (!isObject(value)) return "";
   const cost = value.costUsd ?? value.cost_usd;
   const money = typeof cost === "number" ? `${cost.toFixed(2)} USD` : "price not known";
-  return `At most ${many(numberOf(value.requests), "request")} · ${many(numberOf(value.tokens), "token")} · ${money}`;
+  return `At most ${plural(numberOf(value.requests), "request")} · ${plural(numberOf(value.tokens), "token")} · ${money}`;
 }
 
 export function emptyDraft(plan: Plan): PlanDraft {
@@ -146,10 +147,6 @@ export function afterWords(step: PlanStep, steps: PlanStep[]): string {
   const numbers = step.dependsOn.map((id) => steps.findIndex((each) => each.id === id) + 1).filter((number) => number > 0);
   if (!numbers.length) return "";
   return `after step${numbers.length > 1 ? "s" : ""} ${numbers.join(", ").replace(/, (\d+)$/, " and $1")}`;
-}
-
-export function many(count: number, thing: string): string {
-  return `${count.toLocaleString("en")} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function readStep(step: JsonObject): PlanStep {

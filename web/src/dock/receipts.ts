@@ -1,6 +1,6 @@
 /** What was answered, in one line, for the fold that a card leaves behind. */
 
-import { many } from "./plan";
+import { plural } from "../lib/words";
 import { actionsIn, asObject, isObject, kindOf, textOf, textsOf, type Json, type Waiting } from "./waiting";
 
 export interface Receipt {
@@ -28,7 +28,7 @@ function words(payload: Json, answer: Json): string {
     case "clarification":
       return `You answered: ${chosenWords(payload, said)}`;
     case "sources":
-      return `You admitted ${many(textsOf(said.admit).length, "source")} and left out ${textsOf(said.deny).length}.`;
+      return `You admitted ${plural(textsOf(said.admit).length, "source")} and left out ${textsOf(said.deny).length}.`;
     case "retry":
       return said.decision === "approve" ? "You asked to try again." : "You stopped the search.";
     case "address":

@@ -71,15 +71,3 @@ describe("linesOf", () => {
     expect(told(step("ls", { path: "/" }, { startedAt: null, endedAt: null }))).toEqual(["Listed a folder /"]);
   });
 });
-
-describe("durationWords", () => {
-  it("is as exact as a person needs", () => {
-    expect([30, 1240, 12_400, 61_000, 3_720_000].map((ms) => durationWords(ms))).toEqual([
-      "0.1 s",
-      "1.2 s",
-      "12 s",
-      "1 min",
-      "1 h 2 min",
-    ]);
-  });
-});

@@ -3,6 +3,7 @@
  * present. Never raw JSON: arguments and results are details, on demand.
  */
 
+import { seconds } from "../lib/words";
 import type { JsonObject, Step, StepStatus } from "../state/types";
 
 export interface Line {
@@ -91,11 +92,7 @@ export function sentenceOf(line: Line): string {
 }
 
 export function durationWords(ms: number | null): string {
-  if (ms === null) return "";
-  if (ms < 950) return `${Math.max(0.1, Math.round(ms / 100) / 10).toFixed(1)} s`;
-  if (ms < 59_950) return `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 0)} s`;
-  const minutes = Math.round(ms / 60_000);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return ms === null ? "" : seconds(ms);
 }
 
 /** The time that a group took: from its first start to its last end. */

@@ -1,4 +1,6 @@
-/** Giving the person a file, and naming sizes. */
+/** Giving the person a file, and its size. */
+
+import { bytes } from "../lib/words";
 
 /** The browser saves the text under the last part of the path. */
 export function download(path: string, text: string, type = "text/plain;charset=utf-8"): void {
@@ -16,12 +18,5 @@ export function saveBlob(name: string, blob: Blob): void {
 }
 
 export function sizeWords(text: string): string {
-  return bytesWords(new Blob([text]).size);
-}
-
-export function bytesWords(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} kB`;
-  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`;
-  return `${(bytes / 1_000_000_000).toFixed(1)} GB`;
+  return bytes(new Blob([text]).size);
 }

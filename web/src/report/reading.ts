@@ -8,14 +8,10 @@
 
 import type { Claim, Quote, Report, Source } from "./evidence";
 
-export type Inline =
-  | { kind: "text" | "strong" | "em" | "code"; text: string }
-  | { kind: "link"; text: string; url: string }
-  | { kind: "cite"; numbers: number[]; claim: Claim | null };
-
 export interface Sentence {
   claim: Claim | null;
-  parts: Inline[];
+  /** Markdown of the line, references included. */
+  text: string;
 }
 
 export interface Block {
@@ -35,11 +31,12 @@ const REFERENCES = /^ ?\[(\d{1,4}(?:, ?\d{1,4})*)\]/;
 
 export function readReport(report: Pick<Report, "report" | "claims">): Block[] {
   const open = [...report.claims.filter((claim) => claim.in_report)];
-  return blocksOf(report.report).map((block) =>
-    block.kind === "code" || block.kind === "heading"
-      ? plain(block)
-      : { kind: block.kind, level: block.level, sentences: sentencesOf(block.text, open) },
-  );
+  return blocksOf(report.report).map((block) => ({
+    kind: block.kind,
+    level: block.level,
+    sentences:
+      block.kind === "code" || block.kind === "heading" ? [{ claim: null, text: block.text }] : sentencesOf(block.text, open),
+  }));
 }
 
 /** The quotes a claim rests on, with their sources and the numbers these have in the report. */
@@ -147,23 +144,18 @@ function readLine(line: string): Raw | null {
   return { kind: "paragraph", level: 0, text: bare };
 }
 
-function plain(block: Raw): Block {
-  const parts: Inline[] = block.kind === "code" ? [{ kind: "text", text: block.text }] : inlinesOf(block.text, null);
-  return { kind: block.kind, level: block.level, sentences: [{ claim: null, parts }] };
-}
-
 /** Cuts a block into claims and what stands between them. `open` are the claims not met yet; those found are taken from it. */
 function sentencesOf(text: string, open: Claim[]): Sentence[] {
   const sentences: Sentence[] = [];
   let at = 0;
   const pushPlain = (end: number) => {
-    if (end > at && text.slice(at, end).trim()) sentences.push({ claim: null, parts: inlinesOf(text.slice(at, end), null) });
+    if (end > at && text.slice(at, end).trim()) sentences.push({ claim: null, text: text.slice(at, end) });
   };
   for (;;) {
     const found = findNext(text, at, open);
     if (!found) break;
     pushPlain(found.start);
-    sentences.push({ claim: found.claim, parts: inlinesOf(text.slice(found.start, found.end), found.claim) });
+    sentences.push({ claim: found.claim, text: text.slice(found.start, found.end) });
     open.splice(open.indexOf(found.claim), 1);
     at = found.end;
   }
@@ -191,23 +183,4 @@ function tailOf(rest: string, claim: Claim): number {
   length += /^[.!?…]*/.exec(rest.slice(length))![0].length;
   if (NOTES[claim.verdict] && rest.startsWith(NOTES[claim.verdict], length)) length += NOTES[claim.verdict].length;
   return length;
-}
-
-const INLINE = /\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|`([^`]+)`|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)| ?\[(\d{1,4}(?:, ?\d{1,4})*)\]/g;
-
-export function inlinesOf(text: string, claim: Claim | null): Inline[] {
-  const parts: Inline[] = [];
-  let at = 0;
-  for (const match of text.matchAll(INLINE)) {
-    if (match.index > at) parts.push({ kind: "text", text: text.slice(at, match.index) });
-    const [, strong, em, code, label, url, numbers] = match;
-    if (strong !== undefined) parts.push({ kind: "strong", text: strong });
-    else if (em !== undefined) parts.push({ kind: "em", text: em });
-    else if (code !== undefined) parts.push({ kind: "code", text: code });
-    else if (url !== undefined) parts.push({ kind: "link", text: label!, url });
-    else parts.push({ kind: "cite", numbers: numbers!.split(",").map(Number), claim });
-    at = match.index + match[0].length;
-  }
-  if (at < text.length) parts.push({ kind: "text", text: text.slice(at) });
-  return parts;
 }

@@ -36,7 +36,7 @@ export function reasonOf(claim: Claim): string {
   return claim.reasons.join(" ");
 }
 
-export function shortDate(iso: string): string {
+export function dateAndTime(iso: string): string {
   const date = new Date(iso);
   return Number.isNaN(date.getTime())
     ? iso
