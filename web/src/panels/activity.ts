@@ -66,11 +66,11 @@ const TOOLS: Record<string, Words> = {
 
 /** Nodes of research say more than "model" and "tools" do; other graphs' nodes are no news to a person. */
 const NODES: Record<string, [past: string, present: string]> = {
-  intake: ["Took the question", "Taking the question"],
   thinker: ["Made a plan", "Making a plan"],
   auditor: ["Audited the plan against the policy", "Auditing the plan against the policy"],
   tool_executor: ["Searched and read", "Searching and reading"],
   source_review: ["Had the sources reviewed", "Waiting for your review of the sources"],
+  hitl_gate: ["You decided", "Waiting for your decision"],
   synthesizer: ["Wrote the report and checked every sentence", "Writing the report and checking every sentence"],
 };
 
@@ -78,7 +78,7 @@ const NODES: Record<string, [past: string, present: string]> = {
 export function linesOf(steps: readonly Step[], said: Record<string, string> = {}): Line[] {
   const lines: Line[] = [];
   for (const step of steps) {
-    if (!isNews(step)) continue;
+    if (!isNews(step, said)) continue;
     const last = lines.at(-1);
     if (last && joins(last, step)) last.steps.push(step);
     else lines.push({ id: step.id, status: step.status, lead: "", rest: "", ms: null, steps: [step] });
@@ -91,8 +91,11 @@ export function sentenceOf(line: Line): string {
   return [line.lead, line.rest].filter(Boolean).join(" ");
 }
 
+/** Less than this is no news. */
+const SHORTEST_MS = 100;
+
 export function durationWords(ms: number | null): string {
-  return ms === null ? "" : seconds(ms);
+  return ms === null || ms < SHORTEST_MS ? "" : seconds(ms);
 }
 
 /** The time that a group took: from its first start to its last end. */
@@ -103,9 +106,13 @@ export function spanOf(steps: readonly Step[]): number | null {
   return Math.max(0, Math.max(...ends) - Math.min(...starts));
 }
 
-function isNews(step: Step): boolean {
+/** A node that only asks is news when somebody was asked: then it has said something, or is at it. */
+const ASKING = new Set(["source_review", "hitl_gate"]);
+
+function isNews(step: Step, said: Record<string, string>): boolean {
   if (step.kind === "model") return false;
-  return step.kind !== "node" || step.name in NODES;
+  if (step.kind !== "node") return true;
+  return step.name in NODES && (!ASKING.has(step.name) || (step.status === "done" && step.name in said));
 }
 
 function joins(line: Line, step: Step): boolean {
