@@ -1,6 +1,7 @@
 // A thread's messages and steps -> turns: what the person said, and what came of it, in the order in which it is read.
 
 import type { Turn as ServerTurn } from "../api";
+import { INNER_NODE } from "../state/steps";
 import type { Message, Step, ThreadView } from "../state/types";
 
 export type Item = { kind: "text"; key: string; message: Message } | { kind: "steps"; key: string; steps: readonly Step[] };
@@ -24,7 +25,9 @@ export class TurnMaker {
     // The last kept turn is made again: more may have been added to it.
     const rebuilt = kept.slice(0, -1);
     const byCall = new Map(view.steps.map((step) => [step.id, step]));
-    const nodes = view.steps.filter((step) => step.kind === "node" && step.namespace === "");
+    const nodes = view.steps
+      .filter((step) => step.kind === "node" && step.namespace === "" && !INNER_NODE.test(step.name))
+      .sort((one, other) => (one.startedAt ?? Infinity) - (other.startedAt ?? Infinity));
     const groups = split(view.messages, start);
     this.made = [...rebuilt, ...groups.map(({ from, messages }) => ({ from, turn: makeTurn(messages, byCall) }))];
     if (nodes.length) this.addNodes(nodes, view, serverTurns);

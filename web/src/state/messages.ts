@@ -13,6 +13,8 @@ export interface WireMessage {
   status?: string;
   usage_metadata?: { input_tokens?: number; output_tokens?: number } | null;
   additional_kwargs?: { reasoning_content?: unknown } | null;
+  /** `finish_reason: "cancelled"`: the server kept what was said until the run was stopped. */
+  response_metadata?: { finish_reason?: unknown } | null;
 }
 
 const ROLES: Record<string, Role> = { human: "user", ai: "agent", tool: "tool", system: "system", AIMessageChunk: "agent" };
@@ -36,7 +38,7 @@ export function readMessage(wire: WireMessage, namespace: Namespace, runId: stri
     toolCallId: wire.tool_call_id ?? null,
     name: wire.name ?? null,
     failed: wire.status === "error",
-    status: "done",
+    status: wire.response_metadata?.finish_reason === "cancelled" ? "stopped" : "done",
     namespace,
     runId,
     createdAt: null,

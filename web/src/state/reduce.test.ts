@@ -174,3 +174,46 @@ describe("reduce", () => {
     expect(view.messages.map((message) => message.role)).toEqual(["user", "agent"]);
   });
 });
+
+it("knows from the server's own mark that a message was stopped", () => {
+  const message: WireMessage = { type: "ai", id: "a", content: "half", response_metadata: { finish_reason: "cancelled" } };
+  expect(reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: [message] } }).messages[0]!.status).toBe("stopped");
+});
+
+it("forgets another branch, but not the text that streams now", () => {
+  const message = (type: string, id: string): WireMessage => ({ type, id, content: id });
+  let view = reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: ["a", "b", "c"].map((id) => message("human", id)) } });
+  view = reduce(view, { type: "events", events: [{ seq: 1, event: "messages", data: [message("AIMessageChunk", "d"), {}], at: 0 }] });
+  view = reduce(view, { type: "snapshot", snapshot: { messages: [message("human", "a")], replaceMessages: true } });
+  expect(view.messages.map((each) => each.id)).toEqual(["a", "d"]);
+});
+
+describe("step records", () => {
+  const record = (number: number, name: string, status: "success" | "interrupted" = "success", run_id = "r") => ({
+    number, run_id, kind: "node" as const, name, agent: null, namespace: [], call_id: null, started_at: "2026-11-15T12:00:00Z", duration_ms: 1500, status,
+    error: null, input_tokens: null, output_tokens: null, cost_usd: null,
+  });
+  const tasks = [
+    { seq: 1, event: "metadata", data: { run_id: "r" }, at: 0 },
+    { seq: 2, event: "tasks", data: { id: "n1", name: "thinker", input: {} }, at: 1 },
+    { seq: 3, event: "tasks", data: { id: "n1", name: "thinker", result: {}, error: null, interrupts: [] }, at: 2 },
+    { seq: 4, event: "tasks", data: { id: "n2", name: "gate", input: {} }, at: 3 },
+    { seq: 5, event: "tasks", data: { id: "n2", name: "gate", result: {}, error: null, interrupts: [{ id: "i" }] }, at: 4 },
+  ];
+  const names = (view: ThreadView) => view.steps.map((step) => [step.id, step.name, step.status]);
+  const records = [record(1, "thinker"), record(2, "gate", "interrupted")];
+
+  it("meet the nodes that events told of, whichever came first", () => {
+    const expected = [["n1", "thinker", "done"], ["n2", "gate", "waiting"]];
+    const events = { type: "events", events: tasks } as const;
+    const told = { type: "records", records } as const;
+    expect(names(reduce(reduce(emptyView("t"), events), told))).toEqual(expected);
+    expect(names(reduce(reduce(emptyView("t"), told), events))).toEqual(expected);
+    expect(names(reduce(reduce(reduce(emptyView("t"), told), events), told))).toEqual(expected);
+  });
+
+  it("join a try that was interrupted with the one that finished", () => {
+    const view = reduce(emptyView("t"), { type: "records", records: [...records, record(3, "gate", "success", "r2")] });
+    expect(view.steps.map((step) => [step.name, step.status])).toEqual([["thinker", "done"], ["gate", "done"]]);
+  });
+});

@@ -10,7 +10,7 @@
 
 import { changeFiles, readFiles } from "./files";
 import { addChunk, isChunk, isObject, readMessage, type WireMessage } from "./messages";
-import { addRecords, endStep, finishStep, readArgs, readToolError, stepOfCall, stepOfNode, type StepRecord } from "./steps";
+import { addRecords, adoptNode, endStep, finishStep, INNER_NODE, readArgs, readToolError, stepOfCall, stepOfNode, type StepRecord } from "./steps";
 import type { Json, JsonObject, Message, Namespace, Phase, Run, RunStatus, Step, StreamEvent, Subagent, ThreadView, Todo, Waiting } from "./types";
 
 export interface Snapshot {
@@ -25,7 +25,7 @@ export interface Snapshot {
   interrupts?: WireInterrupt[];
   checkpointId?: string | null;
   lastRun?: { runId: string; status: RunStatus; error?: string | null } | null;
-  /** Messages beyond the snapshot's last one belong to another branch, or were taken back: forget them. */
+  /** Messages that the snapshot does not have belong to another branch: forget them, but for text that streams now. */
   replaceMessages?: boolean;
 }
 
@@ -76,8 +76,6 @@ const KNOWN_AND_UNUSED = new Set(["events", "debug", "checkpoints", "messages/me
 const KEPT_UNKNOWN = 200;
 const SHOWN_UNKNOWN = 2_000;
 const REASONING_KEPT = 20;
-/** Nodes of every agent: their work is shown as messages and tool calls. */
-const INNER_NODE = /^(model|tools|__\w+__|.*Middleware\..*)$/;
 
 /** A view that may be changed, for the length of one action. Lists are copied when first written to. */
 class Draft {
@@ -148,7 +146,7 @@ class Draft {
     const joint = first ? this.messages.findIndex((message) => message.id === first.id) : -1;
     const known = new Map(this.messages.map((message) => [message.id, message]));
     const earlier = joint > 0 ? this.messages.slice(0, joint) : [];
-    const later = replace ? [] : this.messages.slice(Math.max(joint, 0)).filter((message) => !ids.has(message.id) && (message.status !== "done" || message.role === "user"));
+    const later = this.messages.slice(Math.max(joint, 0)).filter((message) => !ids.has(message.id) && this.isUnderWay(message, replace));
     const merged = page.map((message) => {
       const old = known.get(message.id);
       return old ? { ...message, runId: old.runId, createdAt: old.createdAt } : message;
@@ -157,6 +155,13 @@ class Draft {
     this.messages = [...earlier, ...merged, ...later];
     if (joint <= 0) this.rest.before = before;
     for (const message of merged) this.noteSteps(message);
+  }
+
+  /** Whether the server need not have this message yet. */
+  private isUnderWay(message: Message, strict: boolean): boolean {
+    if (message.status !== "done") return message.status === "streaming" || !strict;
+    const run = this.runs.find((each) => each.runId === message.runId);
+    return message.role === "user" && !strict && (!run || run.status === "running" || run.status === "pending");
   }
 
   putInFront(wires: WireMessage[], before: string | null): void {
@@ -311,6 +316,7 @@ class Draft {
   private takeTask(data: unknown, namespace: Namespace, at: number): void {
     if (!isObject(data) || namespace || typeof data["id"] !== "string" || typeof data["name"] !== "string") return;
     if (INNER_NODE.test(data["name"])) return;
+    this.adoptRecord(data["id"], data["name"]);
     const known = this.steps.find((step) => step.id === data["id"]);
     if (!("result" in data)) {
       const step = known ?? stepOfNode(data["id"], data["name"], namespace, this.currentRunId(), at);
@@ -321,6 +327,11 @@ class Draft {
     const asked = Array.isArray(data["interrupts"]) && data["interrupts"].length > 0;
     const error = typeof data["error"] === "string" ? data["error"] : null;
     this.putStep({ ...known, endedAt: at, error, status: error ? "failed" : asked ? "waiting" : "done" });
+  }
+
+  private adoptRecord(id: string, name: string): void {
+    if (this.steps.some((step) => step.id === id)) return;
+    this.steps = adoptNode(this.steps, id, name, this.currentRunId()) ?? this.steps;
   }
 
   private takeLifecycle(data: unknown): void {

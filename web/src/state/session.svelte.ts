@@ -45,6 +45,8 @@ export class ThreadSession {
   private caughtUp = false;
   private pageCheckpoint: string | null = null;
   private lastRecord = 0;
+  /** The turn on whose branch the thread stands. */
+  private head: string | null = null;
 
   constructor(readonly threadId: string) {
     this.view = emptyView(threadId);
@@ -205,9 +207,20 @@ export class ThreadSession {
     this.ownRuns.add(runId);
     const run = await api.getRun(this.threadId, runId).catch(() => null);
     if (!run) return;
+    if (isFork(run)) await this.showNewest();
     for (const message of inputMessages(run)) this.dispatch({ type: "sent", message, runId });
     const resumed = (run.kwargs?.["command"] as { resume?: unknown } | null)?.resume;
     if (resumed && typeof resumed === "object") this.dispatch({ type: "answered", ids: Object.keys(resumed) });
+  }
+
+  /** Another tab went on from an earlier point: what follows that point is another branch. */
+  private async showNewest(): Promise<void> {
+    if (server.old) return;
+    this.branchCheckpoint = null;
+    const page = await api.messages(this.threadId, { limit: PAGE }).catch(() => null);
+    if (!page) return;
+    this.pageCheckpoint = page.checkpoint_id;
+    this.dispatch({ type: "snapshot", snapshot: { messages: page.messages.toReversed(), before: page.next, replaceMessages: true } });
   }
 
   private noteRevealed(before: ThreadView): void {
@@ -248,7 +261,7 @@ export class ThreadSession {
   private async loadTurns(): Promise<void> {
     if (server.old) return;
     const page = await api.turns(this.threadId).catch(() => null);
-    if (page) this.turns = page.turns;
+    if (page) [this.turns, this.head] = [page.turns, page.head];
   }
 
   async loadEarlier(): Promise<void> {
@@ -367,11 +380,12 @@ export class ThreadSession {
   }
 
   async showVersion(turn: Turn): Promise<void> {
-    const checkpoint = branchTo(this.turns, turn).last_checkpoint_id;
+    const end = branchTo(this.turns, turn);
+    const checkpoint = end.last_checkpoint_id;
     if (!checkpoint) throw new Error("This version has not been kept.");
     const page = await api.messages(this.threadId, { limit: PAGE, checkpoint_id: checkpoint });
     this.pageCheckpoint = page.checkpoint_id;
-    this.branchCheckpoint = checkpoint;
+    this.branchCheckpoint = end.turn_id === this.head ? null : checkpoint;
     this.dispatch({ type: "snapshot", snapshot: { messages: page.messages.toReversed(), before: page.next, replaceMessages: true } });
   }
 }
@@ -396,6 +410,10 @@ function runOf(event: StreamEvent): string | null {
 function inputMessages(run: RunAnswer): WireMessage[] {
   const input = run.kwargs?.["input"] as { messages?: unknown } | null;
   return Array.isArray(input?.messages) ? (input.messages as WireMessage[]).filter((message) => message?.id) : [];
+}
+
+function isFork(run: RunAnswer): boolean {
+  return Boolean((run.kwargs?.["checkpoint"] as { checkpoint_id?: unknown } | null)?.checkpoint_id);
 }
 
 function readQueued(run: RunAnswer): Queued[] {

@@ -5,6 +5,8 @@ import { asText, isObject } from "./messages";
 import type { JsonObject, Message, Namespace, Step, StepStatus, ToolCall } from "./types";
 
 const SUBAGENT_TOOL = "task";
+/** Nodes of every agent: their work is shown as messages and tool calls. */
+export const INNER_NODE = /^(model|tools|__\w+__|.*Middleware\..*)$/;
 
 export function stepOfCall(call: ToolCall, namespace: Namespace, runId: string | null): Step {
   const isAgent = call.name === SUBAGENT_TOOL;
@@ -64,35 +66,50 @@ export interface StepRecord {
 
 const STATUSES: Record<StepRecord["status"], StepStatus> = { success: "done", error: "failed", interrupted: "waiting" };
 
-/** Records told into steps: a tool's or subagent's times go to its call; models and nodes become steps of their own. */
+/** Records told into steps: times of a tool or subagent go to its call, those of a node to the node that events told of; the rest are steps of their own. */
 export function addRecords(steps: readonly Step[], records: readonly StepRecord[]): Step[] {
-  const places = new Map(steps.map((step, at) => [step.id, at]));
   const joined = [...steps];
+  const places = new Map(joined.map((step, at) => [step.id, at]));
+  const known = new Set(joined.map((step) => step.recordNumber));
   for (const record of records) {
-    const startedAt = Date.parse(record.started_at);
-    const times = { startedAt, endedAt: startedAt + record.duration_ms };
-    const counts = { inputTokens: record.input_tokens, outputTokens: record.output_tokens, costUsd: record.cost_usd };
-    const id = record.call_id ?? `record:${record.number}`;
-    const at = places.get(id);
-    if (at !== undefined) {
-      const step = joined[at]!;
-      // An interrupted try is followed by the one that finished: the call's whole time is what a person waited.
-      const earliest = step.startedAt === null ? startedAt : Math.min(step.startedAt, startedAt);
-      joined[at] = { ...step, ...counts, startedAt: earliest, endedAt: times.endedAt };
-    } else if (!record.call_id) {
-      places.set(id, joined.length);
-      joined.push({
-        ...stepOfNode(id, record.name, record.namespace.join("|"), record.run_id, startedAt),
-        ...times,
-        ...counts,
-        kind: record.kind === "model" ? "model" : record.kind === "agent" ? "subagent" : "node",
-        model: record.kind === "model" ? record.name : null,
-        status: STATUSES[record.status],
-        error: record.error,
-      });
-    }
+    if (known.has(record.number)) continue;
+    const at = record.call_id ? places.get(record.call_id) : findNode(joined, record);
+    if (at !== undefined) joined[at] = timeStep(joined[at]!, record);
+    else if (!record.call_id) joined.push(stepOfRecord(record));
   }
   return joined;
+}
+
+/** The node step that this record tells of: one without a record, or one whose last try ended in an interrupt. */
+function findNode(steps: readonly Step[], record: StepRecord): number | undefined {
+  if (record.kind !== "node") return undefined;
+  const namespace = record.namespace.join("|");
+  const at = steps.findIndex(
+    (step) => step.kind === "node" && step.name === record.name && step.namespace === namespace && (step.recordNumber === undefined || step.status === "waiting"),
+  );
+  return at === -1 ? undefined : at;
+}
+
+/** An interrupted try is followed by the one that finished: the whole time is what a person waited. */
+function timeStep(step: Step, record: StepRecord): Step {
+  const startedAt = Date.parse(record.started_at);
+  const status = step.kind === "node" && step.status === "waiting" ? STATUSES[record.status] : step.status;
+  const counts = { inputTokens: record.input_tokens, outputTokens: record.output_tokens, costUsd: record.cost_usd };
+  return { ...step, ...counts, status, startedAt: Math.min(step.startedAt ?? startedAt, startedAt), endedAt: startedAt + record.duration_ms, recordNumber: record.number };
+}
+
+function stepOfRecord(record: StepRecord): Step {
+  const startedAt = Date.parse(record.started_at);
+  const step = stepOfNode(`record:${record.number}`, record.name, record.namespace.join("|"), record.run_id, startedAt);
+  const kind = record.kind === "model" ? "model" : record.kind === "agent" ? "subagent" : "node";
+  const model = record.kind === "model" ? record.name : null;
+  return { ...timeStep(step, record), kind, model, status: STATUSES[record.status], error: record.error };
+}
+
+/** Events of a node that came after its record (a replay): the step takes the node's own id. */
+export function adoptNode(steps: readonly Step[], id: string, name: string, runId: string | null): Step[] | null {
+  const at = steps.findIndex((step) => step.kind === "node" && step.name === name && step.runId === runId && step.id.startsWith("record:"));
+  return at === -1 ? null : steps.with(at, { ...steps[at]!, id });
 }
 
 export function readArgs(input: unknown): JsonObject | null {

@@ -75,6 +75,8 @@ export interface Step {
   readonly model: string | null;
   /** For kind "subagent": its key in `agents`. */
   readonly agentKey: string | null;
+  /** The server's record of it, once it has one. */
+  readonly recordNumber?: number;
 }
 
 export interface Subagent {
