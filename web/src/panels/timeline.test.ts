@@ -26,10 +26,11 @@ describe("layOut", () => {
   });
 
   it("puts bars where their time is", () => {
-    const { lanes, workedMs } = layOut([at(0, 1000), at(3, 1000)])!;
-    expect(workedMs).toBe(4000);
+    const { lanes, workedMs } = layOut([at(0, 1000), at(1.5, 500), at(3, 1000)])!;
+    expect(workedMs).toBe(2500);
     expect(lanes[0]!.bars.map((bar) => [bar.from, bar.to])).toEqual([
       [0, 0.25],
+      [0.375, 0.5],
       [0.75, 1],
     ]);
   });

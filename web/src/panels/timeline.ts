@@ -39,7 +39,7 @@ export interface Timeline {
   unpriced: number;
 }
 
-const IDLE_MS = 5_000;
+const IDLE_MS = 1_500;
 /** A break's share of the time worked. */
 const BREAK_SHARE = 0.03;
 
@@ -66,7 +66,7 @@ export function layOut(records: readonly StepRecord[]): Timeline | null {
   const breaks = stretches
     .slice(1)
     .map((stretch, at) => ({ at: (stretch.offset - pause / 2) / total, ms: stretch.start - stretches[at]!.end }));
-  return { lanes: lanesOf(shown, place), breaks, workedMs: worked, ...sums(records) };
+  return { lanes: lanesOf(shown, place), breaks, workedMs: workedIn(shown), ...sums(records) };
 }
 
 /** Nodes in which nothing else was recorded: graphs that are no agents consist of them. */
@@ -90,6 +90,16 @@ function stretchesOf(records: readonly StepRecord[]): Stretch[] {
     stretch.end = Math.max(stretch.end, stretch.start + 1);
   }
   return stretches;
+}
+
+/** Time in which anything was at work: what overlaps counts once. */
+function workedIn(records: readonly StepRecord[]): number {
+  let [worked, until] = [0, -Infinity];
+  for (const record of [...records].sort((one, two) => startOf(one) - startOf(two))) {
+    worked += Math.max(0, endOf(record) - Math.max(until, startOf(record)));
+    until = Math.max(until, endOf(record));
+  }
+  return worked;
 }
 
 function lanesOf(records: readonly StepRecord[], place: (moment: number) => number): Lane[] {
