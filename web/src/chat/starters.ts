@@ -21,7 +21,7 @@ export function startersFor(graphId: string): Starter[] {
   return BY_GRAPH[graphId] ?? AGENT;
 }
 
-const RESEARCH_CHIPS = ["What speaks against this?", "Which sources are the weakest?", "What has changed in the last year?"];
+const RESEARCH_CHIPS = ["What speaks against this?", "Which sources are the weakest?", "What is new?"];
 const AGENT_CHIPS = ["Say it in three points", "Go deeper into the first point", "What did you leave out?"];
 
 export function chipsFor(graphId: string | null): string[] {
