@@ -215,5 +215,15 @@ describe("step records", () => {
   it("join a try that was interrupted with the one that finished", () => {
     const view = reduce(emptyView("t"), { type: "records", records: [...records, record(3, "gate", "success", "r2")] });
     expect(view.steps.map((step) => [step.name, step.status])).toEqual([["thinker", "done"], ["gate", "done"]]);
+    expect(reduce(view, { type: "records", records }).steps).toEqual(view.steps);
+    const resumed = [
+      { seq: 6, event: "end", data: { run_id: "r", status: "success", paused: true }, at: 5 },
+      { seq: 7, event: "metadata", data: { run_id: "r2" }, at: 6 },
+      { seq: 8, event: "tasks", data: { id: "n2", name: "gate", input: {} }, at: 7 },
+      { seq: 9, event: "tasks", data: { id: "n2", name: "gate", result: {}, error: null, interrupts: [] }, at: 8 },
+    ];
+    const live = reduce(reduce(emptyView("t"), { type: "events", events: tasks }), { type: "records", records });
+    const ended = reduce(reduce(live, { type: "events", events: resumed }), { type: "records", records: [record(3, "gate", "success", "r2")] });
+    expect(names(ended)).toEqual([["n1", "thinker", "done"], ["n2", "gate", "done"]]);
   });
 });

@@ -23,7 +23,10 @@ export interface Queued {
 
 type Strategy = "enqueue" | "interrupt";
 
-const PAGE = 50;
+/** What is drawn at once: about a screen. Earlier pages are larger, and put in front in slices, so that no step takes long. */
+const PAGE = 20;
+const EARLIER_PAGE = 60;
+const SLICE = 12;
 const FIRST_EVENT_MS = 4_000;
 const REVEALED_FROM_CHARS = 160;
 
@@ -269,8 +272,12 @@ export class ThreadSession {
     if (!before || this.loadingEarlier) return;
     this.loadingEarlier = true;
     try {
-      const page = await api.messages(this.threadId, { limit: PAGE, before, checkpoint_id: this.pageCheckpoint });
-      this.dispatch({ type: "earlier", messages: page.messages.toReversed(), before: page.next });
+      const page = await api.messages(this.threadId, { limit: EARLIER_PAGE, before, checkpoint_id: this.pageCheckpoint });
+      for (let at = 0; at < page.messages.length; at += SLICE) {
+        if (at) await new Promise(requestAnimationFrame);
+        const isLast = at + SLICE >= page.messages.length;
+        this.dispatch({ type: "earlier", messages: page.messages.slice(at, at + SLICE).toReversed(), before: isLast ? page.next : before });
+      }
     } finally {
       this.loadingEarlier = false;
     }

@@ -72,7 +72,7 @@ export function addRecords(steps: readonly Step[], records: readonly StepRecord[
   const places = new Map(joined.map((step, at) => [step.id, at]));
   const known = new Set(joined.map((step) => step.recordNumber));
   for (const record of records) {
-    if (known.has(record.number)) continue;
+    if (known.has(record.number) || isOvertaken(joined, record)) continue;
     const at = record.call_id ? places.get(record.call_id) : findNode(joined, record);
     if (at !== undefined) joined[at] = timeStep(joined[at]!, record);
     else if (!record.call_id) joined.push(stepOfRecord(record));
@@ -80,14 +80,19 @@ export function addRecords(steps: readonly Step[], records: readonly StepRecord[
   return joined;
 }
 
-/** The node step that this record tells of: one without a record, or one whose last try ended in an interrupt. */
+/** The node step that this record tells of: the first without a record of its end. */
 function findNode(steps: readonly Step[], record: StepRecord): number | undefined {
-  if (record.kind !== "node") return undefined;
-  const namespace = record.namespace.join("|");
-  const at = steps.findIndex(
-    (step) => step.kind === "node" && step.name === record.name && step.namespace === namespace && (step.recordNumber === undefined || step.status === "waiting"),
-  );
+  const at = steps.findIndex((step) => isOfNode(step, record) && step.recordNumber === undefined);
   return at === -1 ? undefined : at;
+}
+
+function isOfNode(step: Step, record: StepRecord): boolean {
+  return record.kind === "node" && step.kind === "node" && step.name === record.name && step.namespace === record.namespace.join("|");
+}
+
+/** A try that ended in an interrupt, and whose end is known already. */
+function isOvertaken(steps: readonly Step[], record: StepRecord): boolean {
+  return record.status === "interrupted" && steps.some((step) => isOfNode(step, record) && (step.recordNumber ?? 0) > record.number);
 }
 
 /** An interrupted try is followed by the one that finished: the whole time is what a person waited. */
@@ -95,7 +100,7 @@ function timeStep(step: Step, record: StepRecord): Step {
   const startedAt = Date.parse(record.started_at);
   const status = step.kind === "node" && step.status === "waiting" ? STATUSES[record.status] : step.status;
   const counts = { inputTokens: record.input_tokens, outputTokens: record.output_tokens, costUsd: record.cost_usd };
-  return { ...step, ...counts, status, startedAt: Math.min(step.startedAt ?? startedAt, startedAt), endedAt: startedAt + record.duration_ms, recordNumber: record.number };
+  return { ...step, ...counts, status, startedAt: Math.min(step.startedAt ?? startedAt, startedAt), endedAt: startedAt + record.duration_ms, recordNumber: record.status === "interrupted" ? undefined : record.number };
 }
 
 function stepOfRecord(record: StepRecord): Step {
