@@ -31,10 +31,11 @@ export interface RequestInitJson extends Omit<RequestInit, "body"> {
 const TIMEOUT_MS = 30_000;
 const MAX_DETAIL = 2_000;
 
-type Listener = (answered: boolean) => void;
+type Outcome = { answered: true; status: number } | { answered: false };
+type Listener = (outcome: Outcome) => void;
 const listeners = new Set<Listener>();
 
-/** Tells whether requests are answered, for the connection banner. Gives back how to stop listening. */
+/** Tells how requests end: for the connection banner, and for a session that is over. Gives back how to stop listening. */
 export function onAnswered(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -58,10 +59,10 @@ export async function send(path: string, init: RequestInitJson = {}): Promise<Re
     });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    for (const listener of listeners) listener(false);
+    for (const listener of listeners) listener({ answered: false });
     throw new UnreachableError();
   }
-  for (const listener of listeners) listener(true);
+  for (const listener of listeners) listener({ answered: true, status: response.status });
   if (!response.ok) throw await readProblem(response);
   return response;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plainText, type Inline } from "./inline";
 import { safeHref } from "./links";
-import { GrowingMarkdown, parseMarkdown, type Block } from "./markdown";
+import { GrowingMarkdown, headingLevels, parseMarkdown, type Block } from "./markdown";
 
 const inline = (text: string): Inline[] => {
   const block = parseMarkdown(text)[0]!;
@@ -100,6 +100,13 @@ describe("GrowingMarkdown", () => {
     const growing = new GrowingMarkdown();
     const first = growing.update("# a\n\nb\n\nc")[0];
     expect(growing.update("# a\n\nb\n\nc and more")[0]).toBe(first);
+  });
+});
+
+describe("headingLevels", () => {
+  it("begins at three and never skips one", () => {
+    const blocks = parseMarkdown("### a\n\n# b\n\n#### c\n\n###### d\n\n## e");
+    expect(blocks.map((block) => headingLevels(blocks).get(block))).toEqual([3, 3, 4, 5, 4]);
   });
 });
 

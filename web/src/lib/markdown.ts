@@ -60,6 +60,18 @@ export class GrowingMarkdown {
   }
 }
 
+/** Levels for h3 and below that never skip one, whatever the text does: people who listen find their way by them. */
+export function headingLevels(blocks: readonly Block[]): Map<Block, number> {
+  const levels = new Map<Block, number>();
+  let before = 2;
+  for (const block of blocks) {
+    if (block.t !== "heading") continue;
+    before = Math.min(block.level + 2, before + 1, 6);
+    levels.set(block, before);
+  }
+  return levels;
+}
+
 function splitLines(text: string): string[] {
   return text.replaceAll("\r\n", "\n").split("\n");
 }

@@ -22,7 +22,11 @@ class Server {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   watch(): void {
-    onAnswered((answered) => (answered ? this.answered() : this.cut()));
+    onAnswered((outcome) => {
+      if (!outcome.answered) return this.cut();
+      this.answered();
+      if (outcome.status === 401 && this.me?.signed_in) void this.loadMe();
+    });
     window.addEventListener("offline", () => this.cut());
     window.addEventListener("online", () => void this.ask());
   }

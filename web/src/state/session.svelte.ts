@@ -43,6 +43,8 @@ export class ThreadSession {
   branchCheckpoint = $state<string | null>(null);
 
   private readonly closing = new AbortController();
+  private following = new AbortController();
+  private asleep = false;
   private readonly ownRuns = new Set<string>();
   private readonly buffer = new FrameBuffer<StreamEvent>((events) => this.takeEvents(events));
   private caughtUp = false;
@@ -86,6 +88,21 @@ export class ThreadSession {
   close(): void {
     this.closing.abort();
     this.buffer.stop();
+  }
+
+  /** A hidden page with nothing under way gives its connection back: browsers allow only a few to one server. */
+  sleep(): void {
+    if (this.working || this.status !== "ready") return;
+    this.asleep = true;
+    this.following.abort();
+  }
+
+  /** Coming back is opening again: what happened meanwhile is in the snapshot. */
+  wake(): void {
+    if (!this.asleep) return;
+    this.asleep = false;
+    this.following = new AbortController();
+    void this.open();
   }
 
   private async loadSnapshot(): Promise<RunAnswer[] | null> {
@@ -154,7 +171,8 @@ export class ThreadSession {
       opened = true;
     };
     const lastEventId = after === "0" ? "-1" : after;
-    await stream(`/threads/${this.threadId}/stream`, { lastEventId, signal: this.closing.signal, onState }, (frames) => {
+    const signal = AbortSignal.any([this.closing.signal, this.following.signal]);
+    await stream(`/threads/${this.threadId}/stream`, { lastEventId, signal, onState }, (frames) => {
       const at = Date.now();
       this.buffer.add(frames.map((frame) => ({ seq: Number(frame.id) || 0, event: frame.event, data: frame.data, at })));
     });
