@@ -12,6 +12,8 @@ export interface Model {
   writes: boolean;
   context: number;
   size_bytes: number | null;
+  /** Its file is here: loading needs no network. */
+  downloaded?: boolean;
   about: string;
   status: "ready" | "idle" | "downloading" | "loading" | "error";
   /** 0 to 100. */

@@ -61,6 +61,8 @@ const TOOLS: Record<string, Words> = {
     about: ofHosts,
     joins: true,
   },
+  ask_choices: { past: () => "Asked you", present: () => "Asking you", about: quoted("question") },
+  ask_user: { past: () => "Asked you", present: () => "Asking you", about: quoted("question") },
   think_tool: { past: () => "Thought it over", present: () => "Thinking it over" },
 };
 

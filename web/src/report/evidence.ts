@@ -47,13 +47,12 @@ export interface Receipt {
 export interface Report {
   question: string;
   mode: string;
-  asked_at: string;
+  asked_at: string | null;
   report: string;
   /** Source ids in the order of the report's numbers: [1] is the first. */
   references: string[];
   head: string;
   approvals: { at: string; data: Record<string, unknown> }[];
-  skipped: string[];
   elsewhere: number;
   claims: Claim[];
   quotes: Quote[];

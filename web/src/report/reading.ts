@@ -39,6 +39,12 @@ export function readReport(report: Pick<Report, "report" | "claims">): Block[] {
   }));
 }
 
+/** What a ceiling or a refusal left out: the report says it in a section that code wrote. */
+export function skippedIn(markdown: string): string[] {
+  const section = /(?:^|\n)## What was skipped\n+([\s\S]*?)(?=\n## |$)/.exec(markdown)?.[1] ?? "";
+  return section.split("\n").flatMap((line) => /^- (.+)$/.exec(line.trim())?.[1] ?? []);
+}
+
 /** The quotes a claim rests on, with their sources and the numbers these have in the report. */
 export function evidenceOf(report: Report, claim: Claim): { quote: Quote; source: Source | null; number: number | null }[] {
   return claim.evidence.flatMap((id) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Claim, Quote, Report } from "./evidence";
-import { codeUnits, evidenceOf, excerpt, readReport, type Block } from "./reading";
+import { codeUnits, evidenceOf, excerpt, readReport, skippedIn, type Block } from "./reading";
 import { shortHash, summaryOf } from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
@@ -59,6 +59,14 @@ describe("readReport", () => {
   it("leaves out the sections that the page shows itself", () => {
     expect(blocks.map((block) => block.kind)).toEqual(["heading", "note", "heading", "item", "item", "paragraph"]);
     expect(textOf(blocks[1]!)).toBe("**These are quotes.** No model wrote this. Really.");
+  });
+
+  it("reads what was skipped from its section", () => {
+    expect(skippedIn("Text.\n\n## What was skipped\n\n- Step 2: a ceiling.\n- A page.\n\n## Sources\n\n- no\n")).toEqual([
+      "Step 2: a ceiling.",
+      "A page.",
+    ]);
+    expect(skippedIn(MARKDOWN)).toEqual([]);
   });
 
   it("keeps what it cannot match as plain text", () => {
