@@ -3,7 +3,7 @@
 PY        := .venv/bin/python
 READY     := .venv/.stamp
 # Longest first: with the many short files at the end, no core waits for another.
-TEST_DIRS := $(wildcard tests/integration tests/contract tests/architecture tests/unit)
+TEST_DIRS := $(wildcard tests/browser tests/integration tests/contract tests/architecture tests/unit)
 # One worker for each core; a file stays on one of them, so that its server, model or process is started once.
 ON_ALL_CORES := -n auto --dist loadfile --no-loadscope-reorder
 TEST_FILE ?= $(TEST_DIRS)
@@ -58,11 +58,12 @@ prove: $(READY) ## the long forms of fuzz, race and kill loops, with their figur
 check: static ## format, lint, strict types, layers and architecture tests; changes nothing
 	$(PY) -m pytest tests/architecture $(ARGS)
 
-static: $(READY)
+static: $(READY) page
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/lint-imports
 	.venv/bin/mypy
+	PATH="$(CURDIR)/.venv/bin:$$PATH" npm --prefix web run --silent check
 
 lint: lint_package lint_tests ## ruff over everything, strict types over the package
 

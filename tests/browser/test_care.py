@@ -1,0 +1,145 @@
+"""Care: hostile text is inert, everything is reachable by keyboard, no accessibility rule is broken, small screens work."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import PHONE, WIDE, Watch
+from tests.browser.steps import ask, composer, dock, last_answer
+from tests.integration.served.process import Server
+
+
+def violations(page: Page) -> list[str]:
+    page.wait_for_timeout(250)  # a transition that is under way has colours of its own
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", WIDE), ("dark", WIDE), ("light", PHONE)], ids=["light", "dark", "phone"]
+)
+def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: Server, watch: Watch, scheme: str, size: dict):
+    context = browser.new_context(base_url=server.url, viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    watch.look_at(page)
+    found: dict[str, list[str]] = {}
+
+    def look(state: str) -> None:
+        if broken := violations(page):
+            found[state] = broken
+
+    page.goto("/")
+    expect(composer(page)).to_be_visible()
+    look("first screen")
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page)).to_be_visible()
+    look("approval")
+    dock(page).get_by_role("button", name="Edit").click()
+    look("approval, editing")
+    ask(page, "asker", "multiple")
+    expect(dock(page)).to_be_visible()
+    look("clarification")
+    ask(page, "editor", "Mend it")
+    expect(dock(page).get_by_label("Change of /report.md")).to_be_visible()
+    look("diff")
+    ask(page, "hostile", "Go")
+    expect(last_answer(page)).to_be_visible()
+    look("answer")
+    page.goto("/inbox")
+    expect(page.get_by_test_id("inbox")).to_be_visible()
+    look("inbox")
+    page.goto("/operator")
+    expect(page.get_by_role("heading", name="Operator").first).to_be_visible()
+    look("operator")
+    page.goto("/t/00000000-0000-0000-0000-000000000000")
+    expect(page.get_by_text("There is no such conversation")).to_be_visible()
+    look("dead link")
+    page.goto("/")
+    composer(page).wait_for()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    look("palette")
+    context.close()
+    watch.allow("404")
+    assert found == {}
+
+
+def test_hostile_text_is_inert(page: Page, server: Server):
+    ask(page, "hostile", "<img src=x onerror=\"document.title='pwned'\"> hello")
+    expect(last_answer(page)).to_contain_text("<script>")
+    assert "pwned" not in page.title()
+    hrefs = page.get_by_test_id("transcript").locator("a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert all(href is None or href.startswith(("http:", "https:", "mailto:", "/", "#")) for href in hrefs)
+    assert page.get_by_test_id("transcript").locator("img, iframe, script").count() == 0
+
+
+def test_a_message_of_a_megabyte_is_folded(page: Page):
+    page.goto("/new/echo")
+    composer(page).fill("x" * 1_000_000)
+    composer(page).press("Enter")
+    expect(last_answer(page)).to_contain_text("1000000 characters")
+    assert len(page.get_by_test_id("user-message").inner_text()) < 3_000
+    expect(page.get_by_role("button", name="Show all 1,000,000 characters")).to_be_visible()
+
+
+def test_shortcuts_are_listed_and_dialogs_give_the_focus_back(page: Page):
+    page.goto("/")
+    composer(page).wait_for()
+    page.get_by_role("button", name="More").focus()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="shortcuts")
+    expect(dialog).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "document.querySelector('dialog[open]').contains(document.activeElement) || document.activeElement === document.body"
+        )
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert page.get_by_role("button", name="More").evaluate("e => e === document.activeElement")
+
+
+def test_the_skip_link_leads_to_the_conversation(page: Page):
+    page.goto("/")
+    composer(page).wait_for()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the conversation")).to_be_focused()
+
+
+def test_a_narrow_screen_keeps_the_composer_in_view(page: Page):
+    page.set_viewport_size(PHONE)
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page).get_by_role("button", name="Approve")).to_be_in_viewport()
+    expect(composer(page)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], "the page scrolls sideways"
+    page.get_by_role("button", name="Conversations").click()
+    expect(page.get_by_test_id("thread-list")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 640, "height": 400})  # 1280 px at 200 %
+    expect(composer(page)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+
+
+def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page):
+    ask(page, "echo", "About aqueducts")
+    expect(last_answer(page)).to_contain_text("aqueducts")
+    row = page.get_by_test_id("thread-row").filter(has_text="About aqueducts").first
+    row.hover()
+    row.get_by_role("button", name="More about").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_label("Title").fill("On pumps and pipes")
+    page.keyboard.press("Enter")
+    renamed = page.get_by_test_id("thread-row").filter(has_text="On pumps and pipes")
+    expect(renamed).to_have_count(1)
+    page.get_by_test_id("thread-search").fill("nothing like it")
+    expect(page.get_by_text("No title has these words")).to_be_visible()
+    page.get_by_test_id("thread-search").fill("pipes")
+    renamed.hover()
+    renamed.get_by_role("button", name="More about").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(renamed).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(renamed).to_have_count(1)
