@@ -69,7 +69,7 @@ def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: 
 def test_hostile_text_is_inert(page: Page, server: Server):
     ask(page, "hostile", "<img src=x onerror=\"document.title='pwned'\"> hello")
     expect(last_answer(page)).to_contain_text("<script>")
-    assert "pwned" not in page.title()
+    assert page.title().startswith("<img src=x"), "a title is text"
     hrefs = page.get_by_test_id("transcript").locator("a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
     assert all(href is None or href.startswith(("http:", "https:", "mailto:", "/", "#")) for href in hrefs)
     assert page.get_by_test_id("transcript").locator("img, iframe, script").count() == 0
@@ -77,9 +77,9 @@ def test_hostile_text_is_inert(page: Page, server: Server):
 
 def test_a_message_of_a_megabyte_is_folded(page: Page):
     page.goto("/new/echo")
-    composer(page).fill("x" * 1_000_000)
+    composer(page).fill("words " * 166_666 + "last", timeout=60_000)
     composer(page).press("Enter")
-    expect(last_answer(page)).to_contain_text("1000000 characters")
+    expect(last_answer(page)).to_contain_text("1000000 characters", timeout=30_000)
     assert len(page.get_by_test_id("user-message").inner_text()) < 3_000
     expect(page.get_by_role("button", name="Show all 1,000,000 characters")).to_be_visible()
 
@@ -87,9 +87,9 @@ def test_a_message_of_a_megabyte_is_folded(page: Page):
 def test_shortcuts_are_listed_and_dialogs_give_the_focus_back(page: Page):
     page.goto("/")
     composer(page).wait_for()
-    page.get_by_role("button", name="More").focus()
+    page.get_by_role("button", name="More", exact=True).focus()
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="shortcuts")
+    dialog = page.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_be_visible()
     for _ in range(10):
         page.keyboard.press("Tab")
@@ -98,7 +98,7 @@ def test_shortcuts_are_listed_and_dialogs_give_the_focus_back(page: Page):
         )
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    assert page.get_by_role("button", name="More").evaluate("e => e === document.activeElement")
+    assert page.get_by_role("button", name="More", exact=True).evaluate("e => e === document.activeElement")
 
 
 def test_the_skip_link_leads_to_the_conversation(page: Page):
@@ -130,7 +130,7 @@ def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page
     row.hover()
     row.get_by_role("button", name="More about").click()
     page.get_by_role("menuitem", name="Rename").click()
-    page.get_by_label("Title").fill("On pumps and pipes")
+    page.get_by_role("textbox", name="Title", exact=True).fill("On pumps and pipes")
     page.keyboard.press("Enter")
     renamed = page.get_by_test_id("thread-row").filter(has_text="On pumps and pipes")
     expect(renamed).to_have_count(1)
