@@ -1,4 +1,4 @@
-"""What a run uses of its models: calls and tokens per model, heard by a callback.
+"""What a run uses of its models: calls and tokens per model, counted by a callback.
 
 One `UsageMeter` goes into the callbacks of a run's config. LangChain hands it on to everything that happens inside: subagents,
 nested graphs, summaries, tools that ask a model by themselves. A failed call counts as a call; what had been streamed of it
