@@ -1,10 +1,10 @@
-"""What a run uses of its models: calls and tokens per model, counted by a callback.
+"""What a run uses of its models: calls and tokens per model, heard by a callback.
 
 One `UsageMeter` goes into the callbacks of a run's config. LangChain hands it on to everything that happens inside: subagents,
 nested graphs, summaries, tools that ask a model by themselves. A failed call counts as a call; what had been streamed of it
 counts as tokens. Where a provider reports no tokens they are estimated from the lengths.
 
-It only counts. Limits are enforced by `BudgetMiddleware`, which has a meter of its own inside the agent.
+It only counts. Ceilings are `BudgetMiddleware`'s, which has a meter of its own inside the agent.
 """
 
 from __future__ import annotations
