@@ -1,4 +1,4 @@
-"""How the failure of a run is told: a name and a sentence that can always be stored and sent.
+"""How the failure of a run is reported: a name and a sentence that can always be stored and sent.
 
 A graph is somebody's code. Its errors may refuse to be printed, hold half a character, or not be `Exception`s at all; whatever
 they are, the run has to end and its caller has to hear of it.

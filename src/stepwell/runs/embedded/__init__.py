@@ -7,6 +7,6 @@ fence            refuses writes under a lost lease     scheduling/   which run i
 migrate          brings a file to the newest form      events/       what runs said: appended, read, followed
 documents        JSON kept as what changes             checkpoints/  LangGraph's checkpoint saver
 effect_journal   effects that run at most once         store/        LangGraph's store
-api_keys, vault, webhooks: the tables of these         upkeep/       compaction, trimming, backups, a report on the file
+access, vault, webhooks: the tables of these           upkeep/       compaction, trimming, backups, a report on the file
 ```
 """

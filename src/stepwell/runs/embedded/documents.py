@@ -1,4 +1,5 @@
-"""Documents in the table: put there, put together again, forgotten when nothing names them. Functions of a connection.
+"""The table of documents (`runs/documents`: JSON that is kept as what changes of it): writing them, putting them together again, and
+forgetting those that nothing names any more. Functions of a connection.
 
 Reading is a walk from a document down to the whole one that its chain begins with, in one statement. Whoever reads many documents of a
 chain in a row keeps a `DocumentReader`, which goes on from where it stands.

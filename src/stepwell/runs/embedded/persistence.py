@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.checkpoints import continue_ids_after
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.effect_journal import EmbeddedEffects, stands_behind
 from stepwell.runs.embedded.events.log import EmbeddedEventLog

@@ -1,4 +1,4 @@
-"""Spans to an OTLP collector, from a queue with a bound, by a thread of their own.
+"""Sends spans to an OTLP collector, from a bounded queue and in a thread of its own.
 
 When the collector is slow or gone the queue fills, then the oldest spans are dropped: nothing waits. The tracer provider is our
 own and not the process's global one, so a program that embeds Stepwell keeps its traces to itself, and we ours.

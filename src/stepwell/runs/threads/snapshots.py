@@ -1,4 +1,4 @@
-"""LangGraph's picture of a thread's state, in the words of the LangGraph SDK (`ThreadState`).
+"""A thread's state as clients get it: from LangGraph's `StateSnapshot` to the `ThreadState` of its SDK.
 
 Pure: a `StateSnapshot` goes in, JSON-able values come out. It reads no checkpoint and knows no database.
 

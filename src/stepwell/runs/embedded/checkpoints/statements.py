@@ -1,4 +1,4 @@
-"""The SQL of the checkpoint saver, each statement a function of a connection. Values are bytes here: `saver` turns them into these.
+"""The SQL of the checkpoint saver, each statement a function of a connection. Values come as bytes: the saver serializes them.
 
 A checkpoint is one row with all the values it holds; what a step wrote is one row per write. Both carry the run that wrote them,
 which is how a run that is driven again knows what it has done (`RunTraces`) and how a run is rolled back.

@@ -1,4 +1,5 @@
-"""Adding events to the table: numbered by their thread's counter, inside somebody's transaction."""
+"""Adding events to their table, numbered by their thread's counter, inside the caller's transaction. The number is the id that clients
+send back to go on from where they stopped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What may be forgotten: which threads are at rest and may be tidied up, and beside whole threads old events, settled effects and
-webhooks, and sessions that are over.
+"""Deleting what is old, whole threads aside: events, settled effects and webhooks, sessions that are over. And the rule that says which
+threads are at rest and may be tidied up.
 
 What goes is looked up by a reader, thread by thread, and deleted by the writer a slice at a time, each slice asking again what could
 have changed in between. So however much there is to look at, nobody who writes waits for it.
