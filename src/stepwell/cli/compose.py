@@ -97,7 +97,6 @@ async def open_server(
                 model_loading=_model_loading(settings),
                 check_graphs=not graphs.ours,
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
-                drain_s=server_settings.drain_s,
                 watchers=[telemetry],
                 metrics=metrics,
             )
