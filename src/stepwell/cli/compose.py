@@ -94,7 +94,7 @@ async def open_server(
                 server_settings,
                 clock=clock,
                 new_id=lambda: str(uuid.uuid4()),
-                model_loading=_model_loading(settings),
+                model_loading=_make_model_loading(settings),
                 check_graphs=not graphs.ours,
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
                 watchers=[telemetry],
@@ -105,7 +105,7 @@ async def open_server(
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )
-        await stack.enter_async_context(_housekeeping(services, server_settings))
+        await stack.enter_async_context(_make_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
 
 
@@ -114,7 +114,7 @@ def facades() -> dict[str, Facade]:
     return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate)}
 
 
-def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
+def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     """Sweeps what has expired; deletes what is old only if the operator says what that is."""
     maintenance = services.persistence.maintenance
     days = settings.retention_days
@@ -125,7 +125,7 @@ def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
 
 
-def _model_loading(settings: Settings) -> ModelLoading:
+def _make_model_loading(settings: Settings) -> ModelLoading:
     return ModelLoading(lambda: _local_models(settings), settings.local_model or DEFAULT_LOCAL_MODEL)
 
 

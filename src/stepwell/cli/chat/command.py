@@ -55,18 +55,18 @@ def _choose(model: str | None) -> Any:
 
 
 def _last_resort(terminal: Terminal, once: str | None) -> Any:
-    """The embedded model where somebody waits for an answer; None where a demonstration is the better answer."""
+    """The embedded model where somebody waits for a reply; None where a demonstration serves better."""
     if once is None and not terminal.interactive:
         return None
     try:
-        return _embedded(terminal)
+        return _resolve_embedded(terminal)
     except ModelUnavailableError:
         if once is not None:
             raise
         return None
 
 
-def _embedded(terminal: Terminal) -> Any:
+def _resolve_embedded(terminal: Terminal) -> Any:
     """The embedded model, with a plain word on what to expect of it."""
     from stepwell.models import find_local_model, resolve_model
 
