@@ -108,8 +108,8 @@ def _showing_local_models() -> AbstractContextManager[None]:
 def _demonstrate(terminal: Terminal) -> int:
     from stepwell.cli.chat.demo import REQUEST, build_demo
 
-    def approve(question: str) -> str:
-        terminal.line(question)
+    def approve(text: str) -> str:
+        terminal.line(text)
         terminal.line("answer> y   (scripted)")
         return "y"
 
