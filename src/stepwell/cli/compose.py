@@ -103,10 +103,9 @@ async def open_server(
                 server_settings,
                 clock=clock,
                 new_id=lambda: str(uuid.uuid4()),
-                model_loading=_model_loading(settings, graphs.ours),
+                model_loading=_make_model_loading(settings, graphs.ours),
                 check_graphs=not graphs.ours,
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
-                drain_s=server_settings.drain_s,
                 watchers=[telemetry],
                 metrics=metrics,
             )
@@ -115,7 +114,7 @@ async def open_server(
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )
-        await stack.enter_async_context(_housekeeping(services, server_settings))
+        await stack.enter_async_context(_make_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
 
 
@@ -132,7 +131,7 @@ def _export(bundle: Path, form: str) -> bytes:
     return export_bundle(bundle, chosen)
 
 
-def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
+def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     """Sweeps what has expired; deletes what is old only if the operator says what that is."""
     maintenance = services.persistence.maintenance
     days = settings.retention_days
@@ -143,7 +142,7 @@ def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
 
 
-def _model_loading(settings: Settings, ours: bool) -> ModelLoading:
+def _make_model_loading(settings: Settings, ours: bool) -> ModelLoading:
     return ModelLoading(
         lambda: _local_models(settings),
         settings.local_model or DEFAULT_LOCAL_MODEL,

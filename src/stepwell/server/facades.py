@@ -1,4 +1,4 @@
-"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's.
+"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's API.
 
 The server knows no application. Whoever makes the server joins a façade's name (its routes are here) with what an application
 says about itself: which graph, and three pure functions between the wire and the graph.
@@ -8,8 +8,8 @@ question ─make_input─> run ─its events─> translate ─> named messages a
 answer ──make_answer─> the run that goes on
 ```
 
-Rule to keep: of the messages that one event of a run becomes, only the last bears the event's number. A client that lost the
-connection between two of them gets both again, instead of never the second.
+Rule to keep: of the messages that one event of a run becomes, only the last carries the event's number. A client that lost the
+connection between two of them gets both again, rather than never seeing the second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is the server well: what `/ok` and `/info` say."""
+"""Whether the server is well and what it can do: what `/ok` and `/info` say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading the embedded model on request, and telling how far it is. One load however many ask; who comes later joins it.
+"""Loads the embedded model on request and tells how far it is. However many ask, it is loaded once: whoever comes later joins in.
 
 The work is done by the model's own thread (`stepwell.models.local`); here its events are carried over to the event loop.
 """

@@ -10,9 +10,9 @@ async def get_thread(thread_id: str, principal: Annotated[Principal, Depends(pol
 A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`.
 
 `authorize` decides by the action alone. Whose *things* may be seen is decided by the database, which is asked with
-`principal.owner`: a thing of somebody else is not found (404), never forbidden.
+`principal.owner`: what belongs to somebody else is not found (404), never forbidden.
 
-Rules to keep: a route has a policy or stands in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
+Rules to keep: a route has a policy or is in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
 action that is not in the table cannot be declared, so that a misspelt one does not open what was meant for operators.
 """
 

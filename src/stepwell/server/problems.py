@@ -105,7 +105,7 @@ def _for_http(request: Request, error: Exception) -> Response:
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
     details = {
-        404: f"Nothing is served at '{request.url.path}'. What there is stands in /openapi.json.",
+        404: f"Nothing is served at '{request.url.path}'. /openapi.json lists what there is.",
         405: f"'{request.url.path}' does not take {request.method}.",
     }
     plain = error.detail == status.phrase

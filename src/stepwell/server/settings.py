@@ -7,8 +7,8 @@ yes                              everybody; without keys or tokens set up the se
 yes, with --insecure             nobody
 ```
 
-"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it stands behind a
-proxy that is open to others.
+"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is behind a
+proxy that others can reach.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ServerSettings:
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     public_url: str | None = None
-    """How the server is called from outside, when a proxy stands before it."""
+    """The server's address from outside, when it is behind a proxy."""
     extra_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
@@ -109,7 +109,7 @@ class ServerSettings:
         if everywhere and self.asks_who and not self.extra_hosts and not self.public_url:
             # The list guards servers that ask nobody: a page that takes over a name has no key and no cookie of that name.
             return ("*",)
-        bound = () if everywhere else (_bracketed(self.host),)
+        bound = () if everywhere else (_bracket(self.host),)
         return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
 
     @property
@@ -128,7 +128,7 @@ class ServerSettings:
 
     @property
     def _public_host(self) -> tuple[str, ...]:
-        return (_bracketed(urlsplit(self.public_url).hostname or ""),) if self.public_url else ()
+        return (_bracket(urlsplit(self.public_url).hostname or ""),) if self.public_url else ()
 
     @classmethod
     def load(
@@ -229,7 +229,7 @@ def _origins(listed: tuple[str, ...]) -> tuple[str, ...]:
     return listed
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
 
 

@@ -56,18 +56,18 @@ def _choose(model: str | None) -> Any:
 
 
 def _last_resort(terminal: Terminal, once: str | None) -> Any:
-    """The embedded model where somebody waits for an answer; None where a demonstration is the better answer."""
+    """The embedded model where somebody waits for a reply; None where a demonstration serves better."""
     if once is None and not terminal.interactive:
         return None
     try:
-        return _embedded(terminal)
+        return _resolve_embedded(terminal)
     except ModelUnavailableError:
         if once is not None:
             raise
         return None
 
 
-def _embedded(terminal: Terminal) -> Any:
+def _resolve_embedded(terminal: Terminal) -> Any:
     """The embedded model, with a plain word on what to expect of it."""
     from stepwell.models import find_local_model, resolve_model
 
@@ -111,9 +111,9 @@ def _demonstrate(terminal: Terminal) -> int:
 
     from stepwell.cli.demo.agent import REQUEST, build_demo
 
-    def answer(question: str) -> str:
-        typed = "y" if CHOICES in question else "2"
-        terminal.line(question)
+    def answer(text: str) -> str:
+        typed = "y" if CHOICES in text else "2"
+        terminal.line(text)
         terminal.line(f"answer> {typed}   (scripted)")
         return typed
 

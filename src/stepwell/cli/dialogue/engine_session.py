@@ -75,7 +75,7 @@ class EngineSession:
 
     def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
         """Each file has one thread, so nobody lists them, and `title` goes unused."""
-        return self._start(input=None if input is None else dict(input), if_not_exists="create")
+        return self._start(input=None) if input is None else self._start(input=dict(input), if_not_exists="create")
 
     def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
         return self._start(command={"resume": dict(answers)})

@@ -31,7 +31,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A tool has answered."""
+    """A tool has returned."""
 
     speaker: str
     tool: str
@@ -58,7 +58,7 @@ TurnEvent: TypeAlias = Said | Called | Returned | Planned | Restarted
 
 
 class Translator:
-    """Turns the chunks of a stream into events. One for each conversation: a resumed turn refers to calls of the one before."""
+    """Turns the parts of a stream into events. One for each conversation: a resumed turn refers to calls of the one before."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
@@ -74,7 +74,7 @@ class Translator:
         if part.mode == "messages":
             yield from self._speak(part.namespace, *part.data)
         elif part.mode == "updates":
-            yield from self._floor.ended(part.namespace)
+            yield from self._floor.end_step(part.namespace)
             for update in part.data.values():
                 for piece in update if isinstance(update, list) else [update]:
                     if isinstance(piece, Mapping):

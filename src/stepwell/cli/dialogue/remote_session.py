@@ -2,7 +2,7 @@
 
 ```
 send, answer   POST .../runs/stream     a dropped connection is taken up again after the last event that came
-follow         GET  .../runs/R/stream   a run that somebody left, or that a restarted server drives on
+follow         GET  .../runs/R/stream   a run that was left, or that a restarted server goes on with
 stop           POST .../runs/R/cancel   Ctrl-C ends the run there, not only the reading here
 ```
 The server keeps everything: this side may vanish at any moment and come back with the thread's id. The key comes from
@@ -62,7 +62,7 @@ class ServerLine:
     url: str
     assistant: str
     tell: Callable[[str], None]
-    """Says what is no part of a run: that the server cannot be reached for a while."""
+    """Says what is not part of a run: that the server cannot be reached for a while."""
     modes: Sequence[str]
     subgraphs: bool = False
 
@@ -138,7 +138,7 @@ class RemoteSession:
                 return {}
 
     def _start(self, **turn: Any) -> AsyncGenerator[StreamPart]:
-        def created(run: Any) -> None:
+        def note_run(run: Any) -> None:
             self._run_id = run["run_id"]
 
         stream = self._client.runs.stream(
@@ -151,7 +151,7 @@ class RemoteSession:
             if_not_exists="create",
             multitask_strategy="enqueue",
             on_disconnect="continue",
-            on_run_created=created,
+            on_run_created=note_run,
         )
         return self._read(stream, None)
 

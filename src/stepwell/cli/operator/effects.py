@@ -54,7 +54,7 @@ def settle(
         line = settled.as_json()
     fact = "done" if happened else "not done"
     told = (
-        "The model is told when the thread goes on, if the call still stands in its conversation."
+        "The model is told when the thread goes on, if the call is still in its conversation."
         if line["thread_id"]
         else "Its thread was deleted."
     )

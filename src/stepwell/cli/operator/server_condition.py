@@ -23,13 +23,13 @@ _ASK_S = 2.0
 def server_lines(settings: Settings) -> Iterator[str]:
     if missing := [package for package in NEEDED if importlib.util.find_spec(package) is None]:
         yield f"packages       missing ({', '.join(missing)}): pip install 'stepwell[server]'"
-    yield f"running        {_running(settings)}"
-    yield f"database       {_database(settings)}"
+    yield f"running        {_describe_running(settings)}"
+    yield f"database       {_describe_database(settings)}"
     if settings.api_key:
         yield f"your key       STEPWELL_API_KEY is set, for `{spell_command('chat --url')}`"
 
 
-def _running(settings: Settings) -> str:
+def _describe_running(settings: Settings) -> str:
     port = _port(settings)
     if port is None:
         return "STEPWELL_PORT is not a port, so `stepwell serve` would not start"
@@ -50,7 +50,7 @@ def _port(settings: Settings) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536 else None
 
 
-def _database(settings: Settings) -> str:
+def _describe_database(settings: Settings) -> str:
     from stepwell.runs.embedded.upkeep.condition import inspect_database
 
     file = database_file(None, settings)

@@ -27,7 +27,7 @@ _WATCHED = frozenset({"lifecycle", "input"})
 _MOMENT_S = 0.2
 
 
-async def beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
+async def find_beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
     """The place before the newest run that has begun or is about to."""
     # Asked for first: what a run that waits now will say, comes after it.
     newest = await persistence.events.newest(thread.thread_id)
@@ -40,7 +40,7 @@ async def beginning(persistence: Persistence, thread: Thread, subscription: Subs
 
 
 async def _is_followed_by_another(persistence: Persistence, run: Run, subscription: Subscription, after: int) -> bool:
-    """Whether a watcher came to see the run that somebody starts in this very moment, and not the one that has ended."""
+    """Whether the watcher came for a run that is being started at this very moment, and not for the one that has ended."""
     if not subscription.channels <= _WATCHED:
         return False
     # Read again now: the run may have ended, and left an interrupt, since the request came. An open interrupt is told at once: nobody

@@ -60,20 +60,20 @@ def translate(event: RunEvent) -> ProtocolEvent | None:
     return read(event, tuple(path.split("|")) if path else ()) if read else None
 
 
-def _running(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+def _tell_running(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     return _lifecycle(event, "running")
 
 
-def _failed(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
-    told = orjson.loads(event.data)
-    return _lifecycle(event, "failed", error=told.get("message") or told.get("error") or "The run failed.")
+def _tell_failed(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    data = orjson.loads(event.data)
+    return _lifecycle(event, "failed", error=data.get("message") or data.get("error") or "The run failed.")
 
 
-def _ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
-    told = orjson.loads(event.data)
-    match told.get("status"):
+def _tell_ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    data = orjson.loads(event.data)
+    match data.get("status"):
         case "success":
-            return _lifecycle(event, "interrupted" if told.get("paused") else "completed")
+            return _lifecycle(event, "interrupted" if data.get("paused") else "completed")
         case "interrupted":
             return _lifecycle(event, "interrupted")
         case _:
@@ -85,8 +85,8 @@ def _lifecycle(event: RunEvent, phase: str, **more: str) -> ProtocolEvent:
 
 
 def _of_subgraph(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
-    told = orjson.loads(event.data)
-    return ProtocolEvent(event.seq, "lifecycle", "lifecycle", tuple(told["namespace"]), b'"data":' + event.data)
+    data = orjson.loads(event.data)
+    return ProtocolEvent(event.seq, "lifecycle", "lifecycle", tuple(data["namespace"]), b'"data":' + event.data)
 
 
 def _values(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
@@ -128,12 +128,12 @@ _TOOLS = {
 
 
 def _tools(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
-    told = orjson.loads(event.data)
-    if told.get("event") not in _TOOLS:
+    data = orjson.loads(event.data)
+    if data.get("event") not in _TOOLS:
         return None
-    kind, ours, theirs = _TOOLS[told["event"]]
-    data = {"event": kind, "tool_call_id": told["toolCallId"], "tool_name": told["name"], theirs: told[ours]}
-    return _make_event(event, "tools", namespace, data)
+    kind, ours, theirs = _TOOLS[data["event"]]
+    shown = {"event": kind, "tool_call_id": data["toolCallId"], "tool_name": data["name"], theirs: data[ours]}
+    return _make_event(event, "tools", namespace, shown)
 
 
 def _message(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
@@ -153,9 +153,9 @@ def _make_event(event: RunEvent, method: str, namespace: Namespace, data: Any, *
 
 
 _READINGS: Mapping[str, Callable[[RunEvent, Namespace], ProtocolEvent | None]] = {
-    "metadata": _running,
-    "error": _failed,
-    "end": _ended,
+    "metadata": _tell_running,
+    "error": _tell_failed,
+    "end": _tell_ended,
     "lifecycle": _of_subgraph,
     "values": _values,
     "updates": _updates,

@@ -1,4 +1,4 @@
-"""What a user has here: usage and cost, and all of their data to take away."""
+"""What belongs to a user: usage and cost, and all of their data to take away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the server is."""
+"""The server itself: whether it is well, its versions and metrics, its pages."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def passed_on(floor: Floor, *pieces: Said) -> list[tuple[Voice, str]]:
 def test_who_speaks_first_is_heard_and_the_other_waits_for_the_end():
     floor = Floor()
     assert passed_on(floor, piece(A, "a1"), piece(B, "b1"), piece(A, "a2"), piece(B, "b2")) == [(A, "a1"), (A, "a2")]
-    assert list(floor.ended(A.namespace)) == [piece(B, "b1b2")]
+    assert list(floor.end_step(A.namespace)) == [piece(B, "b1b2")]
     assert passed_on(floor, piece(B, "b3")) == [(B, "b3")]
     assert list(floor.rest()) == []
 
@@ -38,7 +38,7 @@ def test_who_speaks_first_is_heard_and_the_other_waits_for_the_end():
 def test_who_ends_first_is_heard_at_once_and_takes_the_floor_from_nobody():
     floor = Floor()
     passed_on(floor, piece(A, "a1"), piece(B, "b1"))
-    assert list(floor.ended(B.namespace)) == [piece(B, "b1")]
+    assert list(floor.end_step(B.namespace)) == [piece(B, "b1")]
     assert passed_on(floor, piece(A, "a2")) == [(A, "a2")]
 
 

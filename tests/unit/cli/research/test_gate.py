@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from stepwell.cli.dialogue.session import OpenInterrupt
 from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.research.gate import Gate, plan_lines
+from stepwell.cli.research.gate import Gate, GateAnswers, OutageError, parse_edited_plan, plan_lines
 from stepwell.cli.research.progress import ResearchProgress
 
 STEPS = [
@@ -24,7 +25,7 @@ STEPS = [
         "output": None,
     },
 ]
-QUESTION: dict[str, Any] = {
+INTERRUPT: dict[str, Any] = {
     "type": "plan_approval",
     "plan": {"objective": "Know wells", "steps": STEPS, "estimatedTokenBudget": 0, "revision": 0},
     "audit": {"verdict": "approved", "violations": [], "suggestions": ["ask fewer"], "leftToTheHuman": ["J2"]},
@@ -35,15 +36,15 @@ SOURCES = {"type": "source_review", "sources": [{"id": f"s{n}", "title": f"Page 
 
 
 def answer(
-    typed: str, question: dict[str, Any] = QUESTION, *, edit: Callable[[str], str] | None = None, yes: bool = False
+    typed: str, interrupt: dict[str, Any] = INTERRUPT, *, edit: Callable[[str], str] | None = None, yes: bool = False
 ) -> tuple[Any, str]:
     screen = io.StringIO()
     terminal = Terminal(io.StringIO(typed), screen)
-    return Gate(terminal.ask, terminal.line, edit, approve_clean=yes).answer(question), screen.getvalue()
+    return Gate(terminal.ask, terminal.line, edit, approve_clean=yes).answer(interrupt), screen.getvalue()
 
 
 def test_the_plan_is_shown_with_rules_and_estimate():
-    text = "\n".join(plan_lines(QUESTION))
+    text = "\n".join(plan_lines(INTERRUPT))
     assert "  1. web_search  wells  (first)" in text
     assert "[J2] Nothing private." in text
     assert "suggested: ask fewer" in text
@@ -52,7 +53,7 @@ def test_the_plan_is_shown_with_rules_and_estimate():
 
 def test_a_violation_is_shown_by_its_rule():
     audit = {"verdict": "rejected", "violations": [{"rule": "domains.denied", "reason": "'x' is denied"}]}
-    assert "  [domains.denied] 'x' is denied" in list(plan_lines({**QUESTION, "audit": audit}))
+    assert "  [domains.denied] 'x' is denied" in list(plan_lines({**INTERRUPT, "audit": audit}))
 
 
 @pytest.mark.parametrize(
@@ -89,8 +90,8 @@ def test_an_edit_that_means_nothing_is_asked_again(typed: str):
 
 
 def test_the_last_step_cannot_be_left_out():
-    plan = {**QUESTION["plan"], "steps": STEPS[:1]}
-    said, screen = answer("d 1\ns\n", {**QUESTION, "plan": plan})
+    plan = {**INTERRUPT["plan"], "steps": STEPS[:1]}
+    said, screen = answer("d 1\ns\n", {**INTERRUPT, "plan": plan})
     assert said["stop"]
     assert "A plan needs a step" in screen
 
@@ -130,7 +131,7 @@ def test_without_an_editor_the_way_out_is_said():
 
 def test_yes_approves_only_without_violations():
     assert answer("", yes=True)[0] == {"decision": "approve"}
-    broken = {**QUESTION, "audit": {"verdict": "rejected", "violations": [{"rule": "x", "reason": "y"}]}}
+    broken = {**INTERRUPT, "audit": {"verdict": "rejected", "violations": [{"rule": "x", "reason": "y"}]}}
     assert answer("s\n", broken, yes=True)[0] == {"decision": "reject", "stop": True}
 
 
@@ -150,12 +151,12 @@ def test_sources_are_left_out_or_kept_by_name(typed: str, denied: list[str]):
 
 
 def test_a_problem_with_the_last_answer_is_said_first():
-    assert answer("a\n", {**QUESTION, "problem": "It could not be understood."})[1].startswith("It could not be understood.")
+    assert answer("a\n", {**INTERRUPT, "problem": "It could not be understood."})[1].startswith("It could not be understood.")
 
 
 def test_control_characters_of_a_plan_do_not_reach_the_screen():
-    plan = {**QUESTION["plan"], "objective": "\x1b[2Jgone"}
-    assert "\x1b" not in answer("a\n", {**QUESTION, "plan": plan})[1]
+    plan = {**INTERRUPT["plan"], "objective": "\x1b[2Jgone"}
+    assert "\x1b" not in answer("a\n", {**INTERRUPT, "plan": plan})[1]
 
 
 def test_progress_names_the_step_and_the_engine_once():
@@ -165,3 +166,29 @@ def test_progress_names_the_step_and_the_engine_once():
     assert first == ["search    step 1: duckduckgo found 9 results; 3 of 3 pages read."]
     done = [*steps[:1], {**STEPS[1], "output": "Read."}]
     assert list(progress.lines("tool_executor", {"plan": {"steps": done}})) == ["search    step 2: Read."]
+
+
+def test_an_edited_plan_with_a_fault_names_its_place():
+    said = parse_edited_plan(INTERRUPT["plan"], json.dumps({"steps": [{"tool": "web_search"}]}))
+    assert isinstance(said, str)
+    assert said.startswith("steps.0.input: Field required. The plan is as it was.")
+
+
+OUTAGE = OpenInterrupt("outage", {"type": "search_retry", "message": "No search engine serves us."})
+
+
+def test_somebody_who_continues_tries_an_outage_again_once():
+    answers = GateAnswers(Gate(lambda text: "a", lambda line: None), retries=True)
+    assert answers([OUTAGE]) == {"outage": {"decision": "approve"}}
+    with pytest.raises(OutageError, match="No search engine serves us"):
+        answers([OUTAGE])
+
+
+def test_an_outage_of_a_new_research_is_not_put_to_anybody():
+    with pytest.raises(OutageError):
+        GateAnswers(Gate(lambda text: pytest.fail("asked"), lambda line: None), retries=False)([OUTAGE])
+
+
+def test_every_other_interrupt_goes_to_the_gate():
+    answers = GateAnswers(Gate(lambda text: "a", lambda line: None), retries=True)
+    assert answers([OpenInterrupt("plan", INTERRUPT)]) == {"plan": {"decision": "approve"}}
