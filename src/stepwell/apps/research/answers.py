@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from stepwell.answers import FindFault
 from stepwell.apps.research.schemas import Approval
+from stepwell.validation import describe_first_fault
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
@@ -61,8 +62,7 @@ def read_retry(answer: Any) -> Approval:
 def approval_fault(error: ValueError) -> str:
     """What `read_approval` has against an answer, in words."""
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+        return describe_first_fault(error)
     return str(error)
 
 

@@ -29,6 +29,7 @@ from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
 from stepwell.runs.records import PendingInterrupt, RunEvent
+from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"
 
@@ -110,9 +111,8 @@ def _check_plan(plan: Any) -> Any:
     try:
         ResearchPlan.model_validate(plan)
     except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(("plan", *map(str, fault["loc"])))
-        raise InvalidRequestError(f"{place}: {fault['msg']}. Send the plan as it was shown, with your changes.") from error
+        fault = describe_first_fault(error, under=("plan",))
+        raise InvalidRequestError(f"{fault}. Send the plan as it was shown, with your changes.") from error
     return plan
 
 
