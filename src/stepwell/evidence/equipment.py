@@ -75,13 +75,13 @@ def make_equipment(settings: Settings | None = None, **changes: Any) -> Equipmen
     clock = changes.get("clock") or SystemClock()
     folder = settings.data_folder / "research"
     # Steps have chains of their own, because each records for itself; an engine is asked no more often for that.
-    manners: dict[str, EngineState] = {}
+    states: dict[str, EngineState] = {}
     policy: ResearchPolicy = changes.get("policy") or load_policy(settings.policy)
     parts: dict[str, Any] = {
         "policy": policy,
         "web": None if "web" in changes else public_web(settings),
         # Without the disk cache: what another research found would be missing in the recording of this one.
-        "search": lambda web: search_chain(settings, web, clock=clock, cached=False, manners=manners),
+        "search": lambda web: search_chain(settings, web, clock=clock, cached=False, states=states),
         "embedder": None if "embedder" in changes else choose_embedder(settings),
         "models": None if "models" in changes else _models(settings),
         "local": None if "local" in changes or policy.sends_before_approval else _local_model(settings),

@@ -110,11 +110,12 @@ class Inquiry:
 
     async def exhausted(self) -> str | None:
         """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
-        spent, limits = await self._spending.catch_up(), self.kit.policy.limits
-        if spent.tokens >= limits.tokens:
+        spent, limits = (await self._spending.catch_up()).used, self.kit.policy.limits
+        if spent.tokens.total >= limits.tokens:
             return f"The ceiling of {limits.tokens:,} tokens is reached (rule limits.tokens)."
-        if spent.cost_usd is not None and spent.cost_usd > limits.cost_usd:
-            return f"The ceiling of {limits.cost_usd:g} USD is reached (rule limits.cost_usd)."
+        if spent.known_usd > limits.cost_usd:
+            unknown = f" What {', '.join(sorted(spent.unpriced))} cost on top is not known." if spent.unpriced else ""
+            return f"The ceiling of {limits.cost_usd:g} USD is reached (rule limits.cost_usd).{unknown}"
         if not self.kit.replay and self._seconds() >= limits.seconds:
             return f"The ceiling of {limits.seconds:g} seconds is reached (rule limits.seconds)."
         return None

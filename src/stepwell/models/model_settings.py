@@ -53,7 +53,7 @@ def with_settings(model: BaseChatModel, wanted: Mapping[str, Any]) -> BaseChatMo
                 f"The model setting '{key}' of {owner} is fixed when the model is constructed. Construct another model, or "
                 "name the model as 'provider:name' beside these settings."
             )
-        changes[field] = _checked(info, key, value, owner)
+        changes[field] = _check_value(info, key, value, owner)
     return model.model_copy(update=changes)
 
 
@@ -69,7 +69,7 @@ def _field(kind: type[BaseChatModel], key: str, owner: str) -> tuple[str, FieldI
     raise ConfigurationError(f"Unknown model setting '{key}' for {owner} ({kind.__name__}).{meant}")
 
 
-def _checked(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
+def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     adapter = TypeAdapter(info.rebuild_annotation(), config=ConfigDict(arbitrary_types_allowed=True))

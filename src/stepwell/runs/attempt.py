@@ -27,6 +27,7 @@ from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
+from stepwell.models.usage import UsageMeter
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
@@ -40,7 +41,7 @@ from stepwell.runs.run_config import SECRETS
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
-from stepwell.runs.usage import UsageMeter
+from stepwell.runs.usage import model_usage
 from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ class Attempt:
 
     @property
     def usage(self) -> Sequence[ModelUsage]:
-        return self._meter.usage()
+        return model_usage(self._meter)
 
     async def run(self) -> RunOutcome:
         try:
@@ -243,7 +244,7 @@ class Attempt:
             "interrupted",
             values=self._written(self._standing),
             interrupts=self._open,
-            usage=self._meter.usage(),
+            usage=model_usage(self._meter),
             rolled_back=True,
         )
 
@@ -267,7 +268,7 @@ class Attempt:
 
     def _failed(self, error: BaseException) -> RunOutcome:
         secrets = self._run.request.secrets
-        return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
+        return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=model_usage(self._meter))
 
     def _make_outcome(
         self, status: Any, thread_status: Any, values: Any, questions: Sequence[PendingInterrupt] | None = ()
@@ -277,7 +278,7 @@ class Attempt:
             thread_status,
             values=self._written(values),
             interrupts=questions,
-            usage=self._meter.usage(),
+            usage=model_usage(self._meter),
             # LangGraph streams questions one by one, each in values of its own: the last of them would hide the others.
             result=None
             if "values" in self._run.request.stream_modes and not questions

@@ -135,7 +135,7 @@ async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: Eff
 
 async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
     # Only now: an agent's middleware takes a third of a second to import, and a server starts without it.
-    from stepwell.middleware.effects import outcome
+    from stepwell.middleware.effects import result_of_effect
     from stepwell.middleware.patch_tool_calls import close_dangling
 
     _, closed = close_dangling(messages)
@@ -143,7 +143,7 @@ async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[T
     calls = _calls_by_key(messages, journal)
     begun = await asyncio.wrap_future(journal.look([key for key, call in calls.items() if call["id"] in left]))
     known: dict[str, Standing] = dict(begun)
-    return [*(outcome(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
+    return [*(result_of_effect(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
 
 
 def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:

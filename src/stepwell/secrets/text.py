@@ -65,18 +65,18 @@ def secrets_of_address(text: str) -> Iterator[str]:
     yield from (value for name, value in parse_qsl(parts.query) if is_secret_parameter(name))
 
 
-def _parameter(found: re.Match[str]) -> str:
+def _hide_parameter(found: re.Match[str]) -> str:
     # `state` belongs to a sign-in and may be anything elsewhere, but running text does not say where it comes from.
     mark, name, _ = found.groups()
     return f"{mark}{name}={HIDDEN}" if name.casefold() == "state" or is_secret_parameter(name) else found[0]
 
 
-def _named(found: re.Match[str]) -> str:
+def _hide_named(found: re.Match[str]) -> str:
     name, value = found.groups()
     return f"{name}={HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _hide_quoted(found: re.Match[str]) -> str:
     name, between, quote, value = found.groups()
     return f"{name}{between}{quote}{HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
 
@@ -96,7 +96,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
     (re.compile(r"(?i)\b(x-api-key[\"']?\s*[:=,]\s*b?[\"']?\s*)[^\s\"',;)]+"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(stepwell_(?:session|sign_in)=)[^\s\"';,]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _parameter),
+    (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _hide_parameter),
     # A password before the host of an address; it may hold an '@' itself.
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,100}:)[^\s/\"'?#]{1,500}(?=@)"), rf"\1{HIDDEN}"),
     (re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*|(?:sk|pk|rk)_(?:live|test)_)[A-Za-z0-9_-]{20,}"), rf"\1{HIDDEN}"),
@@ -122,6 +122,6 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
     (re.compile(r"(?i)\b(hooks\.slack\.com/services/)[A-Za-z0-9_/-]{10,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(discord(?:app)?\.com/api/webhooks/\d+/)[A-Za-z0-9_-]{10,}"), rf"\1{HIDDEN}"),
     # A name and its value, as environments, dictionaries and calls are printed.
-    (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _named),
-    (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _quoted),
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _hide_named),
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _hide_quoted),
 )

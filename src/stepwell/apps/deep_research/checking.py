@@ -69,7 +69,7 @@ def _judge(kit: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_sp
     spending = TrailSpending(vault, entries[-1].seq if entries else 0)
 
     async def exhausted() -> str | None:
-        judged = (await spending.catch_up()).tokens
+        judged = (await spending.catch_up()).used.tokens.total
         limit = kit.policy.limits.tokens
         return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
 

@@ -19,6 +19,7 @@ from stepwell.audit.vault import EvidenceVault
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.recorded.models import locate_model
 from stepwell.middleware.request import AsyncHandler, Response
+from stepwell.models.usage import UNNAMED, usage_of
 
 
 class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
@@ -38,7 +39,9 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         key = await self._intend(vault, request, place) if place.pop("leaves_machine", True) else None
         response = await handler(request)
         if key is not None:
-            await vault.append(NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _used(response, place)}))
+            await vault.append(
+                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _used(request, response, place)})
+            )
         return response
 
     async def _intend(self, vault: EvidenceVault, request: ModelRequest[Any], place: dict[str, Any]) -> str:
@@ -71,8 +74,9 @@ def _size(request: ModelRequest[Any]) -> int:
     return sum(len(text.encode()) for text in said)
 
 
-def _used(response: Any, place: dict[str, Any]) -> dict[str, Any]:
-    messages = getattr(response, "result", None) or [response]
-    usage: Any = next((each.usage_metadata for each in messages if isinstance(each, AIMessage) and each.usage_metadata), {})
-    tokens = {name: usage.get(name, 0) for name in ("input_tokens", "output_tokens")}
-    return {"model": place.get("model", ""), **tokens}
+def _used(request: ModelRequest[Any], response: Any, place: dict[str, Any]) -> dict[str, Any]:
+    messages = getattr(getattr(response, "model_response", response), "result", None) or [response]
+    answer = next((each for each in messages if isinstance(each, AIMessage)), None)
+    asked = [*([request.system_message] if request.system_message else []), *request.messages]
+    used = usage_of(place.get("model", UNNAMED), asked, answer)
+    return {"model": used.model, "input_tokens": used.tokens.input, "output_tokens": used.tokens.output}

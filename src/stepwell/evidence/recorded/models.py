@@ -1,4 +1,6 @@
-"""Model calls as research makes them: recorded by key, and counted against the ceilings of tokens and money."""
+"""Model calls as research makes them: recorded in the trail by key, with the tokens that each used, and added up again from the trail for
+the ceilings of tokens and money. What a call used is counted by `stepwell.models.usage`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
 
 from stepwell.audit.canonical import canonical
 from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
@@ -16,7 +19,8 @@ from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.models import describe
-from stepwell.models.pricing import TokenUse, price_of
+from stepwell.models.pricing import TokenUse
+from stepwell.models.usage import UNNAMED, UsageMeter, UsageSum, label_of, price_call
 
 _EMBEDDED = "local"
 _SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint", "endpoint_url")
@@ -58,8 +62,7 @@ def locate_model(model: Any) -> dict[str, Any]:
     server = next((value for name in _SERVERS if isinstance(value := getattr(model, name, None), str) and value), "")
     host = urlsplit(server).hostname or ""
     here = facts.provider == _EMBEDDED or host == "localhost" or _is_loopback(host)
-    name = ":".join(filter(None, (facts.provider, facts.name)))
-    return {"host": host or facts.provider or "", "model": name, "leaves_machine": not here}
+    return {"host": host or facts.provider or "", "model": label_of(model), "leaves_machine": not here}
 
 
 def is_on_this_machine(model: BaseChatModel) -> bool:
@@ -75,15 +78,14 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
-    answer = await model.ainvoke(messages)
-    if not isinstance(answer, AIMessage):
-        # A model that is held to a schema gives the value itself.
-        return RecordedReply({"model": "", "input_tokens": 0, "output_tokens": 0}, json.dumps(answer).encode())
-    usage: Any = answer.usage_metadata or {}
-    facts = describe(model) if isinstance(model, BaseChatModel) else None
-    name = f"{facts.provider}:{facts.name}" if facts else ""
-    used = {"input_tokens": usage.get("input_tokens", 0), "output_tokens": usage.get("output_tokens", 0)}
-    return RecordedReply({"model": name, **used}, answer.text.encode())
+    meter = UsageMeter()
+    # Beside the callbacks of the run around it, which must hear the call as well.
+    answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
+    tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
+    used = {"input_tokens": tokens.input, "output_tokens": tokens.output}
+    # A model that is held to a schema gives the value itself.
+    text = answer.text if isinstance(answer, AIMessage) else json.dumps(answer)
+    return RecordedReply({"model": locate_model(model).get("model", UNNAMED), **used}, text.encode())
 
 
 class TrailSpending:
@@ -94,12 +96,10 @@ class TrailSpending:
         self._vault = vault
         self._scope = scope
         self._read_to = since
-        self.tokens = 0
-        self.cost_usd: float | None = 0.0
-        """`None` when the price of a call is not known."""
+        self.used = UsageSum()
 
     async def catch_up(self) -> Self:
-        """Count what has been added."""
+        """Count what has been added to the trail."""
         for entry in await self._vault.entries(self._read_to):
             if entry.seq > self._read_to:  # another that counts at the same time may have been quicker
                 self._read_to = entry.seq
@@ -111,7 +111,5 @@ class TrailSpending:
         call = entry.data["answer"] if entry.kind == "model_call" else {}
         if "model" not in call:
             return
-        use = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
-        self.tokens += use.input + use.output
-        price = price_of(call["model"])
-        self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price.of(use)
+        tokens = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
+        self.used.add(price_call(call["model"] or UNNAMED, tokens))

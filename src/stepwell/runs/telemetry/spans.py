@@ -24,12 +24,13 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
+from stepwell.models.usage import reported_tokens
 from stepwell.runs.records import Run, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
@@ -215,10 +216,9 @@ def _of_run(run: Run) -> Attributes:
 
 def _of_answer(message: BaseMessage) -> Attributes:
     attributes: Attributes = {}
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    if usage:
-        attributes["gen_ai.usage.input_tokens"] = usage["input_tokens"]
-        attributes["gen_ai.usage.output_tokens"] = usage["output_tokens"]
+    if tokens := reported_tokens(message):  # a span tells no estimates
+        attributes["gen_ai.usage.input_tokens"] = tokens.input
+        attributes["gen_ai.usage.output_tokens"] = tokens.output
     facts = message.response_metadata
     if isinstance(model := facts.get("model_name"), str):
         attributes["gen_ai.response.model"] = model

@@ -32,7 +32,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A page as it came, and its text. `text` is settled: offsets into it mean the same for ever."""
+    """A page as it came, and its text. `text` is normalised (`visible`), so offsets into it stay true."""
 
     url: str
     final_url: str

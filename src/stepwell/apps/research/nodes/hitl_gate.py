@@ -23,8 +23,8 @@ from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimat
 from stepwell.apps.research.state import ResearchState
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.models import describe
-from stepwell.models.pricing import TokenUse, price_of
+from stepwell.models.pricing import TokenUse
+from stepwell.models.usage import label_of, price_call
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
@@ -81,10 +81,8 @@ def estimate(kit: Equipment, plan: ResearchPlan) -> Estimate:
     if kit.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0)
     tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), kit.policy.limits.tokens)
-    facts = describe(kit.models["write"])
-    price = price_of(f"{facts.provider}:{facts.name}")
-    cost = None if price is None else price.of(TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
-    return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
+    wanted = price_call(label_of(kit.models["write"]), TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd)
 
 
 def _apply_decision(desk: Inquiry, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:

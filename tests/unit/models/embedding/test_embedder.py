@@ -133,7 +133,7 @@ def test_an_unknown_kind_is_refused():
         choose_embedder(NOWHERE, kind="bert")  # type: ignore[arg-type]  # the mistake is what is tested
 
 
-@pytest.mark.parametrize("threads", ["0", "-1", "two", "1e9", "99999"])
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1e9", "99999", "²"])
 def test_impossible_threads_are_refused_by_the_name_of_the_variable(threads: str):
     with pytest.raises(ConfigurationError, match=f"STEPWELL_LOCAL_THREADS is '{threads}'"):
         choose_embedder(Settings(local_threads=threads), fetch=nothing_fetched)

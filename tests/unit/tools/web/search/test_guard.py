@@ -50,10 +50,10 @@ async def test_an_engine_is_asked_no_more_often_than_its_rate(clock):
     assert clock.slept == [2.0, 2.0]
 
 
-async def test_guards_that_share_their_manners_share_the_rate(clock):
-    manners = EngineState(EngineLimits(per_s=0.5, burst=2))
+async def test_guards_that_share_their_state_share_the_rate(clock):
+    state = EngineState(EngineLimits(per_s=0.5, burst=2))
     for _ in range(4):
-        engine = GuardedEngine(PlayedEngine(FOUND), clock, sleep=clock.sleep, manners=manners)
+        engine = GuardedEngine(PlayedEngine(FOUND), clock, sleep=clock.sleep, state=state)
         assert await engine.search("q") == FOUND
     assert clock.slept == [2.0, 2.0]
 

@@ -88,7 +88,7 @@ def test_two_spellings_of_a_file_share_its_runtime(tmp_path: Path):
     assert models.runtime("smollm2-135m") is models.runtime("SmolLM2-135M")
 
 
-@pytest.mark.parametrize("threads", ["two", "0", "-1", "2.5"])
+@pytest.mark.parametrize("threads", ["two", "0", "-1", "2.5", "²"])
 def test_threads_that_are_no_number_are_refused(threads: str):
     with pytest.raises(ConfigurationError, match=f"STEPWELL_LOCAL_THREADS is '{threads}'"):
         LocalModels.from_settings(Settings.load({"STEPWELL_LOCAL_THREADS": threads}))
