@@ -94,6 +94,22 @@ async def select_quotes(
     return await asyncio.to_thread(choose)
 
 
+class QuoteBook:
+    """Names quotes: their ids go on from those that the thread has, and the same place is the same quote."""
+
+    def __init__(self, known: Mapping[str, Quote]) -> None:
+        self._places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
+        self._count = len(known)
+
+    def name(self, quote: Quote) -> Quote:
+        """The quote of this place, under the id it has or the next one."""
+        place = quote.source_id, quote.start, quote.end
+        if place not in self._places:
+            self._count += 1
+            self._places[place] = replace(quote, quote_id=f"e{self._count}")
+        return self._places[place]
+
+
 def natural(source_id: str) -> tuple[str, int]:
     """The order of ids: `s2` before `s10`."""
     number = re.search(r"(?<!\d)\d+$", source_id)

@@ -8,9 +8,8 @@ No evidence, no report.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -22,21 +21,16 @@ from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import record_claim, record_quote
-from stepwell.audit.verdicts import verdict
-from stepwell.audit.writing.draft import Draft, read_draft
+from stepwell.audit.ledger import record_claims, record_quote
+from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.report import Report, write_report
-from stepwell.errors import EntryConflictError
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.extractive import add_note, extractive_draft
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.evidence.judging import ModelJudge
+from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.prompting import fenced, prompt
-from stepwell.evidence.selecting import select_quotes
-from stepwell.evidence.side_by_side import side_by_side
+from stepwell.evidence.selecting import QuoteBook, select_quotes
 from stepwell.evidence.sources import SourceBook
-
-JUDGED_AT_ONCE = 4
 
 
 async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
@@ -45,7 +39,7 @@ async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConf
     quotes = await _quote(desk, state, sources)
     draft, skipped = await _draft(desk, state, quotes, sources)
     read = read_draft(draft.text)
-    claims = await _judge(desk, read, quotes)
+    claims = await judge_all(read.claims(), quotes, _judge(desk))
     report = write_report(read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
@@ -96,16 +90,11 @@ async def _list_admitted(desk: Inquiry, state: ResearchState) -> dict[str, Sourc
 async def _quote(desk: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
     """The passages that speak to the question, each with its place. Ids go on from earlier questions of the thread."""
     texts = {name: (await desk.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
-    found = await select_quotes(state["user_query"], texts, desk.kit.embedder)
-    known = (await desk.evidence()).quotes
-    places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
-    chosen: dict[str, Quote] = {}
-    for quote in found:
-        kept = places.get((quote.source_id, quote.start, quote.end)) or replace(quote, quote_id=f"e{len(places) + 1}")
-        places[kept.source_id, kept.start, kept.end] = kept
-        await record_quote(desk.vault, kept)
-        chosen[kept.quote_id] = kept
-    return chosen
+    book = QuoteBook((await desk.evidence()).quotes)
+    chosen = [book.name(quote) for quote in await select_quotes(state["user_query"], texts, desk.kit.embedder)]
+    for quote in chosen:
+        await record_quote(desk.vault, quote)
+    return {quote.quote_id: quote for quote in chosen}
 
 
 async def _write(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
@@ -123,41 +112,26 @@ async def _extract(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quo
     return await extractive_draft(state["user_query"], list(quotes.values()), sources, desk.kit.embedder)
 
 
-async def _judge(desk: Inquiry, draft: Draft, quotes: Mapping[str, Quote]) -> list[Claim]:
-    judge: Judge = ModelJudge(desk.model("audit"), desk.calls, desk.exhausted) if desk.kit.writes else LexicalJudge()
-    room = asyncio.Semaphore(JUDGED_AT_ONCE)
-
-    async def one(claim: Claim) -> Claim:
-        async with room:
-            return await verdict(claim, quotes, judge)
-
-    return await side_by_side(one(claim) for claim in draft.claims())
+def _judge(desk: Inquiry) -> Judge:
+    return ModelJudge(desk.model("audit"), desk.calls, desk.exhausted) if desk.kit.writes else LexicalJudge()
 
 
 async def _keep(
     desk: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> None:
     """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
-    rests_on = {"claims": await _keep_claims(desk, claims), "quotes": list(quotes), "sources": list(sources)}
+    named = await record_claims(desk.vault, claims, _claim_prefixes(desk.scope))
+    rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await desk.vault.put(report.text.encode())
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
     await desk.tell("report", "report", {**facts, **rests_on})
 
 
-async def _keep_claims(desk: Inquiry, claims: Sequence[Claim]) -> list[str]:
+def _claim_prefixes(scope: str) -> Iterator[str]:
     """Claim ids are the thread's, so that a second question's do not hide the first's. Where the same question was answered before, in
     another branch or by a run that did not end, its claims keep their ids and these get others."""
-    for number in count(1):
-        first = desk.scope == "q1" and number == 1
-        prefix = "" if first else f"{desk.scope}." if number == 1 else f"{desk.scope}.{number}."
-        named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]
-        try:
-            for claim in named:
-                await record_claim(desk.vault, claim)
-        except EntryConflictError:
-            continue
-        return [claim.claim_id for claim in named]
-    raise AssertionError("there is always another number")
+    yield "" if scope == "q1" else f"{scope}."
+    yield from (f"{scope}.{number}." for number in count(2))
 
 
 def _summary(claims: Sequence[Claim], report: Report) -> str:
