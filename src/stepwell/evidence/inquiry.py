@@ -33,7 +33,7 @@ class Inquiry:
 
     def __init__(
         self,
-        kit: Equipment,
+        equipment: Equipment,
         config: RunnableConfig,
         number: int,
         question: Entry | None,
@@ -43,49 +43,49 @@ class Inquiry:
         retries: int = 0,
     ) -> None:
         """`since` is the entry from which on its time counts; see `open` for the rest."""
-        self.kit = kit
-        self.vault = kit.vault_for(config)
+        self.equipment = equipment
+        self.vault = equipment.vault_for(config)
         self.scope = f"q{number}"
-        self.turns = kit.turns_for(config, self.scope)
+        self.turns = equipment.turns_for(config, self.scope)
         self.newest = newest
         """The key of what this branch told last; whoever told something keeps it for the next time."""
         self._retries = retries
         self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
-        self.recorder = Recorder(self.vault, kit.policy.limits.requests, scope=f"{self.scope}:")
+        self.recorder = Recorder(self.vault, equipment.policy.limits.requests, scope=f"{self.scope}:")
         self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     @classmethod
-    async def open(cls, kit: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
+    async def open(cls, equipment: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
         """The question of that number of the trail. `newest` is the key of what its branch told last, `retries` how often a person had
         its steps tried again."""
-        vault = kit.vault_for(config)
+        vault = equipment.vault_for(config)
         question = await vault.find(_question_key(number))
         # Somebody who was offline comes back after hours: the time of the new try counts.
         tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
-        return cls(kit, config, number, question, tried or question, newest=newest, retries=retries)
+        return cls(equipment, config, number, question, tried or question, newest=newest, retries=retries)
 
     def web(self, step: str) -> RecordedWeb:
         """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
         tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
-        return RecordedWeb(self.kit.web, self.recorder, tried, self.kit.replay)
+        return RecordedWeb(self.equipment.web, self.recorder, tried, self.equipment.replay)
 
     @property
     def calls(self) -> RecordedModels:
-        return RecordedModels(self.recorder, self.scope, self.kit.replay)
+        return RecordedModels(self.recorder, self.scope, self.equipment.replay)
 
     def model(self, kind: TaskKind) -> BaseChatModel:
-        if self.kit.models is None:
+        if self.equipment.models is None:
             raise ConfigurationError("Research is extractive here: no model that can write is configured.")
-        return self.kit.models[kind]
+        return self.equipment.models[kind]
 
     def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
         """The model to plan or to audit with; `None` where rules do it: there is no model, or the policy lets none elsewhere be asked."""
-        if self.kit.models is None:
+        if self.equipment.models is None:
             return None
-        if self.kit.policy.sends_before_approval:
-            return self.kit.models[kind]
-        candidates = [*(self.kit.models[each] for each in (kind, *TASK_KINDS)), self.kit.local]
+        if self.equipment.policy.sends_before_approval:
+            return self.equipment.models[kind]
+        candidates = [*(self.equipment.models[each] for each in (kind, *TASK_KINDS)), self.equipment.local]
         return next(
             (model for model in candidates if model and is_on_this_machine(model) and capabilities_of(model).writes), None
         )
@@ -110,18 +110,18 @@ class Inquiry:
 
     async def exhausted(self) -> str | None:
         """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
-        spent, limits = (await self._spending.catch_up()).used, self.kit.policy.limits
+        spent, limits = (await self._spending.catch_up()).used, self.equipment.policy.limits
         if spent.tokens.total >= limits.tokens:
             return f"The ceiling of {limits.tokens:,} tokens is reached (rule limits.tokens)."
         if spent.known_usd > limits.cost_usd:
             unknown = f" What {', '.join(sorted(spent.unpriced))} cost on top is not known." if spent.unpriced else ""
             return f"The ceiling of {limits.cost_usd:g} USD is reached (rule limits.cost_usd).{unknown}"
-        if not self.kit.replay and self._seconds() >= limits.seconds:
+        if not self.equipment.replay and self._seconds() >= limits.seconds:
             return f"The ceiling of {limits.seconds:g} seconds is reached (rule limits.seconds)."
         return None
 
     def _seconds(self) -> float:
-        return (self.kit.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
+        return (self.equipment.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
 
     async def require_room(self) -> None:
         """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
@@ -129,19 +129,21 @@ class Inquiry:
             raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
 
 
-async def begin_inquiry(kit: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str) -> tuple[Inquiry, int]:
+async def begin_inquiry(
+    equipment: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str
+) -> tuple[Inquiry, int]:
     """Write a question down under the next number of the trail; the inquiry for it, and the number.
 
     `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
     words sent again, there or from an earlier point, are another one.
     """
-    vault = kit.vault_for(config)
+    vault = equipment.vault_for(config)
     data = {**asked, "after": newest}
     asked_before = [entry for entry in await vault.entries() if entry.kind == "question" and _NUMBERED.fullmatch(entry.key)]
     mine = next((entry for entry in asked_before if entry.data == data), None)
     number = max((_number(entry) for entry in asked_before), default=0) + 1 if mine is None else _number(mine)
     entry = await vault.append(NewEntry("question", _question_key(number), data))
-    return Inquiry(kit, config, number, entry, entry, newest=entry.key), number
+    return Inquiry(equipment, config, number, entry, entry, newest=entry.key), number
 
 
 _NUMBERED = re.compile(r"q(\d{1,9}):question")

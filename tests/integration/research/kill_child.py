@@ -134,7 +134,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
     roles = Roles(write=word_for_word)
     planner = ScriptedModel.answering(lambda asked: plan(*subjects))
-    kit = make_equipment(
+    equipment = make_equipment(
         settings,
         web=world.web,
         search=lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),
@@ -144,7 +144,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
         clock=StandingClock(),
         pages_per_step=2,
     )
-    return build_graph(kit)
+    return build_graph(equipment)
 
 
 async def research(folder: Path, port: int, die_before: int, requests: int) -> dict[str, Any]:

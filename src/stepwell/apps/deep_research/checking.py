@@ -25,7 +25,7 @@ from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
 
 
-async def check_report(kit: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
+async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
     """The report as it may be shown. `tokens_spent` is what the agents have used."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
@@ -34,7 +34,7 @@ async def check_report(kit: Equipment, vault: EvidenceVault, written: str, token
     quoted = await _find_quotes(vault, evidence, stated)
     quotes = {quote.quote_id: quote for each in quoted for quote in each}
     claims = [_claim(number, *each, evidence) for number, each in enumerate(zip(stated, quoted, strict=True), 1)]
-    claims = await judge_all(claims, quotes, _judge(kit, vault, entries, tokens_spent))
+    claims = await judge_all(claims, quotes, _judge(equipment, vault, entries, tokens_spent))
     text = add_marks(finished.text, list(zip(stated, claims, strict=True)))
     for quote in quotes.values():
         await record_quote(vault, quote)
@@ -59,17 +59,17 @@ async def _find_quotes(vault: EvidenceVault, evidence: Evidence, stated: list[Se
     return await asyncio.to_thread(find)
 
 
-def _judge(kit: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
-    if kit.models is None:
+def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
+    if equipment.models is None:
         return LexicalJudge()
     spending = TrailSpending(vault, entries[-1].seq if entries else 0)
 
     async def exhausted() -> str | None:
         judged = (await spending.catch_up()).used.tokens.total
-        limit = kit.policy.limits.tokens
+        limit = equipment.policy.limits.tokens
         return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
 
-    return ModelJudge(kit.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), exhausted)
+    return ModelJudge(equipment.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), exhausted)
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:

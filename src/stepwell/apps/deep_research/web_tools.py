@@ -74,16 +74,16 @@ class _OpenQuestion:
 class DeepWeb:
     """`tools()` for the agents; the rest is for what stands around them."""
 
-    def __init__(self, kit: Equipment) -> None:
-        self._kit = kit
-        self._search = kit.search(_CurrentWeb())
-        self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=kit.policy.check_hop)
+    def __init__(self, equipment: Equipment) -> None:
+        self._equipment = equipment
+        self._search = equipment.search(_CurrentWeb())
+        self._fetcher = PageFetcher(_CurrentWeb(), clock=equipment.clock, check_hop=equipment.policy.check_hop)
         self._open: OrderedDict[str, _OpenQuestion] = OrderedDict()
 
     def tools(self) -> list[BaseTool]:
         """The tools that the policy allows."""
         made = {"web_search": _tool(self.web_search, _SEARCH), "fetch_page": _tool(self.fetch_page, _FETCH)}
-        return [tool for name, tool in made.items() if name in self._kit.policy.tools]
+        return [tool for name, tool in made.items() if name in self._equipment.policy.tools]
 
     async def web_search(
         self,
@@ -91,7 +91,7 @@ class DeepWeb:
         runtime: ToolRuntime[Any, Any],
         max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = DEFAULT_RESULTS,
     ) -> str:
-        await self._check(runtime, self._kit.policy.check_outgoing(query))
+        await self._check(runtime, self._equipment.policy.check_outgoing(query))
 
         async def search() -> str:
             searched = await self._search.search(query, max_results)
@@ -104,7 +104,7 @@ class DeepWeb:
     async def fetch_page(
         self, url: Annotated[str, Field(description="the whole address, https://...")], runtime: ToolRuntime[Any, Any]
     ) -> str:
-        await self._check(runtime, self._kit.policy.check_address(url), url)
+        await self._check(runtime, self._equipment.policy.check_address(url), url)
         await self._check_shown(runtime, url)
 
         async def fetch() -> str:
@@ -122,21 +122,21 @@ class DeepWeb:
     async def _within(self, runtime: ToolRuntime[Any, Any], work: Callable[[], Awaitable[str]]) -> str:
         """Do it on a way out that records under this call's id, so that a call that runs again sends nothing again."""
         at_work = await self._opened(runtime.config)
-        with _way_out(RecordedWeb(self._kit.web, at_work.recorder, f"{at_work.question}:{runtime.tool_call_id}")):
+        with _way_out(RecordedWeb(self._equipment.web, at_work.recorder, f"{at_work.question}:{runtime.tool_call_id}")):
             try:
                 return await work()
             except RequestCeilingError as error:
-                data = {"rule": "limits.requests", "ceiling": self._kit.policy.limits.requests}
+                data = {"rule": "limits.requests", "ceiling": self._equipment.policy.limits.requests}
                 await at_work.vault.append(NewEntry("limit", f"{at_work.question}:limit:requests", data))
                 raise ToolUseError(
-                    f"The ceiling of {self._kit.policy.limits.requests} requests is reached (rule limits.requests). Nothing more can "
+                    f"The ceiling of {self._equipment.policy.limits.requests} requests is reached (rule limits.requests). Nothing more can "
                     "be asked: write with what you have, and say in the report what was left out."
                 ) from error
             except WebError as error:
                 raise ToolUseError(f"{error} Use another source.") from error
 
     async def _opened(self, config: RunnableConfig) -> _OpenQuestion:
-        vault = self._kit.vault_for(config)
+        vault = self._equipment.vault_for(config)
         entries = await vault.entries()
         began = _question(entries)
         question = began.key if began else SCOPE
@@ -144,9 +144,9 @@ class DeepWeb:
         known = self._open.get(thread)
         loop = asyncio.get_running_loop()
         if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
-            recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
+            recorder = Recorder(vault, self._equipment.policy.limits.requests, scope=f"{question}:")
             self._open[thread] = known = _OpenQuestion(
-                question, given, loop, vault, recorder, SourceBook(vault, self._kit.clock), ShownAddresses(vault)
+                question, given, loop, vault, recorder, SourceBook(vault, self._equipment.clock), ShownAddresses(vault)
             )
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
@@ -158,7 +158,7 @@ class DeepWeb:
             raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
 
     async def _check_shown(self, runtime: ToolRuntime[Any, Any], url: str) -> None:
-        at_work, rule = await self._opened(runtime.config), self._kit.policy.after_reading
+        at_work, rule = await self._opened(runtime.config), self._equipment.policy.after_reading
         broken = await at_work.shown.check(url, rule)
         if broken is None:
             return

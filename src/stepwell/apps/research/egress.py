@@ -14,9 +14,9 @@ _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
 """What each role is shown; the thinker also gets what the question came with."""
 
 
-async def sent_so_far(desk: Inquiry) -> dict[str, Any]:
+async def sent_so_far(inquiry: Inquiry) -> dict[str, Any]:
     """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Names are those of the wire."""
-    entries = [entry for entry in await desk.vault.entries() if entry.key.startswith(f"{desk.scope}:")]
+    entries = [entry for entry in await inquiry.vault.entries() if entry.key.startswith(f"{inquiry.scope}:")]
     question = next((entry for entry in entries if entry.kind == "question"), None)
     places: dict[tuple[str, str], dict[str, Any]] = {}
     for request in egress_receipt(entries)["requests"]:

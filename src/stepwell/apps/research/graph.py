@@ -50,11 +50,11 @@ def make_graph() -> Graph:
     return build_graph(make_equipment())
 
 
-def build_graph(kit: Equipment) -> Graph:
-    """The graph on a kit. Whoever runs it gives it a saver."""
+def build_graph(equipment: Equipment) -> Graph:
+    """The graph on equipment of the caller's. Whoever runs it gives it a saver."""
     builder = StateGraph(ResearchState, input_schema=ResearchInput)
     for name, work in NODES.items():
-        builder.add_node(name, _end_on_failure(name, work, kit))
+        builder.add_node(name, _end_on_failure(name, work, equipment))
     builder.add_edge(START, "intake")
     builder.add_conditional_edges("intake", routing.after_intake)
     builder.add_conditional_edges("thinker", routing.after_thinker)
@@ -66,18 +66,18 @@ def build_graph(kit: Equipment) -> Graph:
     return builder.compile(name="research")
 
 
-def _end_on_failure(name: Node, work: Work, kit: Equipment) -> Any:
+def _end_on_failure(name: Node, work: Work, equipment: Equipment) -> Any:
     """A node that fails says so in the trace and ends the research, with a sentence; what pauses or moves a run passes through."""
 
     async def node(state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
         try:
-            return await work(kit, state, config)
+            return await work(equipment, state, config)
         except (GraphBubbleUp, LeaseLostError, StorageUnavailableError):
             raise
         except Exception as error:
             logger.info("a research node failed", extra={"node": name}, exc_info=error)
             message = str(error) or type(error).__name__
-            entry = ReasoningEntry(node=name, timestamp=kit.clock.now(), summary=f"Error: {message}")
+            entry = ReasoningEntry(node=name, timestamp=equipment.clock.now(), summary=f"Error: {message}")
             return {"status": "failed", "error_message": message, "reasoning": [entry]}
 
     node.__name__ = name

@@ -10,10 +10,10 @@ from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 
 
-async def open_inquiry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
+async def open_inquiry(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
     """The question that the thread is at."""
     return await Inquiry.open(
-        kit,
+        equipment,
         config,
         number=state.get("question_number", 0),
         newest=state.get("newest_entry", ""),
@@ -21,6 +21,6 @@ async def open_inquiry(kit: Equipment, state: ResearchState, config: RunnableCon
     )
 
 
-def reasoning(desk: Inquiry, node: Node, summary: str, raw_thought: str | None = None) -> list[ReasoningEntry]:
+def reasoning(inquiry: Inquiry, node: Node, summary: str, raw_thought: str | None = None) -> list[ReasoningEntry]:
     """One line for the trace that people see."""
-    return [ReasoningEntry(node=node, timestamp=desk.kit.clock.now(), summary=summary, raw_thought=raw_thought)]
+    return [ReasoningEntry(node=node, timestamp=inquiry.equipment.clock.now(), summary=summary, raw_thought=raw_thought)]

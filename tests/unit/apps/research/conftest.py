@@ -54,14 +54,14 @@ class YieldingVault(MemoryVault):
 
 
 class Bench:
-    """A kit and its vault."""
+    """Equipment and its vault."""
 
     def __init__(
         self, pages: Mapping[str, Any], outcome: SearchOutcome, policy: ResearchPolicy, models: ModelRoutes | None
     ) -> None:
         self.web = ScriptedWeb({"https://engine.example/": answer("results"), **pages})
         self.vault = YieldingVault()
-        self.kit = Equipment(
+        self.equipment = Equipment(
             policy=policy,
             web=self.web,
             search=lambda web: SearchChain([ScriptedEngine(web, outcome)]),
@@ -70,9 +70,9 @@ class Bench:
             vault_for=lambda config: self.vault,
         )
 
-    async def desk(self) -> Inquiry:
+    async def inquiry(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
-        return await open_inquiry(self.kit, {"question_number": 1}, {})
+        return await open_inquiry(self.equipment, {"question_number": 1}, {})
 
 
 MakeBench = Callable[..., Bench]

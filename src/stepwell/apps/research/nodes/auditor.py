@@ -34,43 +34,43 @@ class Judged(BaseModel):
     suggestions: list[str]
 
 
-async def auditor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_inquiry(kit, state, config)
+async def auditor(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    inquiry = await open_inquiry(equipment, state, config)
     plan = state.get("plan")
-    audit = await audit_plan(desk, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
+    audit = await audit_plan(inquiry, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
-    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(desk, audit))
+    await inquiry.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(inquiry, audit))
     if audit.verdict == "approved":
         return {
             "audit_result": audit,
-            "newest_entry": desk.newest,
+            "newest_entry": inquiry.newest,
             "status": "awaiting_approval",
-            "reasoning": reasoning(desk, "auditor", "The plan keeps to the policy; a person decides."),
+            "reasoning": reasoning(inquiry, "auditor", "The plan keeps to the policy; a person decides."),
         }
-    return {"audit_result": audit, "newest_entry": desk.newest, **_send_back(desk, state, audit, count + 1)}
+    return {"audit_result": audit, "newest_entry": inquiry.newest, **_send_back(inquiry, state, audit, count + 1)}
 
 
-async def audit_plan(desk: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
-    policy = desk.kit.policy
+async def audit_plan(inquiry: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
+    policy = inquiry.equipment.policy
     if broken := policy.check_plan(plan):
         return AuditResult(verdict="rejected", violations=tuple(broken))
     if not policy.judged:
         return AuditResult(verdict="approved")
-    model = desk.model_before_approval("audit")
+    model = inquiry.model_before_approval("audit")
     if model is None:
         return AuditResult(verdict="approved", left_to_the_human=tuple(policy.judged))
-    return await _judge(desk, question, plan, model)
+    return await _judge(inquiry, question, plan, model)
 
 
-async def _judge(desk: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
-    await desk.require_room()
-    rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
+async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
+    await inquiry.require_room()
+    rules = "\n".join(f"- {rule}: {text}" for rule, text in inquiry.equipment.policy.judged.items())
     shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
     try:
         judged = await ask_for(
             Judged,
             model=model,
-            calls=desk.calls,
+            calls=inquiry.calls,
             key=f"auditor:{_mark(plan)}",
             role="auditor",
             system=prompt("stepwell.apps.research", "auditor", rules=rules),
@@ -98,22 +98,22 @@ def _reject_as_unreadable(why: str) -> AuditResult:
     return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
 
 
-def _send_back(desk: Inquiry, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
+def _send_back(inquiry: Inquiry, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
-        return {**change, "reasoning": reasoning(desk, "auditor", f"Not approved: {broken}")}
+        return {**change, "reasoning": reasoning(inquiry, "auditor", f"Not approved: {broken}")}
     message = (
         f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
         "Ask otherwise, or change the policy."
     )
-    return {**change, "status": "failed", "error_message": message, "reasoning": reasoning(desk, "auditor", message)}
+    return {**change, "status": "failed", "error_message": message, "reasoning": reasoning(inquiry, "auditor", message)}
 
 
-async def _audit_entry(desk: Inquiry, audit: AuditResult) -> dict[str, Any]:
-    policy = desk.kit.policy
-    stored = await desk.vault.put(policy.text.encode())
+async def _audit_entry(inquiry: Inquiry, audit: AuditResult) -> dict[str, Any]:
+    policy = inquiry.equipment.policy
+    stored = await inquiry.vault.put(policy.text.encode())
     return {"audit": audit.model_dump(mode="json"), "policy_sha256": stored}
 
 

@@ -16,29 +16,29 @@ from stepwell.evidence.inquiry import begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
-async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def intake(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     query, asked_in = _query(state)
-    urls, stopped = _addresses(kit, state.get("context_urls") or [])
+    urls, stopped = _addresses(equipment, state.get("context_urls") or [])
     refused = [_describe_refusal(url, why) for url, _, why in stopped]
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
         "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
-        "mode": "written" if kit.writes else "extractive",
+        "mode": "written" if equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
-        "embedder": kit.embedder.id,
+        "embedder": equipment.embedder.id,
         # LangGraph's name for this step: the same when it runs again, another one in another branch.
         "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
-    desk, number = await begin_inquiry(kit, config, asked, state.get("newest_entry", ""))
+    inquiry, number = await begin_inquiry(equipment, config, asked, state.get("newest_entry", ""))
     if refused:
-        await desk.note("limit", "context_urls", {"skipped": refused})
+        await inquiry.note("limit", "context_urls", {"skipped": refused})
     for url, rule, why in stopped:
-        await desk.refused("question", url, rule=rule, reason=why, url=None if rule.startswith("outgoing.") else url)
+        await inquiry.refused("question", url, rule=rule, reason=why, url=None if rule.startswith("outgoing.") else url)
     return {
         "user_query": query,
         "question_number": number,
-        "newest_entry": desk.newest,
+        "newest_entry": inquiry.newest,
         "asked_in": asked_in,
         "context_urls": urls,
         "status": "thinking",
@@ -51,7 +51,7 @@ async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -
         "rejection_reason": "",
         "approved_plan_sha256": "",
         "done_steps": [],
-        "read_sources": read_sources(state, await desk.evidence()),
+        "read_sources": read_sources(state, await inquiry.evidence()),
         "pages_read": 0,
         "unreached": {},
         "retries": 0,
@@ -87,7 +87,7 @@ def _revisions(state: ResearchState) -> int:
     return most
 
 
-def _addresses(kit: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
+def _addresses(equipment: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
     """The addresses that may be fetched, and those that may not with the rule and why: inside the network, or against the policy.
 
     A name that leads inside is seen when it is resolved, by the transport.
@@ -96,7 +96,7 @@ def _addresses(kit: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[s
     for url in dict.fromkeys(urls):
         try:
             check_url(read_url(url.strip()), AddressRules())
-            broken = [(violation.rule, str(violation)) for violation in kit.policy.check_address(url)]
+            broken = [(violation.rule, str(violation)) for violation in equipment.policy.check_address(url)]
         except WebError as error:
             broken = [(error.reason, str(error))]
         if broken:

@@ -25,17 +25,17 @@ _SAID: dict[Cause, str] = {
 }
 
 
-async def search_retry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def search_retry(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     unreached, plan = state.get("unreached") or {}, state["plan"]
-    desk = await open_inquiry(kit, state, config)
+    inquiry = await open_inquiry(equipment, state, config)
     message, cause = outage(unreached, plan)
     approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
     number = state.get("retries", 0) + 1
     said = {"decision": "retry" if approval.decision == "approve" else "reject", "reason": approval.reason, "stop": True}
-    await desk.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
-    told = {"newest_entry": desk.newest, "retries": number}
+    await inquiry.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
+    told = {"newest_entry": inquiry.newest, "retries": number}
     if approval.decision != "approve":
-        return {**told, "status": "failed", "error_message": message, "reasoning": reasoning(desk, "search_retry", message)}
+        return {**told, "status": "failed", "error_message": message, "reasoning": reasoning(inquiry, "search_retry", message)}
     failures = {each["told"] for each in unreached.values()}
     return {
         **told,
@@ -43,7 +43,7 @@ async def search_retry(kit: Equipment, state: ResearchState, config: RunnableCon
         "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
         "unreached": {},
         "status": "executing",
-        "reasoning": reasoning(desk, "search_retry", f"Trying again: {len(unreached)} of the steps."),
+        "reasoning": reasoning(inquiry, "search_retry", f"Trying again: {len(unreached)} of the steps."),
     }
 
 

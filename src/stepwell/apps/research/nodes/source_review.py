@@ -14,23 +14,23 @@ from stepwell.audit.evidence import Source
 from stepwell.evidence.equipment import Equipment
 
 
-async def source_review(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def source_review(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     if not state.get("review_sources"):
         return {"status": "synthesizing"}
-    desk = await open_inquiry(kit, state, config)
-    evidence = await desk.evidence()
+    inquiry = await open_inquiry(equipment, state, config)
+    evidence = await inquiry.evidence()
     sources = {each: evidence.sources[each] for each in read_sources(state, evidence)}
     if not sources:
         return {"status": "synthesizing"}
     denied = _ask(sources)
-    await desk.tell(
+    await inquiry.tell(
         "source_review", "source_review", {"admit": [each for each in sources if each not in denied], "deny": denied}
     )
     return {
         "status": "synthesizing",
-        "newest_entry": desk.newest,
+        "newest_entry": inquiry.newest,
         "denied_sources": denied,
-        "reasoning": reasoning(desk, "source_review", f"{len(denied)} of {len(sources)} sources denied."),
+        "reasoning": reasoning(inquiry, "source_review", f"{len(denied)} of {len(sources)} sources denied."),
     }
 
 

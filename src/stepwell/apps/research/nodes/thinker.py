@@ -19,41 +19,41 @@ from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.prompting import fenced, prompt
 
 
-async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_inquiry(kit, state, config)
+async def thinker(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+    inquiry = await open_inquiry(equipment, state, config)
     number = state.get("plan_number", 0) + 1
-    model = desk.model_before_approval("plan")
-    plan = await _ask(desk, state, number, model) if model else _by_rules(kit, state)
-    plan = with_ids(plan, f"{desk.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
+    model = inquiry.model_before_approval("plan")
+    plan = await _ask(inquiry, state, number, model) if model else _by_rules(equipment, state)
+    plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": plan.model_dump(mode="json"), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
-    await desk.tell("plan", f"plan:{number}", made)
+    await inquiry.tell("plan", f"plan:{number}", made)
     return {
         "plan": plan,
         "plan_number": number,
-        "newest_entry": desk.newest,
+        "newest_entry": inquiry.newest,
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
         "reasoning": reasoning(
-            desk, "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(kit, model)}"
+            inquiry, "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(equipment, model)}"
         ),
     }
 
 
-def _held_back(kit: Equipment, model: BaseChatModel | None) -> str:
+def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
     """Why the configured model was not asked, where it was not."""
-    if not kit.writes or kit.policy.sends_before_approval:
+    if not equipment.writes or equipment.policy.sends_before_approval:
         return ""
     maker = "a model on this machine" if model else "rules"
     return f" (made by {maker}: the policy lets nothing be sent before you approve, rule sending.before_approval)"
 
 
-async def _ask(desk: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
-    await desk.require_room()
+async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
+    await inquiry.require_room()
     return await ask_for(
         ResearchPlan,
         model=model,
-        calls=desk.calls,
+        calls=inquiry.calls,
         key=f"thinker:{number}",
         role="thinker",
         system=prompt("stepwell.apps.research", "thinker", max_steps=MAX_STEPS),
@@ -61,10 +61,10 @@ async def _ask(desk: Inquiry, state: ResearchState, number: int, model: BaseChat
     )
 
 
-def _by_rules(kit: Equipment, state: ResearchState) -> ResearchPlan:
+def _by_rules(equipment: Equipment, state: ResearchState) -> ResearchPlan:
     # Rules cannot weigh a reason, but they can look for what it names.
     asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
-    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)
+    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=equipment.policy)
 
 
 def _material(state: ResearchState) -> str:

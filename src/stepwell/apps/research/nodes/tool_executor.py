@@ -19,20 +19,20 @@ from stepwell.evidence.side_by_side import side_by_side
 from stepwell.evidence.sources import SourceBook
 
 
-async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def tool_executor(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     plan = state["plan"]
     if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
         raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
-    desk = await open_inquiry(kit, state, config)
-    evidence = await desk.evidence()
+    inquiry = await open_inquiry(equipment, state, config)
+    evidence = await inquiry.evidence()
     before = read_sources(state, evidence)
     known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
     steps = ready_steps(state)[:STEPS_AT_ONCE]
-    gathered = await side_by_side(gather(desk, step, known) for step in steps)
-    new = await _keep(desk, gathered, set(known))
+    gathered = await side_by_side(gather(inquiry, step, known) for step in steps)
+    new = await _keep(inquiry, gathered, set(known))
     outputs = {one.step.id: one.output for one in gathered}
     skipped = [sentence for one in gathered for sentence in one.skipped]
-    await _note_limits(desk, gathered)
+    await _note_limits(inquiry, gathered)
     return {
         "plan": plan.model_copy(
             update={
@@ -46,20 +46,20 @@ async def tool_executor(kit: Equipment, state: ResearchState, config: RunnableCo
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
         "reasoning": reasoning(
-            desk,
+            inquiry,
             "tool_executor",
             f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}",
         ),
     }
 
 
-async def _keep(desk: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
+async def _keep(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
     """Pages become sources, numbered in the order of the plan; their ids. An address that the branch has read is not read twice."""
-    book = SourceBook(desk.vault, desk.kit.clock)
+    book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     return [name for one in gathered for name in await book.keep_pages(one.pages, engine=one.engine, read=read)]
 
 
-async def _note_limits(desk: Inquiry, gathered: Sequence[Gathered]) -> None:
+async def _note_limits(inquiry: Inquiry, gathered: Sequence[Gathered]) -> None:
     for one in gathered:
         if one.skipped:
-            await desk.note("limit", f"limit:{one.step.id}", {"step": one.step.id, "skipped": list(one.skipped)})
+            await inquiry.note("limit", f"limit:{one.step.id}", {"step": one.step.id, "skipped": list(one.skipped)})
