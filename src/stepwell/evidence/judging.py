@@ -41,15 +41,15 @@ class Opinion(BaseModel):
 
 
 class ModelJudge:
-    """`audit.Judge` on the auditing model. `exhausted` says which ceiling is reached, if one is."""
+    """`audit.Judge` on the auditing model. `reached_ceiling` says which ceiling is reached, if one is."""
 
-    def __init__(self, model: BaseChatModel, calls: ModelCalls, exhausted: Callable[[], Awaitable[str | None]]) -> None:
+    def __init__(self, model: BaseChatModel, calls: ModelCalls, reached_ceiling: Callable[[], Awaitable[str | None]]) -> None:
         self._model = model
         self._calls = calls
-        self._exhausted = exhausted
+        self._reached_ceiling = reached_ceiling
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        if ceiling := await self._exhausted():
+        if ceiling := await self._reached_ceiling():
             # Counts as doubt: the sentence is then at most partly supported.
             raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)

@@ -21,6 +21,7 @@ from stepwell.audit.ledger import Evidence, read_evidence, record_claims, record
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import word_ceiling
 from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
 
@@ -64,12 +65,12 @@ def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tok
         return LexicalJudge()
     spending = TrailSpending(vault, entries[-1].seq if entries else 0)
 
-    async def exhausted() -> str | None:
+    async def reached_ceiling() -> str | None:
         judged = (await spending.catch_up()).used.tokens.total
         limit = equipment.policy.limits.tokens
-        return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
+        return word_ceiling(f"{limit:,} tokens", "tokens") if tokens_spent + judged >= limit else None
 
-    return ModelJudge(equipment.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), exhausted)
+    return ModelJudge(equipment.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), reached_ceiling)
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:

@@ -12,14 +12,12 @@ from stepwell.apps.research.state import ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.evidence.equipment import Equipment
-from stepwell.evidence.inquiry import begin_inquiry
+from stepwell.evidence.inquiry import Inquiry, begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
 async def intake(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
     query, asked_in = _query(state)
-    urls, stopped = _addresses(equipment, state.get("context_urls") or [])
-    refused = [_describe_refusal(url, why) for url, _, why in stopped]
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
@@ -31,10 +29,9 @@ async def intake(equipment: Equipment, state: ResearchState, config: RunnableCon
         "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
     inquiry, number = await begin_inquiry(equipment, config, asked, state.get("newest_entry", ""))
+    urls, refused = await _admit(inquiry, state.get("context_urls") or [])
     if refused:
         await inquiry.note("limit", "context_urls", {"skipped": refused})
-    for url, rule, why in stopped:
-        await inquiry.refused("question", url, rule=rule, reason=why, url=None if rule.startswith("outgoing.") else url)
     return {
         "user_query": query,
         "question_number": number,
@@ -87,23 +84,29 @@ def _revisions(state: ResearchState) -> int:
     return most
 
 
-def _addresses(equipment: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """The addresses that may be fetched, and those that may not with the rule and why: inside the network, or against the policy.
-
-    A name that leads inside is seen when it is resolved, by the transport.
-    """
+async def _admit(inquiry: Inquiry, urls: list[str]) -> tuple[list[str], list[str]]:
+    """The addresses that may be fetched, and a sentence about each that may not."""
     kept, refused = [], []
     for url in dict.fromkeys(urls):
-        try:
-            check_url(read_url(url.strip()), AddressRules())
-            broken = [(violation.rule, str(violation)) for violation in equipment.policy.check_address(url)]
-        except WebError as error:
-            broken = [(error.reason, str(error))]
-        if broken:
-            refused.append((url, *broken[0]))
+        if why := await _refuse(inquiry, url):
+            refused.append(_describe_refusal(url, why))
         else:
             kept.append(url)
     return kept, refused
+
+
+async def _refuse(inquiry: Inquiry, url: str) -> str | None:
+    """Why an address may not be fetched: it leads inside the network, or is against the policy. Empty for one that may.
+
+    A name that leads inside is seen when it is resolved, by the transport.
+    """
+    try:
+        check_url(read_url(url.strip()), AddressRules())
+    except WebError as error:
+        await inquiry.note_refusal("question", url, rule=error.reason, reason=str(error), url=url)
+        return str(error)
+    broken = await inquiry.check_address("question", url)
+    return str(broken) if broken else None
 
 
 def _describe_refusal(url: str, why: str) -> str:

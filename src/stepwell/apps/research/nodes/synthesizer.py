@@ -70,7 +70,7 @@ async def _draft(
         return _Drafted("", not inquiry.equipment.writes), skipped
     if not inquiry.equipment.writes:
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
-    if ceiling := await inquiry.exhausted():
+    if ceiling := await inquiry.reached_ceiling():
         skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
     return _Drafted(await _write(inquiry, state, quotes, sources), False), skipped
@@ -115,7 +115,11 @@ async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, 
 
 
 def _judge(inquiry: Inquiry) -> Judge:
-    return ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.exhausted) if inquiry.equipment.writes else LexicalJudge()
+    return (
+        ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
+        if inquiry.equipment.writes
+        else LexicalJudge()
+    )
 
 
 async def _keep(
