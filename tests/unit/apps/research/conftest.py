@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.inquiries import open_inquiry
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.evidence.equipment import Equipment
@@ -72,7 +71,7 @@ class Bench:
 
     async def inquiry(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
-        return await open_inquiry(self.equipment, {"question_number": 1}, {})
+        return await Inquiry.open(self.equipment, {}, number=1, newest="", retries=0)
 
 
 MakeBench = Callable[..., Bench]

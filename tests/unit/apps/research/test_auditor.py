@@ -96,8 +96,7 @@ async def test_without_judged_rules_no_model_is_asked(bench: MakeBench) -> None:
 
 async def test_the_audit_stands_in_the_trail_with_the_policy_it_was_made_by(bench: MakeBench) -> None:
     made = bench(models=ModelRoutes(ScriptedModel([judged("rejected", [J1])])))
-    await made.inquiry()
-    change = await auditor(made.equipment, {"question_number": 1, "user_query": "How long?", "plan": PLAN}, {})
+    change, _ = await auditor(await made.inquiry(), {"user_query": "How long?", "plan": PLAN})
     assert (change["plan_revision_count"], change["status"]) == (1, "thinking")
     (entry,) = [entry for entry in await made.vault.entries() if entry.kind == "audit"]
     assert (await made.vault.get(entry.data["policy_sha256"])).decode() == default_policy().text
@@ -105,6 +104,5 @@ async def test_the_audit_stands_in_the_trail_with_the_policy_it_was_made_by(benc
 
 
 async def test_no_plan_is_a_rejection(bench: MakeBench) -> None:
-    made = bench()
-    change = await auditor(made.equipment, {"question_number": 1, "user_query": "How long?", "plan": None}, {})
+    change, _ = await auditor(await bench().inquiry(), {"user_query": "How long?", "plan": None})
     assert change["audit_result"].verdict == "rejected"

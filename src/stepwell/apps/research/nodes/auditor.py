@@ -10,15 +10,12 @@ import uuid
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
-from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import Done, ResearchState
 from stepwell.errors import ModelAnswerError
 from stepwell.evidence.asking import ask_for
-from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.prompting import fenced, prompt
@@ -34,20 +31,15 @@ class Judged(BaseModel):
     suggestions: list[str]
 
 
-async def auditor(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    inquiry = await open_inquiry(equipment, state, config)
+async def auditor(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state.get("plan")
     audit = await audit_plan(inquiry, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
     await inquiry.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(inquiry, audit))
     if audit.verdict == "approved":
-        return {
-            "audit_result": audit,
-            "newest_entry": inquiry.newest,
-            "status": "awaiting_approval",
-            "reasoning": reasoning(inquiry, "auditor", "The plan keeps to the policy; a person decides."),
-        }
-    return {"audit_result": audit, "newest_entry": inquiry.newest, **_send_back(inquiry, state, audit, count + 1)}
+        return {"audit_result": audit, "status": "awaiting_approval"}, "The plan keeps to the policy; a person decides."
+    change, why = _send_back(state, audit, count + 1)
+    return {"audit_result": audit, **change}, why
 
 
 async def audit_plan(inquiry: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
@@ -98,17 +90,17 @@ def _reject_as_unreadable(why: str) -> AuditResult:
     return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
 
 
-def _send_back(inquiry: Inquiry, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
+def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
-        return {**change, "reasoning": reasoning(inquiry, "auditor", f"Not approved: {broken}")}
+        return change, f"Not approved: {broken}"
     message = (
         f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
         "Ask otherwise, or change the policy."
     )
-    return {**change, "status": "failed", "error_message": message, "reasoning": reasoning(inquiry, "auditor", message)}
+    return {**change, "status": "failed", "error_message": message}, message
 
 
 async def _audit_entry(inquiry: Inquiry, audit: AuditResult) -> dict[str, Any]:

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
 from stepwell.apps.research.egress import sent_so_far
-from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.models.pricing import TokenUse
@@ -30,17 +28,16 @@ _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
 
 
-async def hitl_gate(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
-    inquiry = await open_inquiry(equipment, state, config)
     sent = await sent_so_far(inquiry)
-    approval = _ask(equipment, state, plan, sent)
+    approval = _ask(inquiry.equipment, state, plan, sent)
     if approval.plan:
         edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
     await _write_down(inquiry, state.get("plan_number", 0), plan, approval)
-    return {"newest_entry": inquiry.newest, **_apply_decision(inquiry, state, plan, approval, sent["summary"])}
+    return _apply_decision(state, plan, approval, sent["summary"])
 
 
 async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
@@ -85,36 +82,19 @@ def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
     return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd)
 
 
-def _apply_decision(
-    inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str
-) -> dict[str, Any]:
+def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
     if approval.decision == "approve":
-        return {
-            "human_approved": True,
-            "status": "executing",
-            "approved_plan_sha256": plan_sha256(plan),
-            "reasoning": reasoning(inquiry, "hitl_gate", "Approved."),
-        }
+        return {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}, "Approved."
     if approval.decision == "edit" and approval.plan:
-        return {
-            "plan": approval.plan,
-            "human_approved": False,
-            "status": "thinking",
-            "rejection_reason": "",
-            "reasoning": reasoning(inquiry, "hitl_gate", "Edited; the new plan is audited again."),
-        }
+        change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
+        return change, "Edited; the new plan is audited again."
     if approval.stop:
         message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
-        return {"status": "failed", "error_message": message, "reasoning": reasoning(inquiry, "hitl_gate", message)}
+        return {"status": "failed", "error_message": message}, message
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count >= ceiling:
         message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
-        return {"status": "failed", "error_message": message, "reasoning": reasoning(inquiry, "hitl_gate", message)}
-    return {
-        "plan_revision_count": count,
-        "human_approved": False,
-        "status": "thinking",
-        "rejection_reason": reason,
-        "reasoning": reasoning(inquiry, "hitl_gate", f"Rejected: {reason}"),
-    }
+        return {"status": "failed", "error_message": message}, message
+    change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
+    return change, f"Rejected: {reason}"

@@ -5,30 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables import RunnableConfig
 
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
-from stepwell.apps.research.state import ResearchState, read_sources
+from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
-from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry, begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
-async def intake(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def intake(earlier: Inquiry, state: ResearchState) -> Done:
+    """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
     query, asked_in = _query(state)
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
         "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
-        "mode": "written" if equipment.writes else "extractive",
+        "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
-        "embedder": equipment.embedder.id,
+        "embedder": earlier.equipment.embedder.id,
         # LangGraph's name for this step: the same when it runs again, another one in another branch.
-        "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
+        "turn": str((earlier.config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
-    inquiry, number = await begin_inquiry(equipment, config, asked, state.get("newest_entry", ""))
+    inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)
     urls, refused = await _admit(inquiry, state.get("context_urls") or [])
     if refused:
         await inquiry.note("limit", "context_urls", {"skipped": refused})
@@ -55,7 +54,7 @@ async def intake(equipment: Equipment, state: ResearchState, config: RunnableCon
         "skipped": refused,
         "final_report": None,
         "error_message": None,
-    }
+    }, ""
 
 
 def _query(state: ResearchState) -> tuple[str, str]:

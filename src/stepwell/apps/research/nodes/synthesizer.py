@@ -12,19 +12,15 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.inquiries import open_inquiry, reasoning
-from stepwell.apps.research.state import ResearchState, read_sources
+from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import record_claims, record_quote
 from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.report import Report, write_report
-from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.extractive import add_note, extractive_draft
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.judging import ModelJudge, judge_all
@@ -33,8 +29,7 @@ from stepwell.evidence.selecting import QuoteBook, select_quotes
 from stepwell.evidence.sources import SourceBook
 
 
-async def synthesizer(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    inquiry = await open_inquiry(equipment, state, config)
+async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     sources = await _list_admitted(inquiry, state)
     quotes = await _quote(inquiry, state, sources)
     draft, skipped = await _draft(inquiry, state, quotes, sources)
@@ -45,14 +40,12 @@ async def synthesizer(equipment: Equipment, state: ResearchState, config: Runnab
         report = replace(report, text=add_note(report.text))
     await _keep(inquiry, claims, report, quotes, sources)
     return {
-        "newest_entry": inquiry.newest,
         "read_sources": list(dict.fromkeys([*read_sources(state, await inquiry.evidence()), *sources])),
         "final_report": report.text,
         "status": "complete",
         "skipped": skipped,
-        "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(config, inquiry)}")],
-        "reasoning": reasoning(inquiry, "synthesizer", _summary(claims, report)),
-    }
+        "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
+    }, _summary(claims, report)
 
 
 @dataclass(frozen=True)
@@ -147,6 +140,6 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
     return f"{kept} of {len(claims)} sentences hold; {report.removed_sentences} were left out, {report.removed_links} links removed."
 
 
-def _scope_id(config: RunnableConfig, inquiry: Inquiry) -> str:
-    thread = str((config.get("configurable") or {}).get("thread_id", ""))
+def _scope_id(inquiry: Inquiry) -> str:
+    thread = str((inquiry.config.get("configurable") or {}).get("thread_id", ""))
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{inquiry.scope}").hex[:12]

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.asking import ask_for
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.prompting import fenced, prompt
 
 
-async def thinker(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    inquiry = await open_inquiry(equipment, state, config)
+async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
     number = state.get("plan_number", 0) + 1
     model = inquiry.model_before_approval("plan")
-    plan = await _ask(inquiry, state, number, model) if model else _by_rules(equipment, state)
+    plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry.equipment, state)
     plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": plan.model_dump(mode="json"), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
     await inquiry.tell("plan", f"plan:{number}", made)
     return {
         "plan": plan,
         "plan_number": number,
-        "newest_entry": inquiry.newest,
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-        "reasoning": reasoning(
-            inquiry, "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(equipment, model)}"
-        ),
-    }
+    }, f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(inquiry.equipment, model)}"
 
 
 def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:

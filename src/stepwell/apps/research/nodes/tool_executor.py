@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from langchain_core.runnables import RunnableConfig
-
-from stepwell.apps.research.inquiries import open_inquiry, reasoning
 from stepwell.apps.research.routing import ready_steps
 from stepwell.apps.research.schemas import plan_sha256
-from stepwell.apps.research.state import ResearchState, read_sources
+from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.errors import AccessError
-from stepwell.evidence.equipment import STEPS_AT_ONCE, Equipment
+from stepwell.evidence.equipment import STEPS_AT_ONCE
 from stepwell.evidence.gathering import Gathered, gather
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.side_by_side import side_by_side
 from stepwell.evidence.sources import SourceBook
 
 
-async def tool_executor(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state["plan"]
     if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
         raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
-    inquiry = await open_inquiry(equipment, state, config)
     evidence = await inquiry.evidence()
     before = read_sources(state, evidence)
     known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
@@ -45,12 +40,7 @@ async def tool_executor(equipment: Equipment, state: ResearchState, config: Runn
         "unreached": (state.get("unreached") or {}) | {one.step.id: one.unreached for one in gathered if one.unreached},
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
-        "reasoning": reasoning(
-            inquiry,
-            "tool_executor",
-            f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}",
-        ),
-    }
+    }, f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}"
 
 
 async def _keep(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
