@@ -1,4 +1,4 @@
-"""Carries out one step of a plan: search, choose pages, fetch them. What cannot be had is said, never passed over in silence."""
+"""Carries out one step of a plan: search, choose pages, fetch them. What could not be had is said in a sentence for the report."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class _OpenQuestion:
 
 
 class DeepWeb:
-    """`tools()` for the agents; the rest is for what stands around them."""
+    """The two tools, on the web of whichever thread calls them."""
 
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment

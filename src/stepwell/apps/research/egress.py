@@ -1,4 +1,4 @@
-"""What has left the machine for a question so far, in words for the person at the gate. From the trail, and from nothing else."""
+"""What has left the machine for a question so far, in words for the person at the gate. Read from the trail alone."""
 
 from __future__ import annotations
 

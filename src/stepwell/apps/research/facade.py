@@ -61,18 +61,18 @@ def make_input(asked: Mapping[str, Any]) -> Json:
     }
 
 
-def make_answer(said: Mapping[str, Any], question: PendingInterrupt | None) -> Json:
-    """What the question gets. `question` is the open one where it is known, to refuse an answer that was meant for another."""
+def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> Json:
+    """What resumes an interrupt. `interrupt` is the open one where it is known, to refuse an answer that was meant for another."""
     given = {name: value for name, value in said.items() if value is not None}
     review = "admit" in given or "deny" in given
     answer = _review(given) if review else _approval(given)
-    kind = question.value.get("type") if question and isinstance(question.value, Mapping) else None
-    if question and kind in _NODES and (kind == SOURCE_REVIEW) != review:
+    kind = interrupt.value.get("type") if interrupt and isinstance(interrupt.value, Mapping) else None
+    if interrupt and kind in _NODES and (kind == SOURCE_REVIEW) != review:
         wanted = "'admit' and 'deny'" if kind == SOURCE_REVIEW else "'decision'"
         raise ResumeError(
-            f"The open question '{question.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
+            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
             "Send 'interruptId' with an answer to say which question it is for.",
-            (question.interrupt_id,),
+            (interrupt.interrupt_id,),
         )
     return answer
 
@@ -143,8 +143,8 @@ def _tell_start(event: RunEvent, state: Json) -> list[Message]:
 
 def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
     if node == _INTERRUPT:
-        for question in update:
-            yield from _tell_interrupt(event, question)
+        for interrupt in update:
+            yield from _tell_interrupt(event, interrupt)
         return
     state = _shown(update) if isinstance(update, Mapping) else {}
     yield "research", {"node": node, "state": state}
@@ -152,14 +152,14 @@ def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
         yield _tell_failure(state.get("errorMessage"))
 
 
-def _tell_interrupt(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
-    """One message under both names: 002's clients look for the status, ours for the name."""
-    value = question["value"] if isinstance(question["value"], Mapping) else {}
+def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[Message]:
+    """One message under both names: older clients look for the status, ours for the name."""
+    value = interrupt["value"] if isinstance(interrupt["value"], Mapping) else {}
     kind = value.get("type", PLAN_APPROVAL)
     state = {
         "status": "awaiting_approval",
         "interruptType": kind,
-        "interruptId": question["id"],
+        "interruptId": interrupt["id"],
         "threadId": event.thread_id,
         "runId": event.run_id,
         **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
@@ -185,7 +185,7 @@ def _shown(state: Mapping[str, Any]) -> Json:
 
 
 def _audit(audit: Mapping[str, Any]) -> Json:
-    """With 002's `policyViolations`, one line each, beside the rules by id."""
+    """With the `policyViolations` that older clients read, one line each, beside the rules by id."""
     lines = [str(Violation.model_validate(each)) for each in audit.get("violations") or ()]
     return {**_camel(audit), "policyViolations": lines}
 

@@ -72,7 +72,8 @@ def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:
 
 
 def ready_steps(state: ResearchState) -> list[ResearchStep]:
-    """Steps that can be done now. One that waits for a step that does not exist, or in a ring, is ready: nothing will come."""
+    """Steps that can be done now. Where steps wait for one another in a circle, or for a step that does not exist, they count as ready:
+    what they wait for will never come."""
     plan = state.get("plan")
     if plan is None:
         return []

@@ -74,7 +74,7 @@ class AuditResult(Wire):
 
     @property
     def policy_violations(self) -> list[str]:
-        """As document 002 has them: one line each."""
+        """One line each, as `/api/research` shows them."""
         return [str(violation) for violation in self.violations]
 
 

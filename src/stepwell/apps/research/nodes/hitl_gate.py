@@ -1,7 +1,7 @@
-"""Where a person decides. What left the machine before, to a model that planned or audited, is said with the question; nothing but the
-approved plan is carried out after it.
+"""Where a person decides about a plan. The interrupt says what has left the machine before it, to a model that planned or audited; after
+it, nothing but the approved plan is carried out.
 
-| field of the question | |
+| field of the interrupt | |
 |---|---|
 | `plan`, `audit`, `estimate`, `rules` | what is decided about |
 | `sent` | what has left so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
@@ -54,7 +54,7 @@ async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approva
 def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
-    question = {
+    asked = {
         "type": PLAN_APPROVAL,
         "plan": plan.model_dump(mode="json", by_alias=True),
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
@@ -63,11 +63,11 @@ def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: d
         "sent": sent,
     }
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         try:
             return read_approval(answer)
         except ValueError as error:
-            question = {**question, "problem": f"The answer could not be understood: {approval_fault(error)}"}
+            asked = {**asked, "problem": f"The answer could not be understood: {approval_fault(error)}"}
 
 
 def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:

@@ -1,4 +1,4 @@
-"""Takes a question in: what was asked, with what at hand, and a clean slate for the rest."""
+"""Takes a question in: what was asked, with which notes and addresses, and everything of an earlier question cleared away."""
 
 from __future__ import annotations
 

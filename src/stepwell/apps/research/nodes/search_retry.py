@@ -1,6 +1,6 @@
-"""Asks whether to try again when a plan found nothing because nothing could be asked: no connection, or engines that do not serve us.
+"""Asks whether to try again when a plan found nothing because nobody could be reached: no connection, or engines that do not serve us.
 
-That is another thing than an engine that searched and knows nothing. The answer is the gate's: `approve` tries the same steps again,
+An engine that searched and found nothing is another matter. The answer has the form of the gate's: `approve` tries the same steps again,
 `reject` ends the research. Nothing is repeated by itself.
 """
 
@@ -52,10 +52,10 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
 
 
 def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
-    question: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
+    asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         try:
             return read_retry(answer)
         except ValueError:
-            question = {**question, "problem": RETRY_FAULT}
+            asked = {**asked, "problem": RETRY_FAULT}

@@ -31,10 +31,10 @@ def _ask(sources: dict[str, Source]) -> list[str]:
     shown = [
         {"id": each.source_id, "title": each.title, "url": each.url, "sha256": each.bytes_sha256} for each in sources.values()
     ]
-    question: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
+    asked: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         denied = read_review(answer, sources)
         if denied is not None:
             return denied
-        question = {**question, "problem": REVIEW_FAULT}
+        asked = {**asked, "problem": REVIEW_FAULT}
