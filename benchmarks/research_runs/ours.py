@@ -22,7 +22,7 @@ from benchmarks.research_runs.scoring import score
 from stepwell.apps.research.graph import build_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.verify import verify_bundle
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.policy.file import parse_policy
@@ -129,7 +129,7 @@ async def _one(
     replayed = await replay_bundle(bundle, embedder=LexicalEmbedder())
     return {
         "score": score(state["final_report"], [claim.data() for claim in script.written], read),
-        "requests": requests_made(entries),
+        "requests": count_requests(entries),
         "ceiling": question["ceiling"],
         "replay_equal": replayed.equal,
         "verified": verify_bundle(bundle).ok,

@@ -16,7 +16,7 @@ from stepwell.audit.judge import Judge, Judgement
 from stepwell.audit.verdicts import verdict
 from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
 from stepwell.evidence.asking import ModelCalls, ask_for
-from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.prompting import fence_material, prompt
 from stepwell.evidence.side_by_side import side_by_side
 
 JUDGED_AT_ONCE = 4
@@ -53,7 +53,7 @@ class ModelJudge:
             # Counts as doubt: the sentence is then at most partly supported.
             raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
-        asked = f"The sentence:\n{fenced(claim_text)}\n\nThe quotes:\n{fenced(shown)}"
+        asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"
         try:
             opinion = await self._ask(asked)
         except (StepwellError, GraphBubbleUp):

@@ -65,8 +65,8 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
     if not any(character.isalnum() for character in question):
         return
     language = _language(question)
-    whole = _telling(_asked(question)) or _cut(question.strip(_PUNCTUATION))
-    pair = _compared(question)
+    whole = _pick_telling_words(_find_asking_sentence(question)) or _cut(question.strip(_PUNCTUATION))
+    pair = _find_compared(question)
     subject = " ".join(pair) if pair else whole
     rows = [(whole, "What the question asks, in its telling words.")]
     if pair:
@@ -83,7 +83,7 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
             yield text, why
 
 
-def _asked(question: str) -> str:
+def _find_asking_sentence(question: str) -> str:
     """The sentence that asks, of a long text; the whole of a short one."""
     if len(question.split()) <= 2 * _MOST_WORDS:
         return question
@@ -91,19 +91,19 @@ def _asked(question: str) -> str:
     return str(asking[-1]) if asking else question
 
 
-def _telling(text: str) -> str:
+def _pick_telling_words(text: str) -> str:
     """The words a search engine can use, in their order."""
     bare = (word.strip(_PUNCTUATION) for word in text.split())  # by spaces: `HTTP/2` and `C++` are words here
     return _cut(" ".join(word for word in bare if word and not is_function(word) and word.casefold() not in _FILLER))
 
 
-def _compared(question: str) -> tuple[str, str] | None:
+def _find_compared(question: str) -> tuple[str, str] | None:
     bare = question.strip(" ?.!")
     match = _BETWEEN.search(bare)
     sides = match.groups() if match else _VERSUS.split(bare, maxsplit=1)
     if len(sides) != 2:
         return None
-    one, other = (_telling(side) for side in sides)
+    one, other = (_pick_telling_words(side) for side in sides)
     if not one or not other or one.casefold() == other.casefold():
         return None
     return one, other
@@ -116,7 +116,7 @@ def _with_context(one: str, other: str) -> str:
 
 
 def _parts(question: str) -> list[str]:
-    parts = [_telling(part) for part in _JOINT.split(question) if part]
+    parts = [_pick_telling_words(part) for part in _JOINT.split(question) if part]
     standing = [part for part in parts if len(part.split()) >= 2]
     return standing if len(standing) >= 2 else []
 

@@ -89,7 +89,7 @@ async def select_quotes(
     least = _LEAST_NEAR[embedder.is_semantic]
 
     def choose() -> list[Quote]:
-        return _choose(_ranked(candidates, wanted, found, _names(question, texts), least), most, per_source)
+        return _choose(_rank(candidates, wanted, found, _names(question, texts), least), most, per_source)
 
     return await asyncio.to_thread(choose)
 
@@ -133,7 +133,7 @@ def _candidates(asked: Sequence[str], texts: Mapping[str, str]) -> list[_Candida
     found = []
     for source_id in sorted(texts, key=natural):
         own = [_Candidate(source_id, passage, *_fingerprint(passage.text)) for passage in quotable(texts[source_id])]
-        found += _shortened(own, wanted, room)
+        found += _shorten(own, wanted, room)
     return found
 
 
@@ -143,7 +143,7 @@ def _pieces(passage: str) -> list[str]:
     return [passage, *sentences] if len(sentences) > 1 else [passage]
 
 
-def _shortened(candidates: list[_Candidate], wanted: set[str], room: int) -> list[_Candidate]:
+def _shorten(candidates: list[_Candidate], wanted: set[str], room: int) -> list[_Candidate]:
     if len(candidates) <= room:
         return candidates
     best = sorted(candidates, key=lambda each: (-len(each.stems & wanted), each.passage.start))[:room]
@@ -180,7 +180,7 @@ def _choose(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[Quote
     ]
 
 
-def _ranked(
+def _rank(
     candidates: Sequence[_Candidate],
     wanted: Sequence[Sequence[float]],
     found: Sequence[Sequence[Sequence[float]]],

@@ -23,7 +23,7 @@ from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.apps.research.graph import build_graph
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
@@ -167,7 +167,7 @@ async def research(folder: Path, port: int, die_before: int, requests: int) -> d
         "report": values["final_report"],
         "skipped": values["skipped"],
         "problems": [str(problem) for problem in verification.problems],
-        "requests": requests_made(entries),
+        "requests": count_requests(entries),
         "trail": [[entry.seq, entry.kind, entry.key, entry.data.get("resend", 0)] for entry in entries],
     }
 

@@ -17,7 +17,7 @@ from stepwell.apps.deep_research.agent import REPORT, build_agent, make_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
@@ -179,7 +179,7 @@ async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(wor
     vault = FolderVault(tmp_path / "vault")  # on disk: counting and writing take time, so that calls can meet
     await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path, requests=5), vault)
     entries = await vault.entries()
-    assert requests_made(entries) == world.count() == 5
+    assert count_requests(entries) == world.count() == 5
     assert any("ceiling of 5 requests" in each for each in told)
     assert [entry.data["rule"] for entry in entries if entry.kind == "limit"] == ["limits.requests"]
 
@@ -196,7 +196,7 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
         result = await graph.ainvoke({"messages": [("user", question)]}, config)
         assert "Source s1:" in result["messages"][-2].text
     entries = await vault.entries()
-    assert requests_made(entries) == world.count() == 3  # robots.txt is remembered
+    assert count_requests(entries) == world.count() == 3  # robots.txt is remembered
     assert list(read_evidence(entries).sources) == ["s1"]
 
 

@@ -51,11 +51,11 @@ def remove_marks(report: str) -> str:
         report = report.replace(mark, "")
     before = None
     while report != before:
-        before, report = report, _AFTER_STOP.sub(_moved, report)
+        before, report = report, _AFTER_STOP.sub(_move_before_stop, report)
     return report
 
 
-def _moved(match: re.Match[str]) -> str:
+def _move_before_stop(match: re.Match[str]) -> str:
     """A citation behind the full stop goes before it; the point of a numbered item is none."""
     if _NUMBER.fullmatch(match["before"]):
         return match.group()

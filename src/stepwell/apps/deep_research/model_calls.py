@@ -40,7 +40,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         response = await handler(request)
         if key is not None:
             await vault.append(
-                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _used(request, response, place)})
+                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _count_used(request, response, place)})
             )
         return response
 
@@ -74,7 +74,7 @@ def _size(request: ModelRequest[Any]) -> int:
     return sum(len(text.encode()) for text in said)
 
 
-def _used(request: ModelRequest[Any], response: Any, place: dict[str, Any]) -> dict[str, Any]:
+def _count_used(request: ModelRequest[Any], response: Any, place: dict[str, Any]) -> dict[str, Any]:
     messages = getattr(getattr(response, "model_response", response), "result", None) or [response]
     answer = next((each for each in messages if isinstance(each, AIMessage)), None)
     asked = [*([request.system_message] if request.system_message else []), *request.messages]

@@ -123,7 +123,7 @@ def translate(event: RunEvent) -> list[Message]:
             return _tell_start(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
         case "values":
             values = orjson.loads(event.data)
-            return _tell_start(event, _shown(values) if isinstance(values, dict) else {})
+            return _tell_start(event, _show_state(values) if isinstance(values, dict) else {})
         case "updates":
             return [
                 message for node, update in orjson.loads(event.data).items() for message in _tell_update(event, node, update)
@@ -146,7 +146,7 @@ def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
         for interrupt in update:
             yield from _tell_interrupt(event, interrupt)
         return
-    state = _shown(update) if isinstance(update, Mapping) else {}
+    state = _show_state(update) if isinstance(update, Mapping) else {}
     yield "research", {"node": node, "state": state}
     if state.get("status") == "failed":
         yield _tell_failure(state.get("errorMessage"))
@@ -177,7 +177,7 @@ def _tell_failure(message: Any) -> Message:
     return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
 
 
-def _shown(state: Mapping[str, Any]) -> Json:
+def _show_state(state: Mapping[str, Any]) -> Json:
     told = {to_camel(name): _camel(state[name]) for name in SHOWN if name in state}
     if told.get("auditResult"):
         told["auditResult"] = _audit(state["audit_result"])

@@ -10,7 +10,7 @@ import pytest
 
 from stepwell.apps.research.schemas import ResearchStep
 from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.errors import FetchFailedError
 from stepwell.evidence.gathering import gather
 from stepwell.evidence.policy.file import default_policy, parse_policy
@@ -136,7 +136,7 @@ async def test_requests_are_counted_and_never_above_the_ceiling(bench: MakeBench
     steps = [ResearchStep(id=str(n), input=f"bridge {n}") for n in range(4)]
     got = await asyncio.gather(*(gather(inquiry, step, frozenset()) for step in steps))
     assert len(made.web.requests) == ceiling
-    assert requests_made(await made.vault.entries()) == ceiling
+    assert count_requests(await made.vault.entries()) == ceiling
     assert any("limits.requests" in sentence for one in got for sentence in one.skipped)
 
 

@@ -18,7 +18,7 @@ from stepwell.errors import ModelAnswerError
 from stepwell.evidence.asking import ask_for
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
-from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.prompting import fence_material, prompt
 
 
 class Judged(BaseModel):
@@ -66,7 +66,7 @@ async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: Bas
             key=f"auditor:{_mark(plan)}",
             role="auditor",
             system=prompt("stepwell.apps.research", "auditor", rules=rules),
-            user=f"The question:\n{fenced(question)}\n\nThe plan:\n{fenced(shown)}",
+            user=f"The question:\n{fence_material(question)}\n\nThe plan:\n{fence_material(shown)}",
         )
     except ModelAnswerError as error:
         return _reject_as_unreadable(str(error))

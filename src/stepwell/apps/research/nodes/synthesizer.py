@@ -24,7 +24,7 @@ from stepwell.audit.writing.report import Report, write_report
 from stepwell.evidence.extractive import add_note, extractive_draft
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.judging import ModelJudge, judge_all
-from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.prompting import fence_material, prompt
 from stepwell.evidence.selecting import QuoteBook, select_quotes
 from stepwell.evidence.sources import SourceBook
 
@@ -94,7 +94,7 @@ async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, S
 
 async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
-    asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
+    asked = f"The question:\n{fence_material(state['user_query'])}\n\nThe evidence:\n{fence_material(shown)}"
     return await inquiry.calls.call(
         "write",
         "synthesizer",

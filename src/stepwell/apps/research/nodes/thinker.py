@@ -13,7 +13,7 @@ from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.asking import ask_for
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.evidence.prompting import fenced, prompt
+from stepwell.evidence.prompting import fence_material, prompt
 
 
 async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
@@ -61,19 +61,19 @@ def _by_rules(equipment: Equipment, state: ResearchState) -> ResearchPlan:
 
 def _material(state: ResearchState) -> str:
     """The question, what the user has at hand, and why the last plan was not accepted; all of it fenced."""
-    parts = [f"The question:\n{fenced(state['user_query'])}"]
+    parts = [f"The question:\n{fence_material(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
-        parts.append(f"Notes of the user's:\n{fenced(notes)}")
+        parts.append(f"Notes of the user's:\n{fence_material(notes)}")
     if urls := state.get("context_urls"):
-        parts.append(f"Addresses the user gave:\n{fenced(chr(10).join(urls))}")
+        parts.append(f"Addresses the user gave:\n{fence_material(chr(10).join(urls))}")
     audit, plan = state.get("audit_result"), state.get("plan")
     if plan:
-        parts.append(f"Your last plan:\n{fenced(plan.model_dump_json(by_alias=True))}")
+        parts.append(f"Your last plan:\n{fence_material(plan.model_dump_json(by_alias=True))}")
     if plan and audit and audit.violations:
         broken = "\n".join([*audit.policy_violations, *(f"A suggestion: {each}" for each in audit.suggestions)])
-        parts.append(f"The auditor did not accept it:\n{fenced(broken)}")
+        parts.append(f"The auditor did not accept it:\n{fence_material(broken)}")
     if reason := state.get("rejection_reason"):
-        parts.append(f"The person who asked rejected it:\n{fenced(reason)}")
+        parts.append(f"The person who asked rejected it:\n{fence_material(reason)}")
     return "\n\n".join(parts)
 
 
