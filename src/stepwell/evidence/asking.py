@@ -1,4 +1,4 @@
-"""Asking a model for a value of a given form: extraction, validation, and up to three tries with the error fed back.
+"""Asking a model for a value of a given form: extraction, validation, and up to three attempts with the error fed back.
 
 Every answer is recorded by its key before it is used. A node that runs again after a crash gets the answers it had, so the
 same research goes on instead of another one beginning, and nothing is paid for twice. A replay needs no model at all.
@@ -16,8 +16,9 @@ from pydantic import BaseModel, ValidationError
 
 from stepwell.errors import ModelAnswerError
 from stepwell.models import capabilities_of
+from stepwell.validation import describe_first_fault
 
-TRIES = 3
+MAX_ATTEMPTS = 3
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -41,19 +42,21 @@ async def ask_for(
     """A value of `form`. `check` may have something against a valid one: its sentence is fed back like an error."""
     messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(user)]
     complaint = ""
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         asked = _by_schema(model, form)
         text = await calls.call(f"{key}:{attempt}", role, messages, asked)
         try:
             value = form.model_validate(extract_json(text))
             complaint = (check(value) if check else None) or ""
-        except (ValueError, ValidationError) as error:
-            complaint = _complaint(error)
+        except ValidationError as error:
+            complaint = describe_first_fault(error, "the answer")
+        except ValueError as error:
+            complaint = str(error)
         else:
             if not complaint:
                 return value
         messages = [*messages[:2], HumanMessage(_again(text, complaint))]
-    raise ModelAnswerError(f"The {role} gave no usable answer in {TRIES} tries. The last one: {complaint}")
+    raise ModelAnswerError(f"The {role} gave no usable answer in {MAX_ATTEMPTS} tries. The last one: {complaint}")
 
 
 def extract_json(text: str) -> Any:
@@ -71,13 +74,6 @@ def extract_json(text: str) -> Any:
 def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:
     """A model that is too small to be asked in words is held to the form while it writes."""
     return model if capabilities_of(model).writes else model.with_structured_output(form.model_json_schema())
-
-
-def _complaint(error: ValueError | ValidationError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'the answer'}: {first['msg']}"
-    return str(error)
 
 
 def _again(text: str, complaint: str) -> str:

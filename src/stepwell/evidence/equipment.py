@@ -1,4 +1,5 @@
-"""What the nodes of the graph work with. Made once for a graph; what belongs to one thread is found through the run's config."""
+"""What research works with: policy, web, engines, models and vaults. Made once for a graph; what belongs to one thread is found
+through the run's config."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -42,11 +43,12 @@ class Equipment:
     search: Callable[[Web], SearchChain]
     """The engines on a way out: each step has one of its own, that records."""
     embedder: Embedder
+    vault_for: Callable[[RunnableConfig], EvidenceVault]
+    """Where the evidence of a run's thread is kept."""
     models: ModelRoutes | None = None
     """`None`: no model that can write, so research is extractive."""
     local: BaseChatModel | None = None
     """A model on this machine beside them, for a policy that lets no other plan."""
-    vault_for: Callable[[RunnableConfig], EvidenceVault] = field(default=lambda config: find_vault(config, Path("research")))
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
     pages_per_step: int = PAGES_PER_STEP
@@ -69,26 +71,40 @@ class Equipment:
         return turns
 
 
-def make_equipment(settings: Settings | None = None, **changes: Any) -> Equipment:
-    """From the environment; `changes` replace parts, for tests and replays."""
-    settings = settings or Settings.load()
-    clock = changes.get("clock") or SystemClock()
+def make_equipment(
+    settings: Settings | None = None,
+    *,
+    policy: ResearchPolicy | None = None,
+    web: Web | None = None,
+    search: Callable[[Web], SearchChain] | None = None,
+    embedder: Embedder | None = None,
+    models: ModelRoutes | Literal["configured"] | None = "configured",
+    local: BaseChatModel | None = None,
+    clock: Clock | None = None,
+    pages_per_step: int = PAGES_PER_STEP,
+) -> Equipment:
+    """From the settings, which are the environment's if none are given; whatever else is given takes the place of what they say."""
+    settings, clock = settings or Settings.load(), clock or SystemClock()
+    policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
-    # Steps have chains of their own, because each records for itself; an engine is asked no more often for that.
+    return Equipment(
+        policy=policy,
+        web=web or public_web(settings),
+        search=search or _engines(settings, clock),
+        embedder=embedder or choose_embedder(settings),
+        models=_models(settings) if models == "configured" else models,
+        local=local or (None if policy.sends_before_approval else _local_model(settings)),
+        vault_for=lambda config: find_vault(config, folder, clock),
+        clock=clock,
+        pages_per_step=pages_per_step,
+    )
+
+
+def _engines(settings: Settings, clock: Clock) -> Callable[[Web], SearchChain]:
+    """Steps have chains of their own, because each records for itself; an engine is asked no more often for that."""
     states: dict[str, EngineState] = {}
-    policy: ResearchPolicy = changes.get("policy") or load_policy(settings.policy)
-    parts: dict[str, Any] = {
-        "policy": policy,
-        "web": None if "web" in changes else public_web(settings),
-        # Without the disk cache: what another research found would be missing in the recording of this one.
-        "search": lambda web: search_chain(settings, web, clock=clock, cached=False, states=states),
-        "embedder": None if "embedder" in changes else choose_embedder(settings),
-        "models": None if "models" in changes else _models(settings),
-        "local": None if "local" in changes or policy.sends_before_approval else _local_model(settings),
-        "vault_for": lambda config: find_vault(config, folder, clock),
-        "clock": clock,
-    }
-    return Equipment(**{**parts, **changes})
+    # Without the disk cache: what another research found would be missing in the recording of this one.
+    return lambda web: search_chain(settings, web, clock=clock, cached=False, states=states)
 
 
 def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None) -> EvidenceVault:

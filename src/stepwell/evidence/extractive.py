@@ -1,7 +1,7 @@
 """Research without a model that can write: the report is made of quotes, ranked and grouped, each with its id.
 
 Every sentence of the draft is a source's own and carries the id of its quote, so it passes the same checks as a model's draft
-(`audit.draft`, `audit.verdicts`, `audit.report`) and all of it stands. What is not a quote is a heading: the first says that no
+(`audit.writing`, `audit.verdicts`) and all of it stands. What is not a quote is a heading: the first says that no
 model wrote this. `NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
 a draft it would be a claim without evidence.
 """

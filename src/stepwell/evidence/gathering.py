@@ -1,4 +1,4 @@
-"""Carries out one step of a plan: search, choose pages, fetch them. What cannot be had is said, never passed over in silence."""
+"""Carries out one step of a plan: search, choose pages, fetch them. What could not be had is said in a sentence for the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import TypedDict  # pydantic builds no JSON schema from t
 
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.evidence.policy.rules import Step, address_to_record
+from stepwell.evidence.policy.rules import Step
 from stepwell.evidence.recorded.web import RecordedWeb
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 from stepwell.tools.web.search.chain import Searched
@@ -44,35 +44,36 @@ class Gathered:
     """Set where nobody could be asked: an engine that searched and knows nothing has been."""
 
 
-async def gather(desk: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
+async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
     """Do a step. `known` are addresses that another step has already."""
-    if broken := desk.kit.policy.check_step(step):
-        reason = "; ".join(str(violation) for violation in broken)
-        url = address_to_record(step.input, broken) if step.tool == "fetch_page" else None
-        await desk.refused(step.id, step.input, rule=broken[0].rule, reason=reason, url=url)
+    if broken := await inquiry.check_step(step):
+        reason = "; ".join(map(str, broken))
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
-    if ceiling := await desk.exhausted():
-        return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+    if ceiling := await inquiry.reached_ceiling():
+        return _stop_at(step, ceiling)
     try:
-        return await (_fetch_one(desk, step) if step.tool == "fetch_page" else _search(desk, step, known))
+        return await (_fetch_one(inquiry, step) if step.tool == "fetch_page" else _search(inquiry, step, known))
     except RequestCeilingError:
-        ceiling = f"The ceiling of {desk.kit.policy.limits.requests} requests is reached (rule limits.requests)."
-        return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+        return _stop_at(step, inquiry.requests_ceiling)
 
 
-async def _fetch_one(desk: Inquiry, step: Step) -> Gathered:
-    web = desk.web(step.id)
-    pages, skipped = await _fetch(desk, step, web, [step.input])
+def _stop_at(step: Step, ceiling: str) -> Gathered:
+    return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+
+
+async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
+    web = inquiry.web(step.id)
+    pages, skipped = await _fetch(inquiry, step, web, [step.input])
     if not pages and web.out_of_reach:
         missed = Unreached(cause="offline", tried=_host(step.input), told=skipped[0])
         return Gathered(step, "Could not be reached.", skipped=tuple(skipped), unreached=missed)
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
 
 
-async def _search(desk: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
-    web = desk.web(step.id)
+async def _search(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
+    web = inquiry.web(step.id)
     try:
-        searched = await desk.kit.search(web).search(step.input, MOST_RESULTS)
+        searched = await inquiry.equipment.search(web).search(step.input, MOST_RESULTS)
     except ToolUseError as error:
         return Gathered(step, f"Not searched: {error}", skipped=(f"Step '{step.input}': {error}",))
     match searched.outcome:
@@ -84,9 +85,9 @@ async def _search(desk: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
             return _report_outage(step, searched, "blocked")
         case Failed():
             return _report_outage(step, searched, "offline" if web.out_of_reach else "failed")
-    allowed = [result.url for result in outcome.results if not await _is_denied(desk, step, result.url)]
-    fresh = [url for url in dict.fromkeys(allowed) if url not in known][: desk.kit.pages_per_step]
-    pages, skipped = await _fetch(desk, step, web, fresh)
+    allowed = [result.url for result in outcome.results if not await inquiry.check_address(step.id, result.url)]
+    fresh = [url for url in dict.fromkeys(allowed) if url not in known][: inquiry.equipment.pages_per_step]
+    pages, skipped = await _fetch(inquiry, step, web, fresh)
     said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
 
@@ -100,17 +101,9 @@ def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
     )
 
 
-async def _is_denied(desk: Inquiry, step: Step, url: str) -> bool:
-    """Whether the policy forbids a page that an engine found; written down if so."""
-    broken = desk.kit.policy.check_address(url)
-    if broken:
-        await desk.refused(step.id, url, rule=broken[0].rule, reason=str(broken[0]), url=address_to_record(url, broken))
-    return bool(broken)
-
-
-async def _fetch(desk: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
+async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
-    fetcher = PageFetcher(web, clock=desk.kit.clock, check_hop=desk.kit.policy.check_hop, turns=desk.turns)
+    fetcher = PageFetcher(web, clock=inquiry.equipment.clock, check_hop=inquiry.equipment.policy.check_hop, turns=inquiry.turns)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []
     for url, answer in zip(urls, answers, strict=True):
@@ -120,7 +113,7 @@ async def _fetch(desk: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str
             skipped.append(f"A page of '{_host(url)}': the ceiling of requests is reached (rule limits.requests).")
         elif isinstance(answer, WebError):
             if isinstance(answer, FetchRefusedError):
-                await desk.refused(step.id, url, rule=answer.reason, reason=str(answer), url=url)
+                await inquiry.note_refusal(step.id, url, rule=answer.reason, reason=str(answer), url=url)
             skipped.append(f"A page of '{_host(url)}' could not be read: {answer}")
         else:
             raise answer

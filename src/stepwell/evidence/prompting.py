@@ -19,7 +19,7 @@ def prompt(package: str, name: str, **values: object) -> str:
     return _text(package, name).format(**values)
 
 
-def fenced(text: str) -> str:
+def fence_material(text: str) -> str:
     """Untrusted text between fences, with the same mark each time: what is asked has to be the same when a node runs again.
 
     The mark comes from the whole text, so nothing inside can be written to know it.

@@ -89,9 +89,25 @@ async def select_quotes(
     least = _LEAST_NEAR[embedder.is_semantic]
 
     def choose() -> list[Quote]:
-        return _choose(_ranked(candidates, wanted, found, _names(question, texts), least), most, per_source)
+        return _choose(_rank(candidates, wanted, found, _names(question, texts), least), most, per_source)
 
     return await asyncio.to_thread(choose)
+
+
+class QuoteBook:
+    """Names quotes: their ids go on from those that the thread has, and the same place is the same quote."""
+
+    def __init__(self, known: Mapping[str, Quote]) -> None:
+        self._places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
+        self._count = len(known)
+
+    def name(self, quote: Quote) -> Quote:
+        """The quote of this place, under the id it has or the next one."""
+        place = quote.source_id, quote.start, quote.end
+        if place not in self._places:
+            self._count += 1
+            self._places[place] = replace(quote, quote_id=f"e{self._count}")
+        return self._places[place]
 
 
 def natural(source_id: str) -> tuple[str, int]:
@@ -117,7 +133,7 @@ def _candidates(asked: Sequence[str], texts: Mapping[str, str]) -> list[_Candida
     found = []
     for source_id in sorted(texts, key=natural):
         own = [_Candidate(source_id, passage, *_fingerprint(passage.text)) for passage in quotable(texts[source_id])]
-        found += _shortened(own, wanted, room)
+        found += _shorten(own, wanted, room)
     return found
 
 
@@ -127,7 +143,7 @@ def _pieces(passage: str) -> list[str]:
     return [passage, *sentences] if len(sentences) > 1 else [passage]
 
 
-def _shortened(candidates: list[_Candidate], wanted: set[str], room: int) -> list[_Candidate]:
+def _shorten(candidates: list[_Candidate], wanted: set[str], room: int) -> list[_Candidate]:
     if len(candidates) <= room:
         return candidates
     best = sorted(candidates, key=lambda each: (-len(each.stems & wanted), each.passage.start))[:room]
@@ -164,7 +180,7 @@ def _choose(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[Quote
     ]
 
 
-def _ranked(
+def _rank(
     candidates: Sequence[_Candidate],
     wanted: Sequence[Sequence[float]],
     found: Sequence[Sequence[Sequence[float]]],

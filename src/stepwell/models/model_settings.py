@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError
+from stepwell.validation import reason_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -75,7 +76,7 @@ def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        fact = error.errors(include_input=False)[0]["msg"]
+        fact = reason_of(error.errors(include_input=False)[0])
         raise ConfigurationError(f"The model setting '{key}' of {owner} has a value that does not fit: {fact}.") from None
 
 

@@ -15,6 +15,7 @@ from stepwell.models.choice import ModelChoice, choose_model
 from stepwell.models.model_settings import construction_settings, with_settings
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, chat_model_class
 from stepwell.settings import PROVIDER_VARIABLES, Settings
+from stepwell.validation import name_place, reason_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -111,7 +112,9 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
             return _build_embedded(choice.name, arguments)
         built: BaseChatModel = init_chat_model(choice.name, model_provider=provider, **arguments)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False))
+        faults = "; ".join(
+            f"{name_place(fault['loc'], 'it')}: {reason_of(fault)}" for fault in error.errors(include_input=False)
+        )
         # Not chained: pydantic prints the values it was given.
         raise ModelUnavailableError(f"The model '{choice}' cannot be built: {faults}.") from None
     except ConfigurationError:

@@ -51,9 +51,9 @@ def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
 class Research:
     """A thread of the graph, driven by hand."""
 
-    def __init__(self, kit: Equipment) -> None:
-        self.kit = kit
-        self.graph = build_graph(kit)
+    def __init__(self, equipment: Equipment) -> None:
+        self.equipment = equipment
+        self.graph = build_graph(equipment)
         self.graph.checkpointer = InMemorySaver()
         self.config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
 
@@ -65,7 +65,7 @@ class Research:
 
     @property
     def vault(self) -> Any:
-        return self.kit.vault_for(self.config)
+        return self.equipment.vault_for(self.config)
 
 
 StartResearch = Callable[..., Research]

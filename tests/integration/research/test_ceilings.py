@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.exchanges.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.evidence.policy.file import default_policy
 from stepwell.evidence.policy.rules import Limits, ResearchPolicy
 from stepwell.testing import ScriptedModel, say
@@ -36,7 +36,7 @@ async def test_requests_never_exceed_the_ceiling_and_the_report_says_what_is_mis
     state = await research.answer(True)
     assert state["status"] == "complete"
     assert world.count() <= ceiling
-    assert requests_made(await research.vault.entries()) <= ceiling
+    assert count_requests(await research.vault.entries()) <= ceiling
     assert "limits.requests" in state["final_report"]
     assert "## What was skipped" in state["final_report"]
     if not any(page.subject in state["final_report"] for page in world.pages):

@@ -51,14 +51,14 @@ def about(world: OfflineWorld) -> str:
 class Shell:
     """`stepwell research` typed in a terminal."""
 
-    def __init__(self, folder: Path, kit: Equipment, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, equipment: Equipment, capsys: pytest.CaptureFixture[str]) -> None:
         self._settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
-        self._kit = kit
+        self._equipment = equipment
         self._capsys = capsys
 
     def type(self, asked: ResearchOptions, typed: str = "") -> tuple[int, str, str]:
         screen = io.StringIO()
-        code = run(asked, kit=self._kit, settings=self._settings, terminal=Terminal(io.StringIO(typed), screen))
+        code = run(asked, kit=self._equipment, settings=self._settings, terminal=Terminal(io.StringIO(typed), screen))
         return code, screen.getvalue(), self._capsys.readouterr().out
 
 

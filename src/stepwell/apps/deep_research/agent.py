@@ -51,10 +51,10 @@ def make_graph() -> Graph:
     return build_agent(make_equipment())
 
 
-def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """The agent with a kit of the caller's."""
-    models = _require_capable_models(kit)
-    tools = DeepWeb(kit).tools()
+def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The agent on equipment of the caller's."""
+    models = _require_capable_models(equipment)
+    tools = DeepWeb(equipment).tools()
     if not tools:
         raise ConfigurationError("The policy allows neither web_search nor fetch_page, so there is nothing to research with.")
     researcher: Any = {
@@ -63,7 +63,7 @@ def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None
         "system_prompt": prompt("stepwell.apps.deep_research", "researcher"),
         "tools": tools,
         "model": models["files"],
-        "middleware": [ModelsInTrail(kit, "researcher")],
+        "middleware": [ModelsInTrail(equipment, "researcher")],
         "timeout_s": RESEARCHER_TIMEOUT_S,
     }
     critic: Any = {
@@ -72,30 +72,32 @@ def build_agent(kit: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None
         "system_prompt": prompt("stepwell.apps.deep_research", "critic"),
         "tools": tools,
         "model": models["audit"],
-        "middleware": [ModelsInTrail(kit, "critic")],
+        "middleware": [ModelsInTrail(equipment, "critic")],
     }
-    limits = kit.policy.limits
+    limits = equipment.policy.limits
     ceilings = BudgetMiddleware(max_tokens=limits.tokens, max_cost_usd=limits.cost_usd, max_seconds=limits.seconds)
     return create_deep_agent(
         models["write"],
         tools,
         system_prompt=prompt("stepwell.apps.deep_research", "lead"),
         subagents=[researcher, critic],
-        middleware=[ceilings, ModelsInTrail(kit, "lead"), CheckedReport(kit)],
+        middleware=[ceilings, ModelsInTrail(equipment, "lead"), CheckedReport(equipment)],
         checkpointer=checkpointer,
         name="deep_research",
     )
 
 
-def _require_capable_models(kit: Equipment) -> ModelRoutes:
-    weak = kit.models is None or not all(capabilities_of(kit.models[kind]).tools for kind in ("write", "files", "audit"))
-    if kit.models is None or weak:
+def _require_capable_models(equipment: Equipment) -> ModelRoutes:
+    weak = equipment.models is None or not all(
+        capabilities_of(equipment.models[kind]).tools for kind in ("write", "files", "audit")
+    )
+    if equipment.models is None or weak:
         raise ConfigurationError(
             "Deep research needs a model that can use tools, and none is configured. Set STEPWELL_MODEL (such as "
             "anthropic:claude-sonnet-4-5, with its key) or name a model of Ollama or LM Studio. Without one, the graph 'research' "
             "works too: it answers with quotes."
         )
-    return kit.models
+    return equipment.models
 
 
 class CheckedReport(AgentMiddleware[Any, Any, Any]):
@@ -104,9 +106,9 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
     Only for the main agent: what a subagent says goes to that one, not to a reader.
     """
 
-    def __init__(self, kit: Equipment) -> None:
+    def __init__(self, equipment: Equipment) -> None:
         super().__init__()
-        self._kit = kit
+        self._equipment = equipment
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
         config = get_config()
@@ -118,13 +120,15 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             )
         asked = next((each for each in reversed(state["messages"]) if isinstance(each, HumanMessage)), None)
         if asked is not None:
-            await record_question(self._kit.vault_for(config), asked.id or "first", asked.text, self._kit.policy.text)
+            await record_question(
+                self._equipment.vault_for(config), asked.id or "first", asked.text, self._equipment.policy.text
+            )
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         config = get_config()
         if _is_subagent(config):
             return None
-        vault = self._kit.vault_for(config)
+        vault = self._equipment.vault_for(config)
         evidence = read_evidence(await vault.entries())
         update = {**await self._report(state, vault), **_answer(state, evidence)}
         return update or None
@@ -137,9 +141,9 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
         if await is_kept(vault, written):
             return {}  # another turn of the thread, which left the report as it was
         spent = (state.get(CHANNEL) or {}).get("tokens", 0)
-        finished = await check_report(self._kit, vault, written, spent)
+        finished = await check_report(self._equipment, vault, written, spent)
         await keep_report(vault, finished)
-        put = changes.put(finished.text, base=version_of(written), at=timestamp(self._kit.clock))
+        put = changes.put(finished.text, base=version_of(written), at=timestamp(self._equipment.clock))
         return {"files": {REPORT: put}}
 
 

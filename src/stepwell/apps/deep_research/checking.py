@@ -10,46 +10,43 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 
-from stepwell.apps.deep_research.claims import Quotations, Sentence, marked, remove_marks, sentences
+from stepwell.apps.deep_research.claims import Quotations, Sentence, add_marks, remove_marks, sentences
 from stepwell.apps.deep_research.report import Finished, finish_report
 from stepwell.apps.deep_research.web_tools import question_key
 from stepwell.audit.canonical import sha256
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.exchanges.recording import Recorder
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import Evidence, read_evidence, record_claim, record_quote
+from stepwell.audit.ledger import Evidence, read_evidence, record_claims, record_quote
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
-from stepwell.audit.verdicts import verdict
-from stepwell.errors import EntryConflictError
 from stepwell.evidence.equipment import Equipment
-from stepwell.evidence.judging import ModelJudge
+from stepwell.evidence.inquiry import word_ceiling
+from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
-from stepwell.evidence.side_by_side import side_by_side
-
-JUDGED_AT_ONCE = 4
 
 
-async def check_report(kit: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
+async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
     """The report as it may be shown. `tokens_spent` is what the agents have used."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
     finished = finish_report(remove_marks(written), evidence.sources)
     stated = sentences(finished.text)
     quoted = await _find_quotes(vault, evidence, stated)
-    judge = _judge(kit, vault, entries, tokens_spent)
-    room = asyncio.Semaphore(JUDGED_AT_ONCE)
-
-    async def one(number: int, sentence: Sentence) -> Claim:
-        own = {quote.quote_id: quote for quote in quoted[number]}
-        unknown = [each for each in sentence.cited if each not in evidence.sources]
-        async with room:
-            return await verdict(Claim(f"c{number + 1}", sentence.words, (*own, *unknown)), own, judge)
-
-    claims = await side_by_side(one(number, sentence) for number, sentence in enumerate(stated))
-    text = marked(finished.text, list(zip(stated, claims, strict=True)))
-    await _keep(vault, entries, claims, [quote for quotes in quoted for quote in quotes])
+    quotes = {quote.quote_id: quote for each in quoted for quote in each}
+    claims = [_claim(number, *each, evidence) for number, each in enumerate(zip(stated, quoted, strict=True), 1)]
+    claims = await judge_all(claims, quotes, _judge(equipment, vault, entries, tokens_spent))
+    text = add_marks(finished.text, list(zip(stated, claims, strict=True)))
+    for quote in quotes.values():
+        await record_quote(vault, quote)
+    reports = sum(entry.kind == "report" for entry in entries)
+    await record_claims(vault, claims, (f"r{number}." for number in count(reports + 1)))
     return replace(finished, text=text)
+
+
+def _claim(number: int, sentence: Sentence, quotes: list[Quote], evidence: Evidence) -> Claim:
+    unknown = [each for each in sentence.cited if each not in evidence.sources]
+    return Claim(f"c{number}", sentence.words, (*dict.fromkeys(quote.quote_id for quote in quotes), *unknown))
 
 
 async def _find_quotes(vault: EvidenceVault, evidence: Evidence, stated: list[Sentence]) -> list[list[Quote]]:
@@ -63,30 +60,17 @@ async def _find_quotes(vault: EvidenceVault, evidence: Evidence, stated: list[Se
     return await asyncio.to_thread(find)
 
 
-def _judge(kit: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
-    if kit.models is None:
+def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tokens_spent: int) -> Judge:
+    if equipment.models is None:
         return LexicalJudge()
     spending = TrailSpending(vault, entries[-1].seq if entries else 0)
 
-    async def exhausted() -> str | None:
+    async def reached_ceiling() -> str | None:
         judged = (await spending.catch_up()).used.tokens.total
-        limit = kit.policy.limits.tokens
-        return f"The ceiling of {limit:,} tokens is reached (rule limits.tokens)." if tokens_spent + judged >= limit else None
+        limit = equipment.policy.limits.tokens
+        return word_ceiling(f"{limit:,} tokens", "tokens") if tokens_spent + judged >= limit else None
 
-    return ModelJudge(kit.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), exhausted)
-
-
-async def _keep(vault: EvidenceVault, entries: list[Entry], claims: list[Claim], quotes: list[Quote]) -> None:
-    """A thread may have several reports, one after the other: each has claims of its own. So has a check that was not finished."""
-    for quote in quotes:
-        await record_quote(vault, quote)
-    for number in count(sum(entry.kind == "report" for entry in entries) + 1):
-        try:
-            for claim in claims:
-                await record_claim(vault, replace(claim, claim_id=f"r{number}.{claim.claim_id}"))
-        except EntryConflictError:
-            continue
-        return
+    return ModelJudge(equipment.models["audit"], RecordedModels(Recorder(vault), question_key(entries)), reached_ceiling)
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:

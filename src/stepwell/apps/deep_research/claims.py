@@ -20,6 +20,7 @@ from stepwell.audit.facts.words import content_stems, words
 from stepwell.audit.sentences import Passage, passages
 from stepwell.audit.writing.references import SOURCES_HEADING
 from stepwell.audit.writing.report import MARKS
+from stepwell.evidence.selecting import QuoteBook
 
 QUOTES_PER_SOURCE = 3
 
@@ -50,11 +51,11 @@ def remove_marks(report: str) -> str:
         report = report.replace(mark, "")
     before = None
     while report != before:
-        before, report = report, _AFTER_STOP.sub(_moved, report)
+        before, report = report, _AFTER_STOP.sub(_move_before_stop, report)
     return report
 
 
-def _moved(match: re.Match[str]) -> str:
+def _move_before_stop(match: re.Match[str]) -> str:
     """A citation behind the full stop goes before it; the point of a numbered item is none."""
     if _NUMBER.fullmatch(match["before"]):
         return match.group()
@@ -98,14 +99,14 @@ def _is_header(lines: Sequence[str], number: int) -> bool:
     return following.startswith("|") and _RULE.fullmatch(following) is not None
 
 
-def marked(report: str, checked: Sequence[tuple[Sentence, Claim]]) -> str:
+def add_marks(report: str, checked: Sequence[tuple[Sentence, Claim]]) -> str:
     """The report with a mark behind each sentence that is not supported."""
     for sentence, claim in reversed(checked):
         report = report[: sentence.end] + MARKS[claim.verdict] + report[sentence.end :]
     return report
 
 
-def nearest(text: str, page: Sequence[Passage]) -> list[Passage]:
+def find_nearest(text: str, page: Sequence[Passage]) -> list[Passage]:
     """The passages of a page that share most with a sentence, in the page's order."""
     wanted = _marks(text)
     shares = [(len(wanted & _marks(passage.text)), -number) for number, passage in enumerate(page)]
@@ -114,27 +115,19 @@ def nearest(text: str, page: Sequence[Passage]) -> list[Passage]:
 
 
 class Quotations:
-    """Finds quotes for sentences. Ids go on from those that the thread has; the same place is the same quote."""
+    """Finds quotes for sentences."""
 
     def __init__(self, texts: Mapping[str, str], known: Mapping[str, Quote]) -> None:
         self._pages = {source_id: passages(text) for source_id, text in texts.items()}
-        self._places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
-        self._count = len(known)
+        self._book = QuoteBook(known)
 
     def of(self, sentence: Sentence, sources: Mapping[str, Source]) -> list[Quote]:
         return [
-            self._quote(source_id, passage)
+            self._book.name(Quote("", source_id, passage.start, passage.end, passage.text))
             for source_id in sentence.cited
             if source_id in sources
-            for passage in nearest(sentence.words, self._pages[source_id])
+            for passage in find_nearest(sentence.words, self._pages[source_id])
         ]
-
-    def _quote(self, source_id: str, passage: Passage) -> Quote:
-        place = (source_id, passage.start, passage.end)
-        if place not in self._places:
-            self._count += 1
-            self._places[place] = Quote(f"e{self._count}", source_id, passage.start, passage.end, passage.text)
-        return self._places[place]
 
 
 def _of_text(body: str, start: int, end: int) -> Iterator[Sentence]:

@@ -25,9 +25,9 @@ from stepwell.models.usage import UNNAMED, usage_of
 class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
     """For the lead and for each subagent; `agent` is its name."""
 
-    def __init__(self, kit: Equipment, agent: str) -> None:
+    def __init__(self, equipment: Equipment, agent: str) -> None:
         super().__init__()
-        self._kit = kit
+        self._equipment = equipment
         self._agent = agent
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
@@ -35,12 +35,12 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         return self._awrap_model_call(request, handler)
 
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
-        vault, place = self._kit.vault_for(get_config()), locate_model(request.model)
+        vault, place = self._equipment.vault_for(get_config()), locate_model(request.model)
         key = await self._intend(vault, request, place) if place.pop("leaves_machine", True) else None
         response = await handler(request)
         if key is not None:
             await vault.append(
-                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _used(request, response, place)})
+                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _count_used(request, response, place)})
             )
         return response
 
@@ -74,7 +74,7 @@ def _size(request: ModelRequest[Any]) -> int:
     return sum(len(text.encode()) for text in said)
 
 
-def _used(request: ModelRequest[Any], response: Any, place: dict[str, Any]) -> dict[str, Any]:
+def _count_used(request: ModelRequest[Any], response: Any, place: dict[str, Any]) -> dict[str, Any]:
     messages = getattr(getattr(response, "model_response", response), "result", None) or [response]
     answer = next((each for each in messages if isinstance(each, AIMessage)), None)
     asked = [*([request.system_message] if request.system_message else []), *request.messages]

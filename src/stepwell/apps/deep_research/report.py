@@ -9,7 +9,7 @@ what stands at the end  ... in 1932 [s1](https://real.example/) *(s9 is no sourc
 
 Addresses and the agent's own list of sources are taken out, ids become links, and the list is made from the trail. Pure, and
 doing it twice changes nothing: an agent may go on editing a finished report. Whether a page says what the sentence says is
-`deep_claims`' affair.
+`claims.py`'s affair.
 """
 
 from __future__ import annotations

@@ -24,15 +24,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import interrupt
 from pydantic import Field
 
-from stepwell.audit.exchanges.recording import Recorder
-from stepwell.audit.exchanges.refusals import record_refusal
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.evidence.equipment import Equipment
-from stepwell.evidence.policy.rules import Violation, address_to_record
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.policy.shown_addresses import ShownAddresses, find_addresses, find_links, origin_of
-from stepwell.evidence.recorded.web import RecordedWeb
 from stepwell.evidence.sources import SourceBook
 from stepwell.tools.effects import with_effect
 from stepwell.tools.web.fetch import PageFetcher
@@ -60,30 +58,28 @@ class _CurrentWeb:
 
 @dataclass(frozen=True)
 class _OpenQuestion:
-    """A question that is being researched. One recorder for all its calls, for it counts and writes in one go."""
+    """A question that is being researched. One inquiry for all its calls, for its recorder counts and writes in one go."""
 
-    question: str
     given: object
     loop: asyncio.AbstractEventLoop
-    vault: EvidenceVault
-    recorder: Recorder
+    inquiry: Inquiry
     book: SourceBook
     shown: ShownAddresses
 
 
 class DeepWeb:
-    """`tools()` for the agents; the rest is for what stands around them."""
+    """The two tools, on the web of whichever thread calls them."""
 
-    def __init__(self, kit: Equipment) -> None:
-        self._kit = kit
-        self._search = kit.search(_CurrentWeb())
-        self._fetcher = PageFetcher(_CurrentWeb(), clock=kit.clock, check_hop=kit.policy.check_hop)
+    def __init__(self, equipment: Equipment) -> None:
+        self._equipment = equipment
+        self._search = equipment.search(_CurrentWeb())
+        self._fetcher = PageFetcher(_CurrentWeb(), clock=equipment.clock, check_hop=equipment.policy.check_hop)
         self._open: OrderedDict[str, _OpenQuestion] = OrderedDict()
 
     def tools(self) -> list[BaseTool]:
         """The tools that the policy allows."""
         made = {"web_search": _tool(self.web_search, _SEARCH), "fetch_page": _tool(self.fetch_page, _FETCH)}
-        return [tool for name, tool in made.items() if name in self._kit.policy.tools]
+        return [tool for name, tool in made.items() if name in self._equipment.policy.tools]
 
     async def web_search(
         self,
@@ -91,7 +87,8 @@ class DeepWeb:
         runtime: ToolRuntime[Any, Any],
         max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = DEFAULT_RESULTS,
     ) -> str:
-        await self._check(runtime, self._kit.policy.check_outgoing(query))
+        at_work = await self._opened(runtime.config)
+        _forbid(await at_work.inquiry.check_text(_call(runtime), query))
 
         async def search() -> str:
             searched = await self._search.search(query, max_results)
@@ -104,61 +101,54 @@ class DeepWeb:
     async def fetch_page(
         self, url: Annotated[str, Field(description="the whole address, https://...")], runtime: ToolRuntime[Any, Any]
     ) -> str:
-        await self._check(runtime, self._kit.policy.check_address(url), url)
+        at_work = await self._opened(runtime.config)
+        _forbid(await at_work.inquiry.check_address(_call(runtime), url))
         await self._check_shown(runtime, url)
 
         async def fetch() -> str:
             try:
                 page = await self._fetcher.fetch_page(url)
             except FetchRefusedError as error:
-                await self._refused(runtime, error.reason, str(error), url)
+                await at_work.inquiry.note_refusal(_call(runtime), url, rule=error.reason, reason=str(error), url=url)
                 raise
             await self._show(runtime, await asyncio.to_thread(find_links, page), "page")
-            [source_id] = await (await self._opened(runtime.config)).book.keep_pages([page])
+            [source_id] = await at_work.book.keep_pages([page])
             return word_page(page, source_id)
 
         return await self._within(runtime, fetch)
 
     async def _within(self, runtime: ToolRuntime[Any, Any], work: Callable[[], Awaitable[str]]) -> str:
         """Do it on a way out that records under this call's id, so that a call that runs again sends nothing again."""
-        at_work = await self._opened(runtime.config)
-        with _way_out(RecordedWeb(self._kit.web, at_work.recorder, f"{at_work.question}:{runtime.tool_call_id}")):
+        inquiry = (await self._opened(runtime.config)).inquiry
+        with _way_out(inquiry.web(_call(runtime))):
             try:
                 return await work()
             except RequestCeilingError as error:
-                data = {"rule": "limits.requests", "ceiling": self._kit.policy.limits.requests}
-                await at_work.vault.append(NewEntry("limit", f"{at_work.question}:limit:requests", data))
+                await inquiry.note("limit", "limit:requests", {"rule": "limits.requests", "ceiling": error.ceiling})
                 raise ToolUseError(
-                    f"The ceiling of {self._kit.policy.limits.requests} requests is reached (rule limits.requests). Nothing more can "
-                    "be asked: write with what you have, and say in the report what was left out."
+                    f"{inquiry.requests_ceiling} Nothing more can be asked: write with what you have, and say in the report what was "
+                    "left out."
                 ) from error
             except WebError as error:
                 raise ToolUseError(f"{error} Use another source.") from error
 
     async def _opened(self, config: RunnableConfig) -> _OpenQuestion:
-        vault = self._kit.vault_for(config)
-        entries = await vault.entries()
-        began = _question(entries)
+        vault = self._equipment.vault_for(config)
+        began = _question(await vault.entries())
         question = began.key if began else SCOPE
         thread, given = thread_of(config), (config.get("configurable") or {}).get(VAULT)
         known = self._open.get(thread)
         loop = asyncio.get_running_loop()
-        if known is None or (known.question, known.loop) != (question, loop) or known.given is not given:
-            recorder = Recorder(vault, self._kit.policy.limits.requests, scope=f"{question}:")
-            self._open[thread] = known = _OpenQuestion(
-                question, given, loop, vault, recorder, SourceBook(vault, self._kit.clock), ShownAddresses(vault)
-            )
+        if known is None or (known.inquiry.scope, known.loop) != (question, loop) or known.given is not given:
+            inquiry = Inquiry(self._equipment, config, question, began, began)
+            book, shown = SourceBook(inquiry.vault, self._equipment.clock), ShownAddresses(inquiry.vault)
+            self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown)
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return known
 
-    async def _check(self, runtime: ToolRuntime[Any, Any], broken: list[Violation], url: str | None = None) -> None:
-        if broken:
-            await self._refused(runtime, broken[0].rule, str(broken[0]), address_to_record(url, broken) if url else None)
-            raise ToolUseError(f"The policy forbids it ({broken[0]}). It was not sent; do it without.")
-
     async def _check_shown(self, runtime: ToolRuntime[Any, Any], url: str) -> None:
-        at_work, rule = await self._opened(runtime.config), self._kit.policy.after_reading
+        at_work, rule = await self._opened(runtime.config), self._equipment.policy.after_reading
         broken = await at_work.shown.check(url, rule)
         if broken is None:
             return
@@ -166,21 +156,27 @@ class DeepWeb:
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
             said = {"decision": "approve", "reason": f"the address {url}"}
-            await append_beside(at_work.vault, NewEntry("approval", f"{at_work.question}:{runtime.tool_call_id}:address", said))
+            await at_work.inquiry.note("approval", f"{_call(runtime)}:address", said)
             return
-        await self._refused(runtime, broken.rule, str(broken), origin_of(url))
+        reason = {"rule": broken.rule, "reason": str(broken)}
+        await at_work.inquiry.note_refusal(_call(runtime), url, **reason, url=origin_of(url))
         raise ToolUseError(
             f"The policy forbids it ({broken}). It was not sent; fetch an address that a search result or a page has shown."
         )
 
     async def _show(self, runtime: ToolRuntime[Any, Any], addresses: list[str], by: str) -> None:
         at_work = await self._opened(runtime.config)
-        await at_work.shown.add(f"{at_work.question}:{runtime.tool_call_id}:shown", addresses, by=by)
+        await at_work.shown.add(f"{at_work.inquiry.scope}:{_call(runtime)}:shown", addresses, by=by)
 
-    async def _refused(self, runtime: ToolRuntime[Any, Any], rule: str, reason: str, url: str | None) -> None:
-        at_work = await self._opened(runtime.config)
-        scope = f"{at_work.question}:{runtime.tool_call_id}"
-        await record_refusal(at_work.vault, f"{scope}:refusal", url=url, step=scope, rule=rule, reason=reason)
+
+def _call(runtime: ToolRuntime[Any, Any]) -> str:
+    """What a tool call's requests and refusals are known by."""
+    return str(runtime.tool_call_id)
+
+
+def _forbid(broken: Violation | None) -> None:
+    if broken:
+        raise ToolUseError(f"The policy forbids it ({broken}). It was not sent; do it without.")
 
 
 def thread_of(config: RunnableConfig) -> str:

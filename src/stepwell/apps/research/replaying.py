@@ -104,8 +104,8 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         embedder = embedder or _embedder(questions[-1])
         vault = ReplayVault(entries)
         policy, writes = bundle.read("policy.md").decode(), questions[-1].data.get("mode") == "written"
-        kit = _kit(policy, entries, replay, embedder, vault, writes=writes)
-        values = await _drive(build_graph(kit), story, vault, show)
+        equipment = _equipment(policy, entries, replay, embedder, vault, writes=writes)
+        values = await _drive(build_graph(equipment), story, vault, show)
     report = str(values.get("final_report") or "")
     differences = [] if report == recorded else list(_differences(recorded, report, values))
     if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
@@ -120,7 +120,7 @@ def _embedder(question: Entry) -> Embedder:
     return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
 
 
-def _kit(
+def _equipment(
     policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool
 ) -> Equipment:
     settings = Settings(search=recorded_search(entries))

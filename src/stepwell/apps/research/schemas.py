@@ -14,13 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from stepwell.evidence.policy.rules import StepTool, Violation
+from stepwell.evidence.queries import LONGEST_INPUT
 
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
 MOST_PLAN_REVISIONS = 1000
 """What a caller may ask for. The ceilings of tokens, money and time end it before."""
 MAX_QUERY_CHARS = 4000
-MAX_INPUT_CHARS = 500
+MAX_INPUT_CHARS = LONGEST_INPUT
 
 ResearchStatus = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
 PlanVerdict = Literal["approved", "rejected", "needs_revision"]
@@ -73,7 +74,7 @@ class AuditResult(Wire):
 
     @property
     def policy_violations(self) -> list[str]:
-        """As document 002 has them: one line each."""
+        """One line each, as `/api/research` shows them."""
         return [str(violation) for violation in self.violations]
 
 

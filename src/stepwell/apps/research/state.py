@@ -6,7 +6,7 @@ That cap is for the view only: the whole record is the trail in the vault, which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -17,6 +17,9 @@ from stepwell.audit.ledger import Evidence
 from stepwell.evidence.gathering import Unreached
 
 MAX_REASONING_ENTRIES = 20
+
+Done = tuple[dict[str, Any], str]
+"""What a node gives: what it changes in the state, and a line about it for whoever watches; empty where there is nothing to say."""
 
 
 def append_reasoning(

@@ -34,7 +34,7 @@ def egress_receipt(entries: Iterable[Entry]) -> dict[str, Any]:
         entry.data.get("request") for entry in entries if entry.kind in ("response", "model_call") and not _error(entry)
     }
     left = [_request(entry, _SHOWN, answered) for entry in entries if entry.kind == "request" and entry.seq not in refused]
-    stopped = [_stopped(entry, refused.get(entry.seq, entry.data)) for entry in _stops(entries, refused)]
+    stopped = [_describe_stopped(entry, refused.get(entry.seq, entry.data)) for entry in _stops(entries, refused)]
     return {"requests": left, "refused": stopped, "totals": {**_totals(left), "refused": len(stopped)}}
 
 
@@ -91,7 +91,7 @@ def _stops(entries: list[Entry], refused: Mapping[int, Any]) -> list[Entry]:
     )
 
 
-def _stopped(entry: Entry, why: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_stopped(entry: Entry, why: Mapping[str, Any]) -> dict[str, Any]:
     data = {**entry.data, **why}
     return {"seq": entry.seq, "at": entry.at, **{name: data.get(name) for name in _REFUSED}}
 

@@ -129,7 +129,7 @@ class Recorder:
         return RecordedReply(entry.data["answer"], await self._vault.get(entry.data["body_sha256"]))
 
 
-def requests_made(entries: Iterable[Entry]) -> int:
+def count_requests(entries: Iterable[Entry]) -> int:
     """How many requests to the web were about to be sent, resends and refused ones included: what ceilings count."""
     return sum(map(is_web_request, entries))
 

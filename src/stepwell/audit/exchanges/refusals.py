@@ -1,6 +1,6 @@
 """What a rule kept from leaving the machine, written down: for the receipt, beside what left.
 
-Only refusals before a request was written down belong here. One of the transport's is the answer to its request (`recording.py`), and
+Only refusals before a request was written down belong here. A refusal by the transport is the answer to its request (`recording.py`), and
 the receipt finds it there. An address that was refused because of what it holds is not written down with it.
 """
 

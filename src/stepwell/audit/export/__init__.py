@@ -2,7 +2,7 @@
 
 ```
 bundle ─verify─> dossier.py ─┬─ report.md as it is stored                       md
-                             ├─ page.py, page_parts.py   one file, no script    html
+                             ├─ page.py                  one file, no script    html
                              ├─ pdf.py                   reportlab              pdf
                              └─ word.py                  python-docx            docx
 ```

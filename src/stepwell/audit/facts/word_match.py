@@ -52,8 +52,8 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
         near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
-    yield from _denied_elsewhere(claim, quotes)
-    yield from _beyond(claim, quotes)
+    yield from _find_denials_elsewhere(claim, quotes)
+    yield from _find_what_goes_beyond(claim, quotes)
     spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
@@ -64,7 +64,7 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
             yield Finding("missing", f"the quotes do not say '{direction.word}'")
 
 
-def _beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
     text = "\n".join(quote.text for quote in quotes)
     for shown in find_unsaid(claim.text, text):
@@ -76,23 +76,23 @@ def _beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
 
 
 def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    yield from _denied(claim, quote)
-    yield from _turned(claim, quote)
-    yield from _swapped(claim, quote)
+    yield from _find_denials(claim, quote)
+    yield from _find_turned_words(claim, quote)
+    yield from _find_swapped_names(claim, quote)
     if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
         yield Finding("missing", "the quote says it the other way round")
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
         yield Finding("missing", "the quote says only that it may be so")
 
 
-def _denied(claim: Statement, quote: Statement) -> Iterator[Finding]:
+def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
     for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
         yield Finding("contradicted", f"the quote denies '{word}'")
     for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
         yield Finding("contradicted", f"the claim denies '{word}', which the quote says")
 
 
-def _denied_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A sentence that is not the nearest one may deny the claim too: both words that it denies stand in the claim, and are said nowhere."""
     scope = negation_scope(claim.text)
     for quote in quotes:
@@ -102,7 +102,7 @@ def _denied_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator
                 yield Finding("contradicted", f"the quote denies '{' '.join(sorted(core))}'")
 
 
-def _turned(claim: Statement, quote: Statement) -> Iterator[Finding]:
+def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
     ours, theirs = directions(claim.text), directions(quote.text)
     is_swapped = _compares_the_other_way(claim, quote)
     for direction in ours:
@@ -130,7 +130,7 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
     return crossed > straight
 
 
-def _swapped(claim: Statement, quote: Statement) -> Iterator[Finding]:
+def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]:
     """Two names that act on each other the other way round. "By" turns a sentence itself, so those are left to the judge."""
     if claim.shared(quote) < _SAME_SENTENCE or sides_of_comparison(claim.text) is not None:
         return

@@ -64,7 +64,7 @@ def write_report(
     parts = [
         *_body(pages),
         *_notes(claims, unsupported),
-        *_skipped(skipped),
+        *_list_skipped(skipped),
         reference_section([sources[each] for each in numbers]),
     ]
     return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
@@ -73,7 +73,7 @@ def write_report(
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
     """What stands in place of a report when nothing was found that supports one."""
     said = "Nothing that was found supports an answer to this question, so there is no report."
-    return "\n\n".join([INSUFFICIENT, said, *_skipped(skipped)]) + "\n"
+    return "\n\n".join([INSUFFICIENT, said, *_list_skipped(skipped)]) + "\n"
 
 
 def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
@@ -124,7 +124,7 @@ def _notes(claims: Sequence[Claim], unsupported: Unsupported) -> list[str]:
     return [f"*{many} left out because the evidence does not support what was said.*"]
 
 
-def _skipped(skipped: Sequence[str]) -> list[str]:
+def _list_skipped(skipped: Sequence[str]) -> list[str]:
     if not skipped:
         return []
     lines = dict.fromkeys(" ".join(strip_links(each).text.split()) for each in skipped)  # each once

@@ -1,7 +1,7 @@
 """What research may do: a policy as the program knows it, and what it has against a plan, a step, an address or a text.
 
-The same checks stand before the plan is approved (the auditor) and before every request (the executor). Reading the file is
-`policy_file`'s.
+The same checks stand before the plan is approved (the auditor) and before every request (the executor). `file.py` reads it from
+Markdown.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.inquiries import open_inquiry
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.evidence.equipment import Equipment
@@ -54,14 +53,14 @@ class YieldingVault(MemoryVault):
 
 
 class Bench:
-    """A kit and its vault."""
+    """Equipment and its vault."""
 
     def __init__(
         self, pages: Mapping[str, Any], outcome: SearchOutcome, policy: ResearchPolicy, models: ModelRoutes | None
     ) -> None:
         self.web = ScriptedWeb({"https://engine.example/": answer("results"), **pages})
         self.vault = YieldingVault()
-        self.kit = Equipment(
+        self.equipment = Equipment(
             policy=policy,
             web=self.web,
             search=lambda web: SearchChain([ScriptedEngine(web, outcome)]),
@@ -70,9 +69,9 @@ class Bench:
             vault_for=lambda config: self.vault,
         )
 
-    async def desk(self) -> Inquiry:
+    async def inquiry(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
-        return await open_inquiry(self.kit, {"question_number": 1}, {})
+        return await Inquiry.open(self.equipment, {}, number=1, newest="", retries=0)
 
 
 MakeBench = Callable[..., Bench]

@@ -67,12 +67,11 @@ async def test_no_step_goes_on_searching_when_another_has_failed(bench: MakeBenc
             return Empty("scripted")
 
     made = bench()
-    await made.desk()
-    kit = replace(made.kit, search=lambda web: SearchChain([Engine(web)]))
+    made.equipment = replace(made.equipment, search=lambda web: SearchChain([Engine(web)]))
     plan = ResearchPlan(objective="x", steps=(ResearchStep(input="lost"), ResearchStep(input="busy")))
     state: Any = {"plan": plan, "human_approved": True, "approved_plan_sha256": plan_sha256(plan), "question_number": 1}
     with pytest.raises(LeaseLostError):
-        await tool_executor(kit, state, {})
+        await tool_executor(await made.inquiry(), state)
     sent = len(await made.vault.entries())
     for _ in range(50):
         await asyncio.sleep(0)

@@ -20,9 +20,9 @@ async def test_steps_share_what_is_known_of_an_engine(tmp_path: Path) -> None:
     """Each step has a chain of its own, that records; "come again in 30 s" holds for all of them."""
     web = ScriptedWeb({SEARCH: answer("later", 429, retry_after="30")})
     settings = Settings(data_dir=tmp_path, search=SearchSettings(engines="duckduckgo"))
-    kit = make_equipment(settings, web=web, embedder=LexicalEmbedder(), models=None)
-    first = await kit.search(web).search("bridges")
-    second = await kit.search(web).search("comets")
+    equipment = make_equipment(settings, web=web, embedder=LexicalEmbedder(), models=None)
+    first = await equipment.search(web).search("bridges")
+    second = await equipment.search(web).search("comets")
     assert isinstance(first.outcome, Blocked)
     assert isinstance(second.outcome, Blocked)
     assert len(web.requests) == 1

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from stepwell.errors import ModelAnswerError
-from stepwell.evidence.asking import TRIES, ask_for, extract_json
+from stepwell.evidence.asking import MAX_ATTEMPTS, ask_for, extract_json
 from stepwell.testing import ScriptedModel, expect
 
 
@@ -74,9 +74,9 @@ async def test_an_unusable_answer_is_asked_for_again_with_the_error() -> None:
 
 async def test_after_three_tries_it_is_given_up_with_the_last_complaint() -> None:
     model = ScriptedModel(["no", "no", '{"name": 1, "seeds": 2}'])
-    with pytest.raises(ModelAnswerError, match=f"The gardener gave no usable answer in {TRIES} tries.*name"):
+    with pytest.raises(ModelAnswerError, match=f"The gardener gave no usable answer in {MAX_ATTEMPTS} tries.*name"):
         await ask(model)
-    assert (TRIES, len(model.asked)) == (3, 3)
+    assert (MAX_ATTEMPTS, len(model.asked)) == (3, 3)
 
 
 async def test_a_callers_own_objection_is_fed_back_too() -> None:

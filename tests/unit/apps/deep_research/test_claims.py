@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.deep_research.claims import Quotations, marked, nearest, remove_marks, sentences
+from stepwell.apps.deep_research.claims import Quotations, add_marks, find_nearest, remove_marks, sentences
 from stepwell.apps.deep_research.report import finish_report
 from stepwell.audit.evidence import Claim, Source
 from stepwell.audit.sentences import passages
@@ -51,7 +51,7 @@ def test_every_statement_is_found_with_what_it_cites():
 def test_a_mark_stands_behind_its_sentence_and_can_be_taken_off():
     stated = sentences(REPORT)
     claims = [Claim("c", each.words, verdict="supported" if each.words == "Quoted." else "partial") for each in stated]
-    text = marked(REPORT, list(zip(stated, claims, strict=True)))
+    text = add_marks(REPORT, list(zip(stated, claims, strict=True)))
     assert f"The well is old {LINK}. *(partly supported)* It has" in text
     assert f"| First | 40 m {LINK} *(partly supported)* |" in text
     assert f"> - Quoted {LINK}.\n" in text
@@ -68,10 +68,10 @@ def test_the_nearest_passages_of_a_page_are_quoted_in_their_order():
     page = passages(
         "Wells are old. The north well has 12 steps. Nothing here. It was dug in 1890. The south well has 12 rooms."
     )
-    assert [each.text for each in nearest("The north well has 12 steps.", page)] == [
+    assert [each.text for each in find_nearest("The north well has 12 steps.", page)] == [
         "Wells are old.", "The north well has 12 steps.", "The south well has 12 rooms.",
     ]  # fmt: skip
-    assert nearest("Unrelated.", page) == []
+    assert find_nearest("Unrelated.", page) == []
 
 
 def test_the_same_place_is_the_same_quote():
@@ -93,7 +93,7 @@ def test_marking_a_checked_report_again_changes_nothing(text: str):
     def check(written: str) -> str:
         finished = finish_report(remove_marks(written), SOURCES).text
         stated = sentences(finished)
-        return marked(finished, [(each, Claim("c", each.words, verdict="unsupported")) for each in stated])
+        return add_marks(finished, [(each, Claim("c", each.words, verdict="unsupported")) for each in stated])
 
     once = check(text)
     assert check(once) == once
