@@ -138,7 +138,7 @@ def test_a_graph_that_does_not_build_refuses_the_start_by_name_and_file(tmp_path
 def test_a_database_that_cannot_be_opened_refuses_the_start_with_its_name(tmp_path: Path):
     (tmp_path / "data").touch()
     said = refused(tmp_path).stderr
-    assert said.startswith("The database 'stepwell.db' cannot be opened: File exists. Mend that, or choose another folder")
+    assert said.startswith("The database 'stepwell.db' cannot be opened: File exists. Fix that, or choose another folder")
 
 
 def test_an_open_address_without_keys_is_refused(tmp_path: Path):

@@ -30,7 +30,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
-from stepwell.runs.webhooks import WebhookSender
+from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.facades import RESEARCH, Facade

@@ -1,4 +1,4 @@
-"""How the failure of a run is told: a name and a sentence that can always be stored and sent.
+"""How the failure of a run is reported: a name and a sentence that can always be stored and sent.
 
 A graph is somebody's code. Its errors may refuse to be printed, hold half a character, or not be `Exception`s at all; whatever
 they are, the run has to end and its caller has to hear of it.
@@ -13,10 +13,10 @@ from stepwell.runs import wire
 from stepwell.runs.records import NewEvent, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
-_WORDLESS = "The error cannot be put into words: its own text fails."
+_WORDLESS = "The error has no text: turning it into one fails."
 
 
-def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
+def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
     """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
     described = {"error": type(error).__name__, "message": hide_secrets(_words(error), secrets)}
     return RunOutcome(

@@ -146,7 +146,7 @@ class Repository(Protocol):
     ) -> Thread:
         """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
 
-        `values` is JSON. Questions that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
+        `values` is JSON. Interrupts that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
         wrote and did not save is gone after a crash. Refused with `LeaseLostError` like any write.
         """
         ...
@@ -160,7 +160,7 @@ class Repository(Protocol):
         ...
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
-        """Erase the thread and everything that hangs on it: runs, events, checkpoints, questions, files, usage detail.
+        """Erase the thread and everything that hangs on it: runs, events, checkpoints, interrupts, files, usage detail.
 
         That it acted is remembered: of an effect stay key, tool, time and outcome.
         A thread with a run under way is refused with `ThreadBusyError`: cancel first.

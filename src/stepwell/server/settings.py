@@ -20,7 +20,7 @@ from typing import TypeVar, get_args
 from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
-from stepwell.runs.webhook_rules import WebhookRules
+from stepwell.runs.webhooks.rules import WebhookRules
 from stepwell.server.monitoring.log_lines import LogFormat, LogLevel
 from stepwell.settings import Secret
 

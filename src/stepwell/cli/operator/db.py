@@ -43,7 +43,7 @@ def status(*, database_url: str | None) -> int:
     print(f"size         {_bytes(found.size_bytes)}, of which free {_bytes(found.free_bytes)}")
     for table, rows in found.rows.items():
         print(f"{table:12} {rows}")
-    print(f"under way    {found.open_runs} runs, {found.open_questions} open questions")
+    print(f"under way    {found.open_runs} runs, {found.open_interrupts} open questions")
     if found.unreadable_runs:
         print(f"set aside    {found.unreadable_runs} runs that cannot be read (table unreadable_runs)")
     if found.half_erased:

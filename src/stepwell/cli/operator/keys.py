@@ -13,7 +13,7 @@ from stepwell.cli.operator.database_file import database_file
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.access import AccessRecords, ApiKey
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.file.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings

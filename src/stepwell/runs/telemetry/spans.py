@@ -10,7 +10,7 @@ invoke_agent <graph>
 ```
 Names and attributes follow OpenTelemetry's conventions for generative AI (`gen_ai.*`); what is ours is `stepwell.*`. Messages,
 arguments, results and the texts of errors are content: they are left out unless the operator asks for them, since spans leave the
-house. A pause or a cancel is no error.
+house; and then they are cut to a size that collectors take, without keys and tokens of a known form. A pause or a cancel is no error.
 
 LangChain swallows and logs what a handler raises, so nothing here can fail a run.
 """
@@ -38,6 +38,10 @@ _NODE_TAG = "graph:step:"
 """LangGraph's mark on the callbacks of a node, and of nothing inside it."""
 
 Attributes = dict[str, Any]
+
+MAX_CHARS = 16_000
+"""Of the text of one attribute: more than that collectors cut or refuse."""
+_ROLES = {"human": "user", "ai": "assistant"}
 
 
 class RunSpans(BaseCallbackHandler):
@@ -227,14 +231,6 @@ def _of_answer(message: BaseMessage) -> Attributes:
     return attributes
 
 
-# Messages and values as the text of an attribute, cut to a size that collectors take, without keys and tokens of a known form. Used
-# only where content is asked for.
-
-
-MAX_CHARS = 16_000
-_ROLES = {"human": "user", "ai": "assistant"}
-
-
 def messages_text(messages: Sequence[BaseMessage]) -> str:
     """The newest messages that fit, as JSON: a list of role and text."""
     kept: list[dict[str, str]] = []
@@ -249,6 +245,7 @@ def messages_text(messages: Sequence[BaseMessage]) -> str:
 
 
 def text_of(value: Any) -> str:
+    """A value as the text of an attribute."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_name_of)
     return hide_secrets(text[:MAX_CHARS])
 

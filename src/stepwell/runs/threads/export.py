@@ -1,4 +1,4 @@
-"""Everything that belongs to one user, as JSON lines that are written while they are read: nothing is gathered first.
+"""Everything that belongs to one user, as JSON lines that are produced while they are sent: nothing is gathered first.
 
 ```
 export                     who, when, which form
@@ -10,7 +10,7 @@ usage                      by run
 ```
 
 Each line is an object whose `kind` is one of those words. A reader that meets a kind it does not know skips the line.
-Left out is what only repeats it: the events by which runs told of themselves. Keys that were given to a run are not told.
+The events of runs are left out, since they only repeat it. So are keys that were given to a run.
 """
 
 from __future__ import annotations

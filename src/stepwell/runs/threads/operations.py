@@ -1,7 +1,7 @@
-"""What a caller can ask about threads: their records here, their state in `thread_state`, a user's whole data in `thread_export`.
+"""What a caller can do with threads: their records here, their state by `state`, a user's whole data by `export`.
 
-Every call names an owner (`None` is the program itself). What belongs to somebody else is not found, and is looked for before
-anything else is done. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+Every call names an owner (`None` is the program itself). Whether the thread is the owner's is looked up before anything else is done;
+what belongs to somebody else is not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
 """
 
 from __future__ import annotations
@@ -188,5 +188,5 @@ def _uuid(thread_id: str) -> str:
         return str(UUID(thread_id))
     except (ValueError, AttributeError, TypeError) as error:
         raise InvalidRequestError(
-            f"A thread's id has to be a UUID, and {thread_id[:80]!r} is none. Leave it out to get one."
+            f"A thread's id has to be a UUID, and {thread_id[:80]!r} is not one. Leave it out to get one."
         ) from error

@@ -19,7 +19,7 @@ from stepwell.errors import StorageUnavailableError
 from stepwell.runs.records import ModelUsage, Run, RunOutcome
 from stepwell.runs.supervision import Supervisor
 from stepwell.runs.upkeep.maintenance import Maintenance
-from stepwell.runs.webhooks import Webhook, WebhookOutbox, WebhookState
+from stepwell.runs.webhooks.sender import Webhook, WebhookOutbox, WebhookState
 from stepwell.server.monitoring.request_log import route_of
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

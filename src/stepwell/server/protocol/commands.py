@@ -112,7 +112,7 @@ class _Thread:
 
     async def _is_answer(self, params: RunStart) -> bool:
         """Whether the input of a run can only be an answer: something waits for one, and the graph's state has no place for it."""
-        if params.input is None or not await self._services.persistence.open_questions(self._owner, self._thread_id):
+        if params.input is None or not await self._services.persistence.open_interrupts(self._owner, self._thread_id):
             return False
         if not isinstance(params.input, Mapping):
             return True

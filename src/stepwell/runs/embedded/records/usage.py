@@ -1,5 +1,5 @@
-"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it does; a thread that is erased leaves
-its sums, without its name. What an attempt used that was killed is not known.
+"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it ends; a thread that is erased leaves its
+sums, without its id. What an attempt used before the process was killed is not known.
 
 A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from stepwell.runs.embedded.records.part import RecordsPart
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, all_of, owned_by
 from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow

@@ -1,4 +1,10 @@
-"""Letting a run in: the thread, the answers it brings, the runs that are in its way. One transaction, as functions of a connection."""
+"""Letting a run in: the thread, the answers it brings, the runs that are in its way, and where in the thread's past it begins. One
+transaction, as functions of a connection.
+
+Clients name the newest checkpoint they know with every message. Naming the thread's newest one, or one that was newest when the runs under
+way began, means to go on: taken literally, a message sent during a run would begin a branch beside that run's answer, and the answer
+would be lost to the reader. Only an older one means to go back (`settle_checkpoint`).
+"""
 
 from __future__ import annotations
 
@@ -45,13 +51,13 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
 
 
 def _looks_around(admission: Admission) -> bool:
-    """A run that just stands at the end of the line need not know who stands before it, and there may be thousands."""
+    """Whether it matters which runs are ahead. For a run that just queues up it does not, and there may be thousands."""
     run = admission.run
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
 def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
-    """Runs that are under way or about to be; one that is to begin later is in nobody's way."""
+    """Runs that are under way or about to be; one that is to begin later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
         " ORDER BY number",
@@ -119,7 +125,8 @@ def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
 
 
 def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
-    # Without a time of its own it has been due since ever: a clock that is set back neither delays it nor lets a later one pass.
+    # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
+    # run pass it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
@@ -149,13 +156,6 @@ def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now:
             run.thread_id,
         ),
     )
-
-
-# Where in a thread's past a run begins. Functions of a connection, for use inside a transaction of the queue.
-#
-# Clients name the newest checkpoint they know with every message. Naming the thread's newest one, or one that was newest when the
-# runs under way began, means to go on: taken literally, a message sent during a run would begin a branch beside that run's
-# answer, and the answer would be lost to the reader. Only an older one means to go back.
 
 
 def settle_checkpoint(connection: sqlite3.Connection, run: Run, under_way: Collection[str]) -> Run:

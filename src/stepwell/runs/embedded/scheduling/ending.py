@@ -1,9 +1,9 @@
-"""How a run ends: its row, its thread, its questions, its last events, what it used. One transaction, as functions of a connection."""
+"""How a run ends: its row, its thread, its interrupts, its last events, what it used. One transaction, as functions of a connection."""
 
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from collections.abc import Sequence
 
 from stepwell.runs import wire
 from stepwell.runs.embedded import effect_journal
@@ -15,7 +15,7 @@ from stepwell.runs.embedded.records.thread_state import keep_text, keep_values, 
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
 from stepwell.runs.embedded.webhooks import insert_webhook
-from stepwell.runs.records import CancelAction, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.runs.records import CancelAction, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -73,7 +73,7 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     run = _run(connection, run_id)
     events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
-    waiting = interrupts_to_text(interrupts.open_questions(connection, run.thread_id))
+    waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ? WHERE thread_id = ?",
         (
@@ -103,8 +103,8 @@ def _end_run(
     connection: sqlite3.Connection,
     run_id: str,
     status: RunStatus,
-    error: Any,
-    events: Any,
+    error: Json | None,
+    events: Sequence[NewEvent],
     now: float,
     *,
     paused: bool = False,
@@ -129,7 +129,7 @@ def _end_run(
     return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
 
 
-def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Any, now: float) -> bytes:
+def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
     """What the caller's server is told: the run as it ended, with the thread's values."""
     if run.request.webhook is None:
         return b""
@@ -151,7 +151,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
-    waiting = interrupts.open_questions(connection, lease.thread_id)
+    waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
@@ -169,7 +169,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
 
 def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
     """The thread stands as the last finished run left it, unless somebody else is at work on it."""
-    waiting = interrupts.open_questions(connection, thread_id)
+    waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if row is None or row["lease_run"] not in (None, run_id):
         return

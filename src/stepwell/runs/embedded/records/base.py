@@ -1,4 +1,4 @@
-"""What every part of the embedded repository stands on."""
+"""The base class of the repository's parts: the database, the clock, and how threads are erased."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _nobody_listens(thread_id: str) -> None:
 
 
 class RecordsPart:
-    """`erasers` delete what other layers keep for a thread; `erased` is told of each thread that is gone, after the commit."""
+    """`erasers` delete what other layers keep for a thread; `erased` is called for each thread that is gone, after the commit."""
 
     def __init__(
         self,

@@ -266,12 +266,12 @@ def _wants_too_much(first: str, second: int) -> Any: ...
 @pytest.mark.parametrize(
     ("export", "said"),
     [
-        (3, "is of the kind 'int', which is no graph"),
-        (None, "is of the kind 'NoneType'"),
-        (Words, "which is no graph"),
-        (RunnableLambda(lambda value: value), "is of the kind 'RunnableLambda'"),
-        (lambda: 3, "made something of the kind 'int'"),
-        (_wants_too_much, "parameter 'first' nobody can fill in"),
+        (3, "is not a graph but of type 'int'"),
+        (None, "of type 'NoneType'"),
+        (Words, "is not a graph"),
+        (RunnableLambda(lambda value: value), "of type 'RunnableLambda'"),
+        (lambda: 3, "did not make a graph but something of type 'int'"),
+        (_wants_too_much, "parameter 'first', which the server cannot fill in"),
         (_fails, r"could not be built: ModelUnavailableError: No model\. Set STEPWELL_MODEL\."),
         (_fails_with_secret, "could not be built: ValueError. The log has the whole error."),
         (_ends_the_program, "could not be built: SystemExit. The log has the whole error."),
@@ -300,9 +300,9 @@ async def test_a_graph_that_cannot_be_built_leaves_the_others_alone_and_is_tried
     registry = serve(good=_builder(), broken=mended_at_the_third_try)
     await registry.check()
     assert list(registry.problems) == ["broken"]
-    assert "made something of the kind 'int'" in registry.problems["broken"]
+    assert "did not make a graph but something of type 'int'" in registry.problems["broken"]
     await registry.require_built("good")
-    with pytest.raises(GraphBuildError, match="made something of the kind 'int'"):
+    with pytest.raises(GraphBuildError, match="did not make a graph but something of type 'int'"):
         await registry.require_built("broken")
     await registry.require_built("broken")
     assert (registry.problems, tries) == ({}, 3)
@@ -460,7 +460,7 @@ async def test_a_file_that_was_mended_can_be_loaded_without_a_restart(tmp_path: 
 async def test_the_graphs_of_this_repository_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEPWELL_MODEL", "openai:gpt-4.1")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    project = read_langgraph_json(Path(__file__).parents[3] / "langgraph.json")
+    project = read_langgraph_json(Path(__file__).parents[4] / "langgraph.json")
     project.enter()
 
     await GraphRegistry.from_project(project).check()

@@ -1,4 +1,4 @@
-"""API keys, sessions and sign-ins in the embedded database; see `runs/access`."""
+"""API keys, sessions and sign-ins in the embedded database: what `runs/access` asks of one."""
 
 from __future__ import annotations
 

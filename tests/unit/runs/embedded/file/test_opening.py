@@ -36,8 +36,8 @@ def something_else(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (a_file_where_the_folder_should_be, "'stepwell.db' cannot be opened: File exists. Mend that, or choose another folder"),
-        (a_folder_where_the_file_should_be, "'stepwell.db' cannot be opened: unable to open database file. Mend that"),
+        (a_file_where_the_folder_should_be, "'stepwell.db' cannot be opened: File exists. Fix that, or choose another folder"),
+        (a_folder_where_the_file_should_be, "'stepwell.db' cannot be opened: unable to open database file. Fix that"),
         (something_else, "'stepwell.db' cannot be read: file is not a database. Put a backup in its place"),
     ],
 )

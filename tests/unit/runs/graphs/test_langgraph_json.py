@@ -47,7 +47,7 @@ def test_the_three_ways_to_write_a_graph_are_read(tmp_path: Path) -> None:
 
 
 def test_the_projects_own_file_is_read() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
 
     project = read_langgraph_json(root / "langgraph.json")
 
@@ -146,8 +146,8 @@ def test_classes_that_may_be_read_back_are_taken_over_but_not_all_of_them(tmp_pa
         ({}, "has no 'graphs'"),
         ({"graphs": []}, "has no 'graphs'"),
         ({"graphs": {" ": "./agent.py:graph"}}, "without a name"),
-        ({"graphs": {"a": 3}}, "graph 'a' is not described"),
-        ({"graphs": {"a": {"description": "x"}}}, "graph 'a' is not described"),
+        ({"graphs": {"a": 3}}, "entry of the graph 'a' cannot be read"),
+        ({"graphs": {"a": {"description": "x"}}}, "entry of the graph 'a' cannot be read"),
         ({"graphs": {"a": "./agent.py"}}, "graph 'a' does not say which name"),
         ({"graphs": {"a": "./agent.py:"}}, "graph 'a' does not say which name"),
         ({"graphs": GRAPHS, "dependencies": "."}, "'dependencies' in 'langgraph.json' must be a list"),

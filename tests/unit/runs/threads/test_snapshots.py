@@ -6,7 +6,6 @@ import operator
 from typing import Annotated, Any
 
 import orjson
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -14,7 +13,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from stepwell.runs.threads.snapshots import checkpoint_metadata, empty_state, open_interrupts, status_of, thread_state
+from stepwell.runs.interrupts import root_interrupts
+from stepwell.runs.threads.snapshots import empty_state, status_of, thread_state
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 NAMES = {"values", "next", "tasks", "metadata", "created_at", "checkpoint", "parent_checkpoint", "interrupts"}
@@ -111,7 +111,7 @@ async def test_a_question_stands_in_its_task_and_in_the_state() -> None:
         "state": None,
         "result": None,
     }
-    (kept,) = open_interrupts(snapshot)
+    (kept,) = root_interrupts(snapshot)
     assert (kept.interrupt_id, kept.value, kept.task_id) == (question["id"], question["value"], task["id"])
     assert status_of(snapshot) == "interrupted"
 
@@ -158,41 +158,3 @@ async def test_a_config_lends_nothing_but_the_names_of_a_checkpoint() -> None:
     assert "sk-1" not in text
     assert "__mine" not in text
     assert '"user":"u"' in text
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "api_key",
-        "OPENAI_API_KEY",
-        "x-api-key",
-        "github_token",
-        "token",
-        "db.password",
-        "Authorization",
-        "openaiApiKey",
-        "accessToken",
-        "clientSecret",
-        "APIKey",
-        "apikeys",
-        "api_keys",
-        "refreshTokens",
-        "auth_header",
-        "jwt",
-        "passphrase",
-    ],
-)
-def test_metadata_with_the_name_of_a_secret_is_left_out(name: str) -> None:
-    assert checkpoint_metadata({name: "hidden", "step": 1}) == {"step": 1}
-
-
-@pytest.mark.parametrize(
-    "name", ["max_tokens", "maxTokens", "keyboard", "tokenizer", "secretary", "graph_id", "sort_key", "author", "header", "key"]
-)
-def test_metadata_with_a_harmless_name_stays(name: str) -> None:
-    assert checkpoint_metadata({name: 1}) == {name: 1}
-
-
-def test_bookkeeping_of_the_engine_is_left_out() -> None:
-    metadata = {"__start": 1, "counters_since_delta_snapshot": {"messages": [1, 2]}, "run_id": "r"}
-    assert checkpoint_metadata(metadata) == {"run_id": "r"}

@@ -24,8 +24,9 @@ from typing_extensions import TypedDict
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.interrupts import root_interrupts
 from stepwell.runs.threads.operations import Threads
-from stepwell.runs.threads.snapshots import open_interrupts, status_of
+from stepwell.runs.threads.snapshots import status_of
 from stepwell.runs.wire import encode
 from stepwell.state.schema import DeepAgentState
 
@@ -117,7 +118,7 @@ class World:
                 finally:
                     now = await graph.aget_state(config)
                     await self.persistence.records.save_thread_state(
-                        lease, values=encode(now.values), interrupts=open_interrupts(now), status=status_of(now)
+                        lease, values=encode(now.values), interrupts=root_interrupts(now), status=status_of(now)
                     )
 
     async def answer(self, thread_id: str, graph_id: str, answer: Any) -> None:

@@ -1,23 +1,20 @@
-"""Tells the caller's own server that a run has ended. At least once, and never anywhere it must not go (`webhook_rules`).
+"""Tells the caller's own server that a run has ended: at least once, and never at an address that `rules` forbids.
 
 ```
-due ──claim──> tried ──> delivered        2xx
-                 ├────> due again later   anything else, up to MAX_TRIES
-                 ├────> given_up          after the last try
-                 └────> refused           the rules forbid the address
+due ──claim──> attempted ──> delivered        2xx
+                   ├───────> due again later  anything else, up to MAX_DELIVERY_ATTEMPTS
+                   ├───────> given_up         after the last attempt
+                   └───────> refused          the rules forbid the address
 ```
 
-The message is written in the transaction that ends the run, so it cannot be lost. A try is counted *before* it is made: a
-process that dies in the middle tries again after `HOLD_S`. The receiver tells repetitions by `Idempotency-Key`.
+The message is written in the transaction that ends the run, so it cannot be lost. An attempt is counted *before* it is made: after a
+crash in the middle, the message is due again when `HOLD_S` have passed. The receiver recognises repetitions by `Idempotency-Key`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -28,14 +25,15 @@ import httpx
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
 
 _log = logging.getLogger(__name__)
 
 DELAYS_S = (5, 30, 120, 600, 1800, 7200, 21600)
-MAX_TRIES = len(DELAYS_S) + 1
+MAX_DELIVERY_ATTEMPTS = len(DELAYS_S) + 1
 HOLD_S = 60.0
-_TRY_S = 20.0
+_ATTEMPT_TIMEOUT_S = 20.0
 _AT_ONCE = 16
 
 WebhookState = Literal["due", "delivered", "refused", "given_up"]
@@ -97,23 +95,23 @@ class WebhookSender:
             await stop([self._task])
 
     def wake(self) -> None:
-        """There is something new; it need not wait for the next look."""
+        """There is something new; look for it now."""
         self._woken.set()
 
     async def _work(self, duty: Duty) -> None:
-        async with asyncio.TaskGroup() as tries:
+        async with asyncio.TaskGroup() as deliveries:
             while True:
                 self._woken.clear()
                 room = _AT_ONCE - self._under_way
                 try:
                     claimed = await self._outbox.claim(self._now(), HOLD_S, room) if room else []
-                except Exception as error:  # left to the supervisor, it would break off the tries that are under way
+                except Exception as error:  # left to the supervisor, it would break off the deliveries under way
                     await asyncio.sleep(duty.failed(error))
                     continue
                 duty.succeeded()
                 for webhook in claimed:
                     self._under_way += 1
-                    tries.create_task(self._see_through(webhook))
+                    deliveries.create_task(self._see_through(webhook))
                 await self._rest()
 
     async def _rest(self) -> None:
@@ -126,22 +124,22 @@ class WebhookSender:
 
     async def _see_through(self, webhook: Webhook) -> None:
         try:
-            await self._try(webhook)
+            await self._deliver(webhook)
         except Exception:
             # One message that cannot be handled must not stop the others. It is claimed again, and counted, after HOLD_S.
-            _log.exception("try %d of the webhook of run %s broke off", webhook.attempts, webhook.run_id)
+            _log.exception("attempt %d to deliver the webhook of run %s broke off", webhook.attempts, webhook.run_id)
         finally:
             self._under_way -= 1
             self.wake()
 
-    async def _try(self, webhook: Webhook) -> None:
-        if webhook.attempts > MAX_TRIES:
+    async def _deliver(self, webhook: Webhook) -> None:
+        if webhook.attempts > MAX_DELIVERY_ATTEMPTS:
             await self._outbox.settle(webhook.run_id, "given_up")
             return
         try:
             parts = check_webhook_url(webhook.url, self._rules)
             addresses = await resolve(parts, self._rules)
-            async with asyncio.timeout(_TRY_S):
+            async with asyncio.timeout(_ATTEMPT_TIMEOUT_S):
                 status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
         except InvalidRequestError as error:
             _log.warning("the webhook of run %s is refused: %s", webhook.run_id, error)
@@ -154,18 +152,18 @@ class WebhookSender:
                 await self._outbox.settle(webhook.run_id, "delivered")
                 return
             outcome = f"status {status}"
-        await self._try_later(webhook, outcome)
+        await self._deliver_later(webhook, outcome)
 
-    async def _try_later(self, webhook: Webhook, outcome: str) -> None:
-        _log.info("try %d of the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
-        if webhook.attempts >= MAX_TRIES:
-            _log.warning("the webhook of run %s is given up after %d tries: %s", webhook.run_id, webhook.attempts, outcome)
+    async def _deliver_later(self, webhook: Webhook, outcome: str) -> None:
+        _log.info("attempt %d to deliver the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
+        if webhook.attempts >= MAX_DELIVERY_ATTEMPTS:
+            _log.warning("the webhook of run %s is given up after %d attempts: %s", webhook.run_id, webhook.attempts, outcome)
             await self._outbox.settle(webhook.run_id, "given_up")
             return
         await self._outbox.settle(webhook.run_id, "due", self._now() + DELAYS_S[webhook.attempts - 1])
 
     async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
-        """Connect to exactly this address, under the name that was asked for. The answer's body is not read."""
+        """Connect to exactly this address, under the name that was asked for. The response's body is not read."""
         host = parts.hostname or ""
         target = httpx.URL(parts.geturl()).copy_with(host=address)
         headers = {
@@ -173,7 +171,7 @@ class WebhookSender:
             "Content-Type": "application/json",
             "User-Agent": "stepwell",
             "Idempotency-Key": webhook.run_id,
-            **self._signature(webhook.body),
+            **({SIGNATURE_HEADER: sign(webhook.body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
         }
         async with (
             # No redirects: they would lead past the rules. No proxies of the environment: they would resolve the name again.
@@ -182,28 +180,5 @@ class WebhookSender:
         ):
             return response.status_code
 
-    def _signature(self, body: bytes) -> dict[str, str]:
-        if self._rules.secret is None:
-            return {}
-        moment = str(int(self._now()))
-        digest = hmac.new(self._rules.secret.reveal().encode(), moment.encode() + b"." + body, hashlib.sha256).hexdigest()
-        return {"Stepwell-Signature": f"t={moment},v1={digest}"}
-
     def _now(self) -> float:
         return self._clock.now().timestamp()
-
-
-def verify_signature(header: str, body: bytes, secret: str, now: float, *, oldest_s: float = 300) -> bool:
-    """For receivers written in Python: the header `Stepwell-Signature` belongs to this body, and is not old."""
-    fields = dict(part.partition("=")[::2] for part in header.split(","))
-    moment, digest = fields.get("t", ""), fields.get("v1", "")
-    if not moment.isdigit() or abs(now - int(moment)) > oldest_s:
-        return False
-    expected = hmac.new(secret.encode(), moment.encode() + b"." + body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected.encode(), digest.encode())
-
-
-__all__: Sequence[str] = [
-    "DELAYS_S", "HOLD_S", "MAX_TRIES", "Webhook", "WebhookOutbox", "WebhookRules", "WebhookSender", "WebhookState", "check_webhook_url",
-    "verify_signature",
-]  # fmt: skip

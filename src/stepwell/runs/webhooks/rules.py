@@ -1,10 +1,8 @@
-"""Where a webhook may go. A run's owner names an address and *we* call it from inside the network: that is to be guarded.
+"""Where a webhook may go. A run's owner names an address and *we* call it from inside the network, so it has to be guarded.
 
-Two looks at an address. `check_webhook_url` sees what the text shows (for admission, so that the caller hears of it at once).
-`resolve` asks for the name's addresses just before a call and gives those to connect to: every one of them must be allowed,
-and the caller must connect to one of them and not ask again, because a name may answer differently the second time.
-
-It sends nothing; `webhooks` does.
+An address is checked twice. `check_webhook_url` checks what the text shows, when the run is admitted, so that the caller hears of it at
+once. `resolve` looks up the name's addresses just before a call and gives those to connect to: every one of them must be allowed, and
+the sender must connect to one of them and not look up the name again, because it may lead elsewhere the second time.
 """
 
 from __future__ import annotations
@@ -57,14 +55,14 @@ class WebhookRules:
             except ValueError:
                 if "/" in text or ":" in text:
                     raise ConfigurationError(
-                        f"'{text}' is no host, address or network a webhook could be allowed to. Write 'hooks.example' or '10.1.0.0/16'."
+                        f"'{text}' is not a host, address or network that webhooks could go to. Write 'hooks.example' or '10.1.0.0/16'."
                     ) from None
                 hosts.add(text.lower())
         return cls(allow_http, frozenset(hosts), tuple(networks), secret)
 
 
 def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
-    """Raise `InvalidRequestError` for an address that can be seen to be wrong without asking anybody."""
+    """Raise `InvalidRequestError` for an address that is wrong by its text alone."""
     parts = _split(url)
     host = (parts.hostname or "").lower()
     literal = literal_address(host)
@@ -103,8 +101,8 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
 
 
 def _split(url: str) -> SplitResult:
-    """The address as it will be asked: its name in ASCII, the rest percent-encoded. What can never be reached is refused here, and not
-    by the resolver or the client on every one of many tries."""
+    """The address as it will be called: its name in ASCII, the rest percent-encoded. What can never be reached is refused here, and not
+    by the resolver or the client at every attempt."""
     if url.startswith("/"):
         raise InvalidRequestError("The webhook is a path without a host. Give the whole address: 'https://host/path'.")
     if len(url) > _LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from stepwell.errors import ConfigurationError, InvalidRequestError
-from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
 
 STRICT = WebhookRules()
 
