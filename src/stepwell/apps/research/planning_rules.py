@@ -22,6 +22,7 @@ from stepwell.apps.research.schemas import MAX_INPUT_CHARS, MAX_STEPS, ResearchP
 from stepwell.audit.facts.words import is_function, words
 from stepwell.errors import ToolUseError
 from stepwell.evidence.policy.rules import ResearchPolicy, StepTool
+from stepwell.secrets.text import without_keys
 
 MOST_QUERIES = 4
 _MOST_WORDS = 12
@@ -47,7 +48,6 @@ _PUNCTUATION = " \t.,;:!?¿¡…()[]{}<>\"'“”„‘’«»"
 
 _PRIVATE = re.compile(
     r"(?<![\w.%+-])[\w.%+-]+@[\w-]+\.[\w.-]+"  # e-mail
-    r"|\b(?:sk|pk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}\b"  # keys
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"  # IBAN
     r"|\b\d{3}-\d{2}-\d{4}\b"  # social security number
 )
@@ -168,12 +168,17 @@ def _language(question: str) -> str:
 
 def _public(text: str) -> str:
     """The text without what is private."""
-    without = _NUMBER_IN_GROUPS.sub(lambda found: " " if _is_called(found.group()) else found.group(), _PRIVATE.sub(" ", text))
+    without = _PRIVATE.sub(" ", without_keys(text))
+    without = _NUMBER_IN_GROUPS.sub(lambda found: " " if _is_called(found.group()) else found.group(), without)
     return " ".join(without.split())
 
 
 def _is_private(text: str) -> bool:
-    return bool(_PRIVATE.search(text)) or any(_is_called(found) for found in _NUMBER_IN_GROUPS.findall(text))
+    return (
+        bool(_PRIVATE.search(text))
+        or without_keys(text) != text
+        or any(_is_called(found) for found in _NUMBER_IN_GROUPS.findall(text))
+    )
 
 
 def _is_called(number: str) -> bool:
