@@ -268,7 +268,7 @@ class Attempt:
             "interrupted",
             values=self._write_values(self._left.values),
             interrupts=self._left.interrupts,
-            usage=model_usage(self._meter),
+            usage=self.usage,
             rolled_back=True,
         )
 
@@ -291,7 +291,7 @@ class Attempt:
 
     def _fail(self, error: BaseException) -> RunOutcome:
         secrets, left = self._run.request.secrets, self._left.interrupts
-        return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=model_usage(self._meter))
+        return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=self.usage)
 
     def _make_outcome(
         self,
@@ -305,7 +305,7 @@ class Attempt:
             thread_status,
             values=self._write_values(values),
             interrupts=interrupts,
-            usage=model_usage(self._meter),
+            usage=self.usage,
             # LangGraph streams interrupts one by one, each in values of its own: the last of them would hide the others.
             result=None
             if "values" in self._run.request.stream_modes and not interrupts
