@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from stepwell.audit.facts.words import is_function, words
+from stepwell.secrets.text import without_keys
 
 LONGEST_INPUT = 500
 """Characters of a query or an address."""
@@ -41,7 +42,6 @@ _PUNCTUATION = " \t.,;:!?¿¡…()[]{}<>\"'“”„‘’«»"
 
 _PRIVATE = re.compile(
     r"(?<![\w.%+-])[\w.%+-]+@[\w-]+\.[\w.-]+"  # e-mail
-    r"|\b(?:sk|pk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}\b"  # keys
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"  # IBAN
     r"|\b\d{3}-\d{2}-\d{4}\b"  # social security number
 )
@@ -134,12 +134,17 @@ def _language(question: str) -> str:
 
 def remove_private(text: str) -> str:
     """The text without what is private."""
-    without = _NUMBER_IN_GROUPS.sub(lambda found: " " if _is_called(found.group()) else found.group(), _PRIVATE.sub(" ", text))
+    without = _PRIVATE.sub(" ", without_keys(text))
+    without = _NUMBER_IN_GROUPS.sub(lambda found: " " if _is_called(found.group()) else found.group(), without)
     return " ".join(without.split())
 
 
 def _is_private(text: str) -> bool:
-    return bool(_PRIVATE.search(text)) or any(_is_called(found) for found in _NUMBER_IN_GROUPS.findall(text))
+    return (
+        bool(_PRIVATE.search(text))
+        or without_keys(text) != text
+        or any(_is_called(found) for found in _NUMBER_IN_GROUPS.findall(text))
+    )
 
 
 def _is_called(number: str) -> bool:

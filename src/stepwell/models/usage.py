@@ -148,9 +148,11 @@ class OpenCall:
             self.said_chars += len(token)
         elif isinstance(token, Sequence):
             self.said_chars += sum(_count_words(block) for block in token)
-        self.said_chars += sum(_count_words(call) for call in getattr(message, "tool_call_chunks", ()))
-        if isinstance(message, AIMessage) and message.usage_metadata:
-            self.report = add_usage(self.report, message.usage_metadata)
+        if calls := getattr(message, "tool_call_chunks", None):
+            self.said_chars += sum(_count_words(call) for call in calls)
+        # By name: `isinstance` on these classes takes longer than all of this, and it runs for every token.
+        if usage := getattr(message, "usage_metadata", None):
+            self.report = add_usage(self.report, usage)
 
     def tokens_so_far(self, lengths: IncrementalCounter) -> TokenUse:
         """What the call used if it ends here."""

@@ -83,6 +83,7 @@ def test_what_is_no_address_or_carries_a_secret_is_not_fetched():
         "+49 170 1234567",
         "4111 1111 1111 1111",
         "sk-abcdefghijklmnop1234",
+        "tvly-abcdefghijklmnop",
         "DE89 3704 0044 0532 0130 00",
         "078-05-1120",
     ],
@@ -91,6 +92,12 @@ def test_personal_data_stay_here(private: str):
     plan = plan_by_rules(f"Why does {private} get letters about heat pumps from 1982-1983?")
     assert private not in plan.model_dump_json()
     assert all("heat pumps" in step.input and "1982-1983" in step.input for step in plan.steps)
+
+
+def test_a_long_word_is_no_key():
+    plan = plan_by_rules("What is the skeletonization of an image?")
+    assert "skeletonization" in plan.steps[0].input
+    assert default_policy().check_plan(plan) == []
 
 
 def test_the_default_policy_has_nothing_against_such_plans():
