@@ -34,7 +34,7 @@ from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundErr
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.testing import ResearchOptions as AskedModel
+from stepwell.testing import Asked as AskedModel
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
 

@@ -265,11 +265,16 @@ async def test_nodes_of_a_graph_are_steps_in_pages_and_by_run(server: Server):
 
 async def test_steps_stay_when_events_go_and_go_with_their_run_and_thread(server: Server):
     thread = await new_thread(server)
-    await say_to(server, thread, "hi")
-    runs = await server.client.runs.list(thread)
-    assert len((await get(server, f"/threads/{thread}/steps"))["steps"]) == 2
-    await server.client.runs.delete(thread, runs[0]["run_id"])
-    assert (await get(server, f"/threads/{thread}/steps"))["steps"] == []
+    for text in ("hi", "ho"):
+        await say_to(server, thread, text)
+    newest, older = await server.client.runs.list(thread)
+    persistence = server.services.persistence
+    await persistence.maintenance.trim_events(server.services.clock.now())
+    assert {event.run_id for event in await persistence.events.read(thread)} == {newest["run_id"]}
+    assert len((await get(server, f"/threads/{thread}/steps"))["steps"]) == 4
+    await server.client.runs.delete(thread, older["run_id"])
+    left = (await get(server, f"/threads/{thread}/steps"))["steps"]
+    assert {step["run_id"] for step in left} == {newest["run_id"]}
     await say_to(server, thread, "hi")
     await server.client.threads.delete(thread)
     left = await server.services.persistence.database.read(  # type: ignore[attr-defined]  # it is the embedded one here
