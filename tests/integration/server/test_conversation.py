@@ -213,6 +213,12 @@ async def test_all_that_waits_is_listed_oldest_first_in_pages(server: Server, as
     assert found.index(asking) < found.index(threads[0]) < found.index(threads[1]) < found.index(threads[2])
 
 
+async def test_what_a_run_without_a_thread_asks_waits_for_nobody(server: Server):
+    before = (await get(server, "/interrupts"))["total"]
+    await server.client.runs.wait(None, "asks", input={"messages": []})
+    assert (await get(server, "/interrupts"))["total"] == before
+
+
 async def test_steps_tell_models_tools_and_subagents_with_what_they_used(server: Server, asking: str):
     (waiting,) = (await get(server, f"/threads/{asking}/interrupts"))["interrupts"]
     resume = {waiting["interrupt_id"]: {"decisions": [{"type": "approve"}]}}
