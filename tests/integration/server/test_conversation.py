@@ -55,7 +55,8 @@ async def get(server: Server, path: str, **query: Any) -> Any:
 async def say_to(server: Server, thread: str, text: str, graph: str = "echo", **options: Any) -> str:
     """One message with an id; gives that id."""
     message = {"type": "human", "id": str(uuid.uuid4()), "content": text}
-    await server.client.runs.wait(thread, graph, input={"messages": [message]}, **options)
+    async for _ in server.client.runs.stream(thread, graph, input={"messages": [message]}, **options):
+        pass
     return message["id"]
 
 
@@ -188,6 +189,14 @@ async def test_a_subagents_question_names_it(server: Server, asking: str):
     assert waiting["response_schema"]["required"] == ["decisions"]
     assert waiting["created_at"] is not None
     assert (page["next"], page["total"]) == (None, 1)
+
+
+async def test_it_is_named_also_where_subagents_are_streamed(server: Server):
+    thread = await new_thread(server)
+    await say_to(server, thread, "Write a note", "agent", stream_subgraphs=True)
+    (waiting,) = (await get(server, f"/threads/{thread}/interrupts"))["interrupts"]
+    assert waiting["asker"] == "scribe"
+    assert waiting["namespace"][0].startswith("tools:")
 
 
 async def test_a_question_of_the_graph_itself_has_no_asker(server: Server):
