@@ -40,7 +40,7 @@ def first_screen(
     demos = served.registry.demos
     yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken and name not in demos)}"
     if demos:
-        yield f"  demo      {', '.join(demos)}: no model, no key, no network (--no-demo leaves them out)"
+        yield f"  demo      {', '.join(demos)}: need no model and no key (--no-demo leaves them out)"
     yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)

@@ -48,6 +48,7 @@ def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
     with serve(tmp_path, graphs=None) as server:
         screen = server.output
         assert "simple_agent" in screen
+        assert "demo      research_demo, demo_agent:" in screen
         assert "local:smollm2-135m (nothing else is configured)" in screen
         assert f"stepwell chat --url {server.url}" in screen
         assert "network" not in screen, "this machine only"

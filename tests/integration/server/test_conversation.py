@@ -55,7 +55,8 @@ async def get(server: Server, path: str, **query: Any) -> Any:
 async def say_to(server: Server, thread: str, text: str, graph: str = "echo", **options: Any) -> str:
     """One message with an id; gives that id."""
     message = {"type": "human", "id": str(uuid.uuid4()), "content": text}
-    await server.client.runs.wait(thread, graph, input={"messages": [message]}, **options)
+    async for _ in server.client.runs.stream(thread, graph, input={"messages": [message]}, **options):
+        pass
     return message["id"]
 
 
@@ -190,6 +191,14 @@ async def test_a_subagents_question_names_it(server: Server, asking: str):
     assert (page["next"], page["total"]) == (None, 1)
 
 
+async def test_it_is_named_also_where_subagents_are_streamed(server: Server):
+    thread = await new_thread(server)
+    await say_to(server, thread, "Write a note", "agent", stream_subgraphs=True)
+    (waiting,) = (await get(server, f"/threads/{thread}/interrupts"))["interrupts"]
+    assert waiting["asker"] == "scribe"
+    assert waiting["namespace"][0].startswith("tools:")
+
+
 async def test_a_question_of_the_graph_itself_has_no_asker(server: Server):
     thread = await new_thread(server)
     await say_to(server, thread, "hi", "asks")
@@ -211,6 +220,12 @@ async def test_all_that_waits_is_listed_oldest_first_in_pages(server: Server, as
             break
     assert len(found) == len(set(found)) == page["total"]
     assert found.index(asking) < found.index(threads[0]) < found.index(threads[1]) < found.index(threads[2])
+
+
+async def test_what_a_run_without_a_thread_asks_waits_for_nobody(server: Server):
+    before = (await get(server, "/interrupts"))["total"]
+    await server.client.runs.wait(None, "asks", input={"messages": []})
+    assert (await get(server, "/interrupts"))["total"] == before
 
 
 async def test_steps_tell_models_tools_and_subagents_with_what_they_used(server: Server, asking: str):
@@ -265,11 +280,16 @@ async def test_nodes_of_a_graph_are_steps_in_pages_and_by_run(server: Server):
 
 async def test_steps_stay_when_events_go_and_go_with_their_run_and_thread(server: Server):
     thread = await new_thread(server)
-    await say_to(server, thread, "hi")
-    runs = await server.client.runs.list(thread)
-    assert len((await get(server, f"/threads/{thread}/steps"))["steps"]) == 2
-    await server.client.runs.delete(thread, runs[0]["run_id"])
-    assert (await get(server, f"/threads/{thread}/steps"))["steps"] == []
+    for text in ("hi", "ho"):
+        await say_to(server, thread, text)
+    newest, older = await server.client.runs.list(thread)
+    persistence = server.services.persistence
+    await persistence.maintenance.trim_events(server.services.clock.now())
+    assert {event.run_id for event in await persistence.events.read(thread)} == {newest["run_id"]}
+    assert len((await get(server, f"/threads/{thread}/steps"))["steps"]) == 4
+    await server.client.runs.delete(thread, older["run_id"])
+    left = (await get(server, f"/threads/{thread}/steps"))["steps"]
+    assert {step["run_id"] for step in left} == {newest["run_id"]}
     await say_to(server, thread, "hi")
     await server.client.threads.delete(thread)
     left = await server.services.persistence.database.read(  # type: ignore[attr-defined]  # it is the embedded one here

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
@@ -189,7 +189,15 @@ def _choose_values(select: Sequence[str] | None) -> ShowValues:
     """Values as the JSON that they become in the response, where the response has them."""
     if not select or "values" in select:
         return GrowingText().show
-    return plain if any(field.startswith("values.") for field in select) else lambda values: None
+    keys = {field.removeprefix("values.") for field in select if field.startswith("values.")}
+    if not keys:
+        return lambda values: None
+
+    def show_some(values: Any) -> Any:
+        """Only what was asked for is turned into JSON: of a long thread most of it is messages."""
+        return plain({key: values[key] for key in keys if key in values} if isinstance(values, dict) else values)
+
+    return show_some
 
 
 def _in_modes(event: str, modes: frozenset[str]) -> bool:

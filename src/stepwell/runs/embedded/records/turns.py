@@ -103,7 +103,7 @@ class _Way:
             resuming = [run_from_row(row) for row in self._connection.execute(_RESUMING, (look.pop(0),))]
             found += resuming
             look += [run.run_id for run in resuming]
-        return found
+        return sorted(found, key=lambda run: run.created_at)
 
     def _place(self, runs: list[Run]) -> _Place:
         written = [self._connection.execute(_WRITTEN, (self._thread_id, run.run_id)).fetchone() for run in runs]

@@ -17,6 +17,8 @@ _FIND = """
 SELECT i.*, t.metadata, r.assistant_id FROM interrupts AS i CROSS JOIN threads AS t LEFT JOIN runs AS r ON r.run_id = i.asked_by
 WHERE {where} AND t.thread_id = i.thread_id ORDER BY {order} LIMIT ?
 """
+# Not of a stateless run, whose thread is nobody's to find, nor of a thread that is just being erased.
+_LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary = 0)"
 _ORDER = "i.created_at, i.thread_id, i.ordinal"
 
 
@@ -48,8 +50,8 @@ def _of(owner: str | None, thread_id: str | None) -> Clause:
     if thread_id is not None:
         return Clause("i.thread_id = ? AND i.state = 'pending'", (thread_id,))
     if owner is None:
-        return Clause("i.state = 'pending'")
-    return Clause("i.owner = ? AND i.state = 'pending'", (owner,))
+        return Clause(f"i.state = 'pending' AND {_LISTED}")
+    return Clause(f"i.owner = ? AND i.state = 'pending' AND {_LISTED}", (owner,))
 
 
 def _behind(cursor: str, thread_id: str | None) -> Clause:
