@@ -2,7 +2,7 @@
 
 import { request } from "../api";
 import { plural } from "../lib/words";
-import { money } from "../panels/timeline";
+import { money } from "../panels/activity";
 
 export interface UsageRow {
   key: string;

@@ -130,11 +130,6 @@ function sums(records: readonly StepRecord[]): Pick<Timeline, "tokens" | "costUs
   };
 }
 
-/** Cents, and finer only where a cent would hide it. */
-export function money(usd: number): string {
-  return `${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)} USD`;
-}
-
 function startOf(record: StepRecord): number {
   return Date.parse(record.started_at);
 }
