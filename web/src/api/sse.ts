@@ -27,7 +27,7 @@ export interface StreamOptions extends RequestInitJson {
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 15_000;
-const SILENT_MS = 20_000;
+const SILENT_MS = 12_000;
 
 /** Follow a stream. Resolves at its end or when aborted; rejects when the server refuses it, or at the first cut without `reconnect`. */
 export async function stream(path: string, options: StreamOptions, onFrames: (frames: Frame[]) => void): Promise<void> {

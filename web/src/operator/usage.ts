@@ -1,6 +1,8 @@
 /** Usage rows from the server, gathered for a chart by day and a table by thread. */
 
 import { request } from "../api";
+import { plural } from "../lib/words";
+import { money } from "../panels/activity";
 
 export interface UsageRow {
   key: string;
@@ -74,5 +76,6 @@ const EMPTY: Sum = { key: "", runs: 0, tokens: 0, costUsd: 0, unpriced: 0, model
 
 export function costWords(sum: Sum): string {
   if (sum.unpriced >= sum.runs && sum.costUsd === 0 && sum.unpriced > 0) return "price not known";
-  return `${sum.costUsd.toFixed(sum.costUsd && sum.costUsd < 0.01 ? 4 : 2)} USD${sum.unpriced ? ` and ${sum.unpriced} ${sum.unpriced === 1 ? "run" : "runs"} without a price` : ""}`;
+  const rest = sum.unpriced ? ` and ${plural(sum.unpriced, "run")} without a price` : "";
+  return `${money(sum.costUsd)}${rest}`;
 }

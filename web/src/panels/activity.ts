@@ -100,6 +100,11 @@ export function durationWords(ms: number | null): string {
   return ms === null || ms < SHORTEST_MS ? "" : seconds(ms);
 }
 
+/** Cents, and finer only where a cent would hide it. */
+export function money(usd: number): string {
+  return `${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)} USD`;
+}
+
 /** The time that a group took: from its first start to its last end. */
 export function spanOf(steps: readonly Step[]): number | null {
   const starts = steps.map((step) => step.startedAt).filter((at) => at !== null);

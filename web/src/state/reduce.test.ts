@@ -212,6 +212,11 @@ describe("step records", () => {
     expect(names(reduce(reduce(reduce(emptyView("t"), told), events), told))).toEqual(expected);
   });
 
+  it("keep their times when events are told again", () => {
+    const told = reduce(reduce(emptyView("t"), { type: "records", records: [record(1, "thinker")] }), { type: "events", events: tasks });
+    expect(told.steps[0]!.endedAt).toBe(Date.parse("2026-11-15T12:00:01.500Z"));
+  });
+
   it("join a try that was interrupted with the one that finished", () => {
     const view = reduce(emptyView("t"), { type: "records", records: [...records, record(3, "gate", "success", "r2")] });
     expect(view.steps.map((step) => [step.name, step.status])).toEqual([["thinker", "done"], ["gate", "done"]]);

@@ -306,10 +306,10 @@ class Draft {
     if (data["event"] === "on_tool_start") {
       const under = known && known.status !== "waiting" ? known.status : "running";
       this.putStep({ ...step, status: under, startedAt: step.startedAt ?? at, args: step.args ?? readArgs(data["input"]) });
-    } else if (data["event"] === "on_tool_end") this.putStep({ ...step, endedAt: at, status: step.status === "running" ? "done" : step.status });
+    } else if (data["event"] === "on_tool_end") this.putStep({ ...step, endedAt: endOf(step, at), status: step.status === "running" ? "done" : step.status });
     else if (data["event"] === "on_tool_error") {
       // An interrupt leaves a tool as an error does; the run's end tells which it was.
-      if (step.status === "running") this.putStep({ ...step, endedAt: at, status: "failed", error: readToolError(data["error"] ?? data["message"]) });
+      if (step.status === "running") this.putStep({ ...step, endedAt: endOf(step, at), status: "failed", error: readToolError(data["error"] ?? data["message"]) });
     }
   }
 
@@ -326,7 +326,7 @@ class Draft {
     if (!known) return;
     const asked = Array.isArray(data["interrupts"]) && data["interrupts"].length > 0;
     const error = typeof data["error"] === "string" ? data["error"] : null;
-    this.putStep({ ...known, endedAt: at, error, status: error ? "failed" : asked ? "waiting" : "done" });
+    this.putStep({ ...known, endedAt: endOf(known, at), error, status: error ? "failed" : asked ? "waiting" : "done" });
   }
 
   private adoptRecord(id: string, name: string): void {
@@ -551,6 +551,11 @@ function placeOfResult(callId: string | null, list: readonly Message[]): number 
   let at = caller + 1;
   while (at < list.length && list[at]!.role === "tool" && order.indexOf(list[at]!.toolCallId ?? "") < order.indexOf(callId ?? "")) at++;
   return at;
+}
+
+/** The server's record knows better than this page, which may hear of an end again after a reload. */
+function endOf(step: Step, heardAt: number): number | null {
+  return step.recordNumber === undefined ? heardAt : step.endedAt;
 }
 
 /** `["tools:uuid", "model:uuid"]` -> the part that names subagents: "tools:uuid". */

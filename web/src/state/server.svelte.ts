@@ -24,7 +24,8 @@ class Server {
   watch(): void {
     onAnswered((outcome) => {
       if (!outcome.answered) return this.cut();
-      this.answered();
+      // A 5xx may come from a proxy whose server is gone: it proves nothing.
+      if (outcome.status < 500) this.answered();
       if (outcome.status === 401 && this.me?.signed_in) void this.loadMe();
     });
     window.addEventListener("offline", () => this.cut());

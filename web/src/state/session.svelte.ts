@@ -79,6 +79,12 @@ export class ThreadSession {
     }
   }
 
+  retry(): void {
+    this.status = "loading";
+    this.problem = null;
+    void this.open();
+  }
+
   private fail(error: unknown): void {
     if (this.closing.signal.aborted) return;
     this.problem = error;
@@ -249,8 +255,9 @@ export class ThreadSession {
       this.caughtUp = this.view.phase !== "streaming" || this.view.messages.some((message) => message.status === "streaming");
       return;
     }
-    const known = new Set(before.messages.map((message) => message.id));
-    const isNew = (message: Message) => message.role === "agent" && message.status === "done" && !known.has(message.id) && message.text.length >= REVEALED_FROM_CHARS;
+    const known = (id: string) => before.messages.findLast((message) => message.id === id) !== undefined;
+    const isNew = (message: Message) =>
+      message.role === "agent" && message.status === "done" && message.text.length >= REVEALED_FROM_CHARS && !known(message.id);
     const fresh = this.view.messages.slice(-4).filter(isNew);
     if (fresh.length) this.revealing = new Set([...this.revealing, ...fresh.map((message) => message.id)]);
   }
