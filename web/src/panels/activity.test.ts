@@ -70,4 +70,20 @@ describe("linesOf", () => {
   it("takes no time from steps that have none", () => {
     expect(told(step("ls", { path: "/" }, { startedAt: null, endedAt: null }))).toEqual(["Listed a folder /"]);
   });
+
+  it("lets nodes speak in their own words, each in its time", () => {
+    const gate = (startedAt: number, endedAt: number) => step("hitl_gate", {}, { kind: "node", startedAt, endedAt });
+    const steps = [
+      gate(1_000, 9_000),
+      gate(20_000, 29_000),
+      step("source_review", {}, { kind: "node", startedAt: 40_000, endedAt: 40_001 }),
+    ];
+    const said = [
+      { node: "hitl_gate", summary: "Edited.", at: 8_990 },
+      { node: "hitl_gate", summary: "Approved.", at: 28_990 },
+      { node: "hitl_gate", summary: "Of another question.", at: 90_000 },
+    ];
+    expect(linesOf(steps, said).map(sentenceOf)).toEqual(["You decided Edited.", "You decided Approved."]);
+    expect(linesOf(steps, said.slice(2))).toEqual([]);
+  });
 });

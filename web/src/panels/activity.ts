@@ -76,17 +76,45 @@ const NODES: Record<string, [past: string, present: string]> = {
   synthesizer: ["Wrote the report and checked every sentence", "Writing the report and checking every sentence"],
 };
 
-/** `said`: what a node said of its own work, by its name; better than anything general. */
-export function linesOf(steps: readonly Step[], said: Record<string, string> = {}): Line[] {
+/** What a node said of its own work, and when (epoch milliseconds). */
+export interface Saying {
+  node: string;
+  summary: string;
+  at: number;
+}
+
+/** `said` may be of the whole thread: a node's step takes what was said in its time, each saying once. */
+export function linesOf(steps: readonly Step[], said: readonly Saying[] = []): Line[] {
   const lines: Line[] = [];
+  const words = wordsInTime(steps, said);
   for (const step of steps) {
-    if (!isNews(step, said)) continue;
+    if (!isNews(step, words)) continue;
     const last = lines.at(-1);
     if (last && joins(last, step)) last.steps.push(step);
     else lines.push({ id: step.id, status: step.status, lead: "", rest: "", ms: null, steps: [step] });
   }
-  return lines.map((line) => word(line, said));
+  return lines.map((line) => word(line, words));
 }
+
+/** Step id -> the summary nearest to its time, if one is near enough. The clocks of page and server may differ a little. */
+function wordsInTime(steps: readonly Step[], said: readonly Saying[]): Record<string, string> {
+  const words: Record<string, string> = {};
+  const left = [...said];
+  for (const step of steps) {
+    if (step.kind !== "node" || step.status !== "done" || step.startedAt === null) continue;
+    const [from, to] = [step.startedAt, step.endedAt ?? step.startedAt];
+    const away = (each: Saying) => Math.max(0, from - each.at, each.at - to);
+    const near = left
+      .filter((each) => each.node === step.name && away(each) <= NEAR_MS)
+      .sort((one, two) => away(one) - away(two))[0];
+    if (!near) continue;
+    words[step.id] = near.summary;
+    left.splice(left.indexOf(near), 1);
+  }
+  return words;
+}
+
+const NEAR_MS = 5_000;
 
 /** The step as one sentence, for a screen reader or a notification. */
 export function sentenceOf(line: Line): string {
@@ -119,7 +147,7 @@ const ASKING = new Set(["source_review", "hitl_gate"]);
 function isNews(step: Step, said: Record<string, string>): boolean {
   if (step.kind === "model") return false;
   if (step.kind !== "node") return true;
-  return step.name in NODES && (!ASKING.has(step.name) || (step.status === "done" && step.name in said));
+  return step.name in NODES && (!ASKING.has(step.name) || step.id in said);
 }
 
 function joins(line: Line, step: Step): boolean {
@@ -142,7 +170,7 @@ function word(line: Line, said: Record<string, string>): Line {
 
 function phrase(steps: Step[], ongoing: boolean, said: Record<string, string>): { lead: string; rest: string } {
   const step = steps[0]!;
-  if (step.kind === "node") return { lead: NODES[step.name]![ongoing ? 1 : 0], rest: ongoing ? "" : (said[step.name] ?? "") };
+  if (step.kind === "node") return { lead: NODES[step.name]![ongoing ? 1 : 0], rest: ongoing ? "" : (said[step.id] ?? "") };
   const args = steps.map((each) => each.args ?? {});
   if (step.kind === "subagent") {
     const asked = text(args[0]?.description);

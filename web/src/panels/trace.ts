@@ -6,6 +6,7 @@
 import { readPlan, type Plan } from "../dock/plan";
 import { asObject, isObject, textOf, textsOf } from "../dock/waiting";
 import type { JsonObject, Step, Waiting } from "../state/types";
+import type { Saying } from "./activity";
 
 export type NodeState = "done" | "now" | "waits" | "failed" | "later";
 
@@ -53,7 +54,7 @@ const ASKED_BY: Record<string, string> = {
 };
 
 export function traceOf(values: JsonObject, steps: readonly Step[], waiting: readonly Waiting[]): TraceNode[] {
-  const said = sayings(values);
+  const said = newestOf(values);
   const asking = new Set(waiting.map((each) => ASKED_BY[textOf(asObject(each.payload).type)]));
   const running = new Set(steps.filter((step) => step.kind === "node" && step.status === "running").map((step) => step.name));
   const failed = textOf(values.status) === "failed";
@@ -87,18 +88,29 @@ export function planSteps(values: JsonObject, steps: readonly Step[]): { plan: P
 }
 
 /** What the nodes said for the newest question: the list holds earlier questions too, and each begins with the intake. */
-function sayings(values: JsonObject): { node: string; summary: string; at: string; thought: string }[] {
-  const entries = (Array.isArray(values.reasoning) ? values.reasoning.filter(isObject) : []).map((entry) => ({
+function newestOf(values: JsonObject): Entry[] {
+  const entries = entriesOf(values);
+  const begun = entries.findLastIndex((entry) => entry.node === "intake");
+  return begun < 0 ? entries : entries.slice(begun);
+}
+
+interface Entry {
+  node: string;
+  summary: string;
+  at: string;
+  thought: string;
+}
+
+function entriesOf(values: JsonObject): Entry[] {
+  return (Array.isArray(values.reasoning) ? values.reasoning.filter(isObject) : []).map((entry) => ({
     node: textOf(entry.node),
     summary: textOf(entry.summary),
     at: textOf(entry.timestamp),
     thought: textOf(entry.raw_thought ?? entry.rawThought),
   }));
-  const begun = entries.findLastIndex((entry) => entry.node === "intake");
-  return begun < 0 ? entries : entries.slice(begun);
 }
 
-/** The newest sentence of each node, for the lines of activity. */
-export function latestWords(values: JsonObject): Record<string, string> {
-  return Object.fromEntries(sayings(values).map((entry) => [entry.node, entry.summary]));
+/** What the nodes said, of all questions, with when: for the lines of activity. */
+export function sayingsOf(values: JsonObject): Saying[] {
+  return entriesOf(values).map((entry) => ({ node: entry.node, summary: entry.summary, at: Date.parse(entry.at) }));
 }
