@@ -7,11 +7,11 @@ import { request } from "./request";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-export type ThreadAnswer = Schemas["ThreadAnswer"];
-export type RunAnswer = Schemas["RunAnswer"];
+export type ThreadResponse = Schemas["ThreadResponse"];
+export type RunResponse = Schemas["RunResponse"];
 export type RunCreate = Schemas["RunCreate"];
-export type StateAnswer = Schemas["StateAnswer"];
-export type AssistantAnswer = Schemas["AssistantAnswer"];
+export type StateResponse = Schemas["StateResponse"];
+export type AssistantResponse = Schemas["AssistantResponse"];
 
 /** What a run is asked to say. Not `values`, which repeats the state at each step; `tasks` repeats it too, but tells when a node begins. */
 const MODES = ["updates", "messages-tuple", "custom", "tools", "lifecycle"];
@@ -30,15 +30,7 @@ export interface ServerInfo {
   metadata?: { server?: string };
 }
 
-export interface Me {
-  signed_in: boolean;
-  asks_who: boolean;
-  user: string | null;
-  is_operator: boolean;
-  via: string | null;
-  sign_in: ("key" | "provider")[];
-  server: { version: string; demo: boolean };
-}
+export type Me = Schemas["Me"];
 
 export interface MessagePage {
   /** Newest first. */
@@ -49,23 +41,8 @@ export interface MessagePage {
 }
 
 /** A run that brought an input, with the runs that answered its interrupts. Turns with the same `previous` are versions of one message. */
-export interface Turn {
-  turn_id: string;
-  previous: string | null;
-  run_ids: string[];
-  status: string;
-  created_at: string;
-  checkpoint_id: string | null;
-  fork_from: string | null;
-  last_checkpoint_id: string | null;
-  message_ids: string[];
-}
-
-export interface TurnPage {
-  turns: Turn[];
-  next: string | null;
-  head: string | null;
-}
+export type Turn = Schemas["TurnResponse"];
+export type TurnPage = Schemas["TurnsResponse"];
 
 const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata", "interrupts", "error"];
 /** Fields of states that the page shows. A state's messages come by pages. */
@@ -78,13 +55,13 @@ export const api = {
   info: () => request<ServerInfo>("/info"),
   ok: () => request<unknown>("/ok", { timeoutMs: 5_000 }),
 
-  searchAssistants: () => post<AssistantAnswer[]>("/assistants/search", { limit: 100 }),
+  searchAssistants: () => post<AssistantResponse[]>("/assistants/search", { limit: 100 }),
 
-  searchThreads: (search: Record<string, unknown>) => post<Partial<ThreadAnswer>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
+  searchThreads: (search: Record<string, unknown>) => post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
   /** Without the state's values, which may be large. Undefined: there is none. */
-  findThread: async (threadId: string): Promise<Partial<ThreadAnswer> | undefined> =>
+  findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
     (await api.searchThreads({ ids: [threadId], limit: 1 }))[0],
-  createThread: (metadata: Record<string, unknown>) => post<ThreadAnswer>("/threads", { metadata }),
+  createThread: (metadata: Record<string, unknown>) => post<ThreadResponse>("/threads", { metadata }),
   patchThread: (threadId: string, metadata: Record<string, unknown>) =>
     request<void>(at(threadId), { method: "PATCH", json: { metadata }, headers: { Prefer: "return=minimal" } }),
   deleteThread: (threadId: string) => request<void>(at(threadId), { method: "DELETE" }),
@@ -97,14 +74,14 @@ export const api = {
   /** The state without its messages. */
   state: (threadId: string) => {
     const fields = [...STATE_FIELDS.map((field) => `values.${field}`), "next", "tasks", "checkpoint", "interrupts"];
-    return request<StateAnswer>(`${at(threadId)}/state?${fields.map((field) => `select=${field}`).join("&")}`);
+    return request<StateResponse>(`${at(threadId)}/state?${fields.map((field) => `select=${field}`).join("&")}`);
   },
-  wholeState: (threadId: string) => request<StateAnswer>(`${at(threadId)}/state`),
+  wholeState: (threadId: string) => request<StateResponse>(`${at(threadId)}/state`),
 
-  listRuns: (threadId: string, limit: number) => request<RunAnswer[]>(`${at(threadId)}/runs?limit=${limit}`),
-  getRun: (threadId: string, runId: string) => request<RunAnswer>(`${at(threadId)}/runs/${runId}`),
+  listRuns: (threadId: string, limit: number) => request<RunResponse[]>(`${at(threadId)}/runs?limit=${limit}`),
+  getRun: (threadId: string, runId: string) => request<RunResponse>(`${at(threadId)}/runs/${runId}`),
   startRun: (threadId: string, graphId: string, run: Omit<RunCreate, "stream_mode" | "stream_subgraphs">) =>
-    post<RunAnswer>(`${at(threadId)}/runs`, {
+    post<RunResponse>(`${at(threadId)}/runs`, {
       ...run,
       stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES,
       stream_subgraphs: true,

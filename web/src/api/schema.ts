@@ -313,6 +313,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's messages, newest first, page by page; now, or at a checkpoint */
+        get: operations["get_thread_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's turns and how they follow one another, newest first: where to fork, and the branches there are */
+        get: operations["get_thread_turns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What ran on the thread: models, tools, subagents and nodes, with times, tokens and cost */
+        get: operations["get_thread_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the thread's runs used of models so far, and how full the context is */
+        get: operations["get_thread_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/interrupts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for an answer on the thread, oldest first */
+        get: operations["get_thread_interrupts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/interrupts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for an answer on any of your threads, oldest first */
+        get: operations["get_interrupts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/commands": {
         parameters: {
             query?: never;
@@ -322,7 +424,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell a thread what to do: start a run, answer a question, read or branch its state */
+        /** Tell a thread what to do: start a run, answer an interrupt, read or branch its state */
         post: operations["send_thread_command"];
         delete?: never;
         options?: never;
@@ -658,6 +760,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which model runs here and what it can do, and those that could be loaded */
+        get: operations["get_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/model/load": {
         parameters: {
             query?: never;
@@ -670,6 +789,91 @@ export interface paths {
         put?: never;
         /** The same by POST */
         post: operations["load_model_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a bundle: send the file as application/zip, up to 64 MB; the answer says of each part whether it holds */
+        post: operations["verify_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Check what a thread's research rests on, as anybody could with its bundle */
+        get: operations["verify_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest report of a thread with its claims, quotes and sources */
+        get: operations["get_research_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/sources/{sourceId}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The text of a source as it was stored, into which quotes point */
+        get: operations["get_source_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The research as a document: Markdown, HTML, PDF, DOCX, or its bundle */
+        get: operations["export_research"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -739,6 +943,58 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whom the server takes you for, and how to sign in */
+        get: operations["get_me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** API keys without their secrets, for operators */
+        get: operations["list_keys"];
+        put?: never;
+        /** Make an API key; it is shown only now */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a key back, with the sessions it opened */
+        delete: operations["revoke_key"];
         options?: never;
         head?: never;
         patch?: never;
@@ -838,7 +1094,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say whether it happened; the model is told when the thread goes on, if the call still stands in its conversation */
+        /** Say whether it happened; the model is told when the thread goes on, if the call is still in its conversation */
         post: operations["settle_effect"];
         delete?: never;
         options?: never;
@@ -914,47 +1170,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What runs, what fails and how much is kept, for operators */
+        get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AssistantAnswer
-         * @description A graph with a configuration.
-         */
-        AssistantAnswer: {
-            /** Assistant Id */
-            assistant_id?: string;
-            /** Graph Id */
-            graph_id?: string;
-            /** Name */
-            name?: string;
-            /** Description */
-            description?: string | null;
-            /** Config */
-            config?: {
+        /** ApprovalResponse */
+        ApprovalResponse: {
+            /** At */
+            at: string;
+            /** Data */
+            data: {
                 [key: string]: unknown;
             };
-            /** Context */
-            context?: {
-                [key: string]: unknown;
-            };
-            /** Metadata */
-            metadata?: {
-                [key: string]: unknown;
-            };
-            /** Version */
-            version?: number;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at?: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at?: string;
         };
         /** AssistantCount */
         AssistantCount: {
@@ -1006,6 +1250,44 @@ export interface components {
             name?: string | null;
             /** Description */
             description?: string | null;
+        };
+        /**
+         * AssistantResponse
+         * @description A graph with a configuration.
+         */
+        AssistantResponse: {
+            /** Assistant Id */
+            assistant_id?: string;
+            /** Graph Id */
+            graph_id?: string;
+            /** Name */
+            name?: string;
+            /** Description */
+            description?: string | null;
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            };
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Version */
+            version?: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
         };
         /** AssistantSearch */
         AssistantSearch: {
@@ -1113,6 +1395,28 @@ export interface components {
             /** Status */
             status?: ("pending" | "running" | "all") | null;
         };
+        /** CheckedPartResponse */
+        CheckedPartResponse: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "file" | "bytes" | "trail" | "manifest" | "members" | "quotes" | "claims" | "report" | "story";
+            /**
+             * Title
+             * @description What was checked, as a sentence that is true where it holds
+             */
+            title: string;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Checked
+             * @description How many things were looked at
+             */
+            checked: number;
+            /** Problems */
+            problems: components["schemas"]["DefectResponse"][];
+        };
         /**
          * CheckpointRef
          * @description A moment of a thread. A missing `checkpoint_id` means the newest of the namespace.
@@ -1129,11 +1433,32 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** ClaimResponse */
+        ClaimResponse: {
+            /** Claim Id */
+            claim_id: string;
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supported" | "partial" | "unsupported" | "contradicted";
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Evidence
+             * @description Ids of quotes
+             */
+            evidence: string[];
+            /** In Report */
+            in_report: boolean;
+        };
         /**
-         * CommandAnswer
+         * CommandResponse
          * @description What became of a command: `success` with a result, or `error` with a code and a sentence.
          */
-        CommandAnswer: {
+        CommandResponse: {
             /**
              * Type
              * @enum {string}
@@ -1154,11 +1479,107 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** ContextResponse */
+        ContextResponse: {
+            /** Tokens */
+            tokens: number;
+            /**
+             * Window
+             * @description The most the model takes; null: not known
+             */
+            window: number | null;
+            /** Model */
+            model: string;
+        };
+        /** CurrentModel */
+        CurrentModel: {
+            /**
+             * Id
+             * @description `provider:name`
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string;
+            /**
+             * Embedded
+             * @description Whether it runs in the server's own process
+             */
+            embedded: boolean;
+            /**
+             * Tools
+             * @description Whether it can be trusted with tools
+             */
+            tools: boolean;
+            /**
+             * Writes
+             * @description Whether what it writes can be shown as an answer
+             */
+            writes: boolean;
+            /**
+             * Context
+             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             */
+            context: number;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Downloaded */
+            downloaded: boolean;
+            /** About */
+            about: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "idle" | "downloading" | "loading" | "ready" | "error";
+            /**
+             * Progress
+             * @description Per cent, while it is fetched
+             */
+            progress: number | null;
+            /** Message */
+            message: string | null;
+            /**
+             * Reason
+             * @description Why this one
+             */
+            reason: string;
+        };
+        /** DatabaseFigures */
+        DatabaseFigures: {
+            /** Bytes */
+            bytes: number;
+        };
+        /** DefectResponse */
+        DefectResponse: {
+            /** Where */
+            where: string;
+            /** Fact */
+            fact: string;
+        };
         /**
-         * EffectAnswer
+         * DutyResponse
+         * @description Something that goes on for as long as the server does.
+         */
+        DutyResponse: {
+            /** Name */
+            name: string;
+            /** Vital */
+            vital: boolean;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Failures
+             * @description Since the start
+             */
+            failures: number;
+        };
+        /**
+         * EffectResponse
          * @description One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted.
          */
-        EffectAnswer: {
+        EffectResponse: {
             /** Key */
             key: string;
             /** Tool */
@@ -1249,6 +1670,29 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** HealthResponse */
+        HealthResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Version */
+            version: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            runs: components["schemas"]["RunFigures"];
+            /**
+             * Streams
+             * @description Event streams that are open now
+             */
+            streams: number;
+            database: components["schemas"]["DatabaseFigures"];
+            /** Duties */
+            duties: components["schemas"]["DutyResponse"][];
+            /** Problems */
+            problems: string[];
+        };
         /** HistoryQuery */
         HistoryQuery: {
             /** Limit */
@@ -1281,32 +1725,6 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /**
-         * ItemAnswer
-         * @description Something kept under a namespace and a key.
-         */
-        ItemAnswer: {
-            /** Namespace */
-            namespace: string[];
-            /** Key */
-            key: string;
-            /** Value */
-            value: {
-                [key: string]: unknown;
-            };
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at: string;
-            /** Score */
-            score?: number | null;
-        };
         /** ItemDelete */
         ItemDelete: {
             /** Namespace */
@@ -1329,6 +1747,32 @@ export interface components {
             /** Ttl */
             ttl?: number | null;
         };
+        /**
+         * ItemResponse
+         * @description Something kept under a namespace and a key.
+         */
+        ItemResponse: {
+            /** Namespace */
+            namespace: string[];
+            /** Key */
+            key: string;
+            /** Value */
+            value: {
+                [key: string]: unknown;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Score */
+            score?: number | null;
+        };
         /** ItemSearch */
         ItemSearch: {
             /** Namespace Prefix */
@@ -1347,12 +1791,162 @@ export interface components {
             refresh_ttl?: boolean | null;
         };
         /**
-         * ItemsAnswer
+         * ItemsResponse
          * @description What a search found.
          */
-        ItemsAnswer: {
+        ItemsResponse: {
             /** Items */
-            items: components["schemas"]["ItemAnswer"][];
+            items: components["schemas"]["ItemResponse"][];
+        };
+        /** KeyCreate */
+        KeyCreate: {
+            /** User */
+            user: string;
+            /** Name */
+            name?: string | null;
+            /** Operator */
+            operator?: boolean | null;
+            /** Expires Days */
+            expires_days?: number | null;
+        };
+        /**
+         * KeyResponse
+         * @description An API key without its secret.
+         */
+        KeyResponse: {
+            /** Key Id */
+            key_id: string;
+            /** User */
+            user: string;
+            /** Name */
+            name: string;
+            /** Is Operator */
+            is_operator: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+        };
+        /**
+         * Me
+         * @description Whom the server takes the caller for. `user` and `via` are null where it does not know yet.
+         */
+        Me: {
+            /** Signed In */
+            signed_in: boolean;
+            /**
+             * Asks Who
+             * @description Whether requests must say whose they are
+             */
+            asks_who: boolean;
+            /** User */
+            user: string | null;
+            /** Is Operator */
+            is_operator: boolean;
+            /** Via */
+            via: ("local" | "api_key" | "jwt" | "session") | null;
+            /**
+             * Sign In
+             * @description How a browser can sign in; empty where nobody is asked
+             */
+            sign_in: ("key" | "provider")[];
+            server: components["schemas"]["ServerAbout"];
+        };
+        /** MessagesResponse */
+        MessagesResponse: {
+            /**
+             * Messages
+             * @description LangChain's messages, newest first
+             */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Total */
+            total: number;
+            /**
+             * Next
+             * @description Send it as `before` for older ones; null: these were the oldest
+             */
+            next: string | null;
+            /**
+             * Checkpoint Id
+             * @description Where the thread stood; send it along, so that pages fit together
+             */
+            checkpoint_id: string | null;
+        };
+        /** ModelResponse */
+        ModelResponse: {
+            /**
+             * Id
+             * @description `provider:name`
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string;
+            /**
+             * Embedded
+             * @description Whether it runs in the server's own process
+             */
+            embedded: boolean;
+            /**
+             * Tools
+             * @description Whether it can be trusted with tools
+             */
+            tools: boolean;
+            /**
+             * Writes
+             * @description Whether what it writes can be shown as an answer
+             */
+            writes: boolean;
+            /**
+             * Context
+             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             */
+            context: number;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Downloaded */
+            downloaded: boolean;
+            /** About */
+            about: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "idle" | "downloading" | "loading" | "ready" | "error";
+            /**
+             * Progress
+             * @description Per cent, while it is fetched
+             */
+            progress: number | null;
+            /** Message */
+            message: string | null;
+        };
+        /** ModelsResponse */
+        ModelsResponse: {
+            current: components["schemas"]["CurrentModel"] | null;
+            /**
+             * Problem
+             * @description Why there is none
+             */
+            problem: string | null;
+            /**
+             * Sentence
+             * @description What runs now, and how to do better
+             */
+            sentence: string;
+            /**
+             * Embedded
+             * @description Those that can be loaded here
+             */
+            embedded: components["schemas"]["ModelResponse"][];
         };
         /** NamespaceQuery */
         NamespaceQuery: {
@@ -1368,12 +1962,37 @@ export interface components {
             offset?: number | null;
         };
         /**
-         * NamespacesAnswer
+         * NamespacesResponse
          * @description Namespaces that hold something.
          */
-        NamespacesAnswer: {
+        NamespacesResponse: {
             /** Namespaces */
             namespaces: string[][];
+        };
+        /** NewKeyResponse */
+        NewKeyResponse: {
+            /** Key Id */
+            key_id: string;
+            /** User */
+            user: string;
+            /** Name */
+            name: string;
+            /** Is Operator */
+            is_operator: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * Key
+             * @description The whole key. It is shown only now, and kept nowhere
+             */
+            key: string;
         };
         /** Ok */
         Ok: {
@@ -1388,11 +2007,81 @@ export interface components {
             /** Pruned Count */
             pruned_count: number;
         };
+        /** QuoteResponse */
+        QuoteResponse: {
+            /** Quote Id */
+            quote_id: string;
+            /** Source Id */
+            source_id: string;
+            /**
+             * Start
+             * @description In characters (code points) of the stored text
+             */
+            start: number;
+            /** End */
+            end: number;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ReportResponse
+         * @description The newest report of a thread and what it rests on.
+         */
+        ReportResponse: {
+            /** Question */
+            question: string;
+            /**
+             * Mode
+             * @description `extractive`: no model wrote it, its sentences are quotes
+             */
+            mode: string;
+            /** Asked At */
+            asked_at: string | null;
+            /**
+             * Report
+             * @description Markdown
+             */
+            report: string;
+            /**
+             * References
+             * @description Ids of sources, in the order of [1], [2] ...
+             */
+            references: string[];
+            /**
+             * Head
+             * @description The hash that stands for the whole trail
+             */
+            head: string;
+            /** Plan */
+            plan: {
+                [key: string]: unknown;
+            };
+            /** Approvals */
+            approvals: components["schemas"]["ApprovalResponse"][];
+            /**
+             * Elsewhere
+             * @description Entries of other branches of the thread; the report does not rest on them
+             */
+            elsewhere: number;
+            /** Claims */
+            claims: components["schemas"]["ClaimResponse"][];
+            /** Quotes */
+            quotes: components["schemas"]["QuoteResponse"][];
+            /** Sources */
+            sources: components["schemas"]["SourceResponse"][];
+            /**
+             * Egress
+             * @description What left the machine, and what was refused
+             */
+            egress: {
+                [key: string]: unknown;
+            };
+        };
         /**
          * ResearchAnswer
          * @description What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
          *
-         *     `interruptId` says which question is meant; without it, the one that is open.
+         *     `interruptId` says which interrupt is meant; without it, the one that is open.
          */
         ResearchAnswer: {
             /**
@@ -1438,50 +2127,8 @@ export interface components {
             reviewSources?: boolean | null;
         };
         /**
-         * RunAnswer
-         * @description One drive through a graph.
-         */
-        RunAnswer: {
-            /** Run Id */
-            run_id?: string;
-            /** Thread Id */
-            thread_id?: string;
-            /** Assistant Id */
-            assistant_id?: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at?: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at?: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status?: "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
-            /** Metadata */
-            metadata?: {
-                [key: string]: unknown;
-            };
-            /** Kwargs */
-            kwargs?: {
-                [key: string]: unknown;
-            };
-            /**
-             * Multitask Strategy
-             * @enum {string}
-             */
-            multitask_strategy?: "reject" | "enqueue" | "interrupt" | "rollback";
-            /** Cancel Reason */
-            cancel_reason?: string | null;
-        };
-        /**
          * RunCommand
-         * @description LangGraph's command: answer questions, write to the state, go somewhere.
+         * @description LangGraph's command: answer interrupts, write to the state, go somewhere.
          */
         RunCommand: {
             /** Resume */
@@ -1571,6 +2218,60 @@ export interface components {
             /** Strict Resume */
             strict_resume?: boolean | null;
         };
+        /** RunFigures */
+        RunFigures: {
+            /** Running */
+            running: number;
+            /** Pending */
+            pending: number;
+            /**
+             * Oldest Pending S
+             * @description How long the first of those that could run now has waited
+             */
+            oldest_pending_s: number;
+        };
+        /**
+         * RunResponse
+         * @description One drive through a graph.
+         */
+        RunResponse: {
+            /** Run Id */
+            run_id?: string;
+            /** Thread Id */
+            thread_id?: string;
+            /** Assistant Id */
+            assistant_id?: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status?: "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Kwargs */
+            kwargs?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Multitask Strategy
+             * @enum {string}
+             */
+            multitask_strategy?: "reject" | "enqueue" | "interrupt" | "rollback";
+            /** Cancel Reason */
+            cancel_reason?: string | null;
+        };
         /**
          * SendTo
          * @description A node to go to, with an input of its own.
@@ -1581,11 +2282,78 @@ export interface components {
             /** Input */
             input?: unknown;
         };
+        /** ServerAbout */
+        ServerAbout: {
+            /** Version */
+            version: string;
+            /**
+             * Demo
+             * @description Whether graphs are served that need no model and no network, for a first look
+             */
+            demo: boolean;
+        };
+        /** SourceResponse */
+        SourceResponse: {
+            /** Source Id */
+            source_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "web" | "device";
+            /** Url */
+            url: string | null;
+            /** Final Url */
+            final_url: string | null;
+            /** Title */
+            title: string;
+            /** Media Type */
+            media_type: string;
+            /** Status */
+            status: number | null;
+            /** Fetched At */
+            fetched_at: string;
+            /** Bytes Sha256 */
+            bytes_sha256: string;
+            /** Text Sha256 */
+            text_sha256: string;
+            /** Engine */
+            engine: string | null;
+            /**
+             * Robots
+             * @enum {string}
+             */
+            robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
+        };
+        /** SourceTextResponse */
+        SourceTextResponse: {
+            /** Source Id */
+            source_id: string;
+            /** Text */
+            text: string;
+            /** Text Sha256 */
+            text_sha256: string;
+        };
+        /** StateAt */
+        StateAt: {
+            checkpoint: components["schemas"]["CheckpointRef"];
+            /** Subgraphs */
+            subgraphs?: boolean | null;
+            /** Select */
+            select?: string[] | null;
+        };
+        /** StatePatch */
+        StatePatch: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
         /**
-         * StateAnswer
+         * StateResponse
          * @description A thread at one of its checkpoints.
          */
-        StateAnswer: {
+        StateResponse: {
             /** Values */
             values?: {
                 [key: string]: unknown;
@@ -1614,21 +2382,6 @@ export interface components {
             interrupts?: {
                 [key: string]: unknown;
             }[];
-        };
-        /** StateAt */
-        StateAt: {
-            checkpoint: components["schemas"]["CheckpointRef"];
-            /** Subgraphs */
-            subgraphs?: boolean | null;
-            /** Select */
-            select?: string[] | null;
-        };
-        /** StatePatch */
-        StatePatch: {
-            /** Metadata */
-            metadata?: {
-                [key: string]: unknown;
-            } | null;
         };
         /**
          * StateUpdate
@@ -1668,61 +2421,83 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** Superstep */
-        Superstep: {
-            /** Updates */
-            updates: components["schemas"]["StateUpdate"][];
-        };
         /**
-         * ThreadAnswer
-         * @description A conversation; `interrupts` are the open questions, by the task that asks.
+         * StepResponse
+         * @description Something that ran, from its start to its end.
          */
-        ThreadAnswer: {
-            /** Thread Id */
-            thread_id?: string;
+        StepResponse: {
+            /** Number */
+            number: number;
+            /** Run Id */
+            run_id: string;
             /**
-             * Created At
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "model" | "tool" | "agent";
+            /**
+             * Name
+             * @description Of the node, the model, the tool or the subagent
+             */
+            name: string;
+            /**
+             * Node
+             * @description The node of the graph in which it ran
+             */
+            node: string | null;
+            /**
+             * Agent
+             * @description The subagent in which it ran; null: the agent itself
+             */
+            agent: string | null;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * Call Id
+             * @description Of a tool's or a subagent's call
+             */
+            call_id: string | null;
+            /**
+             * Started At
              * Format: date-time
              */
-            created_at?: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at?: string;
-            /** State Updated At */
-            state_updated_at?: string | null;
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
             /**
              * Status
              * @enum {string}
              */
-            status?: "idle" | "busy" | "interrupted" | "error";
-            /** Metadata */
-            metadata?: {
-                [key: string]: unknown;
-            };
-            /** Config */
-            config?: {
-                [key: string]: unknown;
-            };
-            /** Values */
-            values?: {
-                [key: string]: unknown;
-            } | null;
-            /** Interrupts */
-            interrupts?: {
-                [key: string]: {
-                    [key: string]: unknown;
-                }[];
-            };
+            status: "success" | "error" | "interrupted";
             /** Error */
-            error?: {
-                [key: string]: unknown;
-            } | null;
-            /** Extracted */
-            extracted?: {
-                [key: string]: unknown;
-            };
+            error: string | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /**
+             * Cost Usd
+             * @description Of a model call; null: its price is not known
+             */
+            cost_usd: number | null;
+        };
+        /** StepsResponse */
+        StepsResponse: {
+            /**
+             * Steps
+             * @description In the order in which they ended
+             */
+            steps: components["schemas"]["StepResponse"][];
+            /**
+             * Next
+             * @description Send it as `after` for more; null: there are none now
+             */
+            next: number | null;
+        };
+        /** Superstep */
+        Superstep: {
+            /** Updates */
+            updates: components["schemas"]["StateUpdate"][];
         };
         /**
          * ThreadCommand
@@ -1780,6 +2555,57 @@ export interface components {
             /** Strategy */
             strategy?: ("delete" | "keep_latest") | null;
         };
+        /**
+         * ThreadResponse
+         * @description A conversation; `interrupts` are the open ones, by the task that asks.
+         */
+        ThreadResponse: {
+            /** Thread Id */
+            thread_id?: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /** State Updated At */
+            state_updated_at?: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status?: "idle" | "busy" | "interrupted" | "error";
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | null;
+            /** Interrupts */
+            interrupts?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                }[];
+            };
+            /** Error */
+            error?: {
+                [key: string]: unknown;
+            } | null;
+            /** Extracted */
+            extracted?: {
+                [key: string]: unknown;
+            };
+        };
         /** ThreadSearch */
         ThreadSearch: {
             /** Metadata */
@@ -1810,10 +2636,88 @@ export interface components {
             } | null;
         };
         /**
-         * UsageAnswer
+         * ThreadUsageResponse
+         * @description What all runs of a thread used, the one under way included.
+         */
+        ThreadUsageResponse: {
+            /** @description What the last model call of the agent itself read and wrote */
+            context: components["schemas"]["ContextResponse"] | null;
+            /** Calls */
+            calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Unpriced Runs */
+            unpriced_runs: number;
+        };
+        /**
+         * TurnResponse
+         * @description A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message.
+         */
+        TurnResponse: {
+            /** Turn Id */
+            turn_id: string;
+            /** Previous */
+            previous: string | null;
+            /** Run Ids */
+            run_ids: string[];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Checkpoint Id
+             * @description That took the input
+             */
+            checkpoint_id: string | null;
+            /**
+             * Last Checkpoint Id
+             * @description Where the turn ended
+             */
+            last_checkpoint_id: string | null;
+            /**
+             * Fork From
+             * @description The checkpoint to start another version of the turn from; null: it was pruned
+             */
+            fork_from: string | null;
+            /**
+             * Message Ids
+             * @description Of the messages of the input, where it named ids
+             */
+            message_ids: string[];
+        };
+        /** TurnsResponse */
+        TurnsResponse: {
+            /**
+             * Turns
+             * @description Newest first
+             */
+            turns: components["schemas"]["TurnResponse"][];
+            /**
+             * Next
+             * @description Send it as `before` for older ones
+             */
+            next: string | null;
+            /**
+             * Head
+             * @description The turn whose branch the thread stands on
+             */
+            head: string | null;
+        };
+        /**
+         * UsageResponse
          * @description A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known.
          */
-        UsageAnswer: {
+        UsageResponse: {
             /** Key */
             key: string;
             /** Runs */
@@ -1834,6 +2738,27 @@ export interface components {
              */
             unpriced_runs: number;
         };
+        /** VerificationCounts */
+        VerificationCounts: {
+            /** Sources */
+            sources: number;
+            /** Quotes */
+            quotes: number;
+            /** Claims */
+            claims: number;
+            /** Elsewhere */
+            elsewhere: number;
+        };
+        /** VerificationResponse */
+        VerificationResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Head */
+            head: string;
+            /** Parts */
+            parts: components["schemas"]["CheckedPartResponse"][];
+            counts: components["schemas"]["VerificationCounts"];
+        };
         /** VersionChoice */
         VersionChoice: {
             /** Version */
@@ -1849,6 +2774,60 @@ export interface components {
             limit?: number | null;
             /** Offset */
             offset?: number | null;
+        };
+        /** WaitingPage */
+        WaitingPage: {
+            /**
+             * Interrupts
+             * @description Those that have waited longest first
+             */
+            interrupts: components["schemas"]["WaitingResponse"][];
+            /**
+             * Next
+             * @description Send it as `after` for more
+             */
+            next: string | null;
+            /** Total */
+            total: number;
+        };
+        /**
+         * WaitingResponse
+         * @description A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`.
+         */
+        WaitingResponse: {
+            /** Interrupt Id */
+            interrupt_id: string;
+            /** Thread Id */
+            thread_id: string;
+            /**
+             * Thread Title
+             * @description `title` of the thread's metadata
+             */
+            thread_title: string | null;
+            /** Run Id */
+            run_id: string;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Type
+             * @description `type` of the payload; tool_approval for LangChain's action requests; else unknown
+             */
+            type: string;
+            /**
+             * Asker
+             * @description The subagent that asks; null: the agent itself
+             */
+            asker: string | null;
+            /** Namespace */
+            namespace: string[];
+            /** Payload */
+            payload: unknown;
+            /** Response Schema */
+            response_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** Created At */
+            created_at: string | null;
         };
         /**
          * Problem
@@ -1881,7 +2860,7 @@ export interface components {
             }[] | null;
             /**
              * Interrupt Ids
-             * @description Questions that are concerned
+             * @description The interrupts that are concerned
              * @default null
              */
             interrupt_ids: string[] | null;
@@ -1903,7 +2882,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Who asks is not known */
+        /** @description Not signed in */
         Problem401: {
             headers: {
                 [name: string]: unknown;
@@ -1930,7 +2909,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It stands against what is there */
+        /** @description It conflicts with what is there */
         Problem409: {
             headers: {
                 [name: string]: unknown;
@@ -2014,7 +2993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"][];
+                    "application/json": components["schemas"]["RunResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2046,7 +3025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"];
+                    "application/json": components["schemas"]["RunResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2152,7 +3131,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"];
+                    "application/json": components["schemas"]["RunResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2314,7 +3293,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"];
+                    "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2348,7 +3327,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"][];
+                    "application/json": components["schemas"]["ThreadResponse"][];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2448,7 +3427,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"];
+                    "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2509,7 +3488,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"];
+                    "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
             /** @description Done; nothing was asked for */
@@ -2548,7 +3527,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"];
+                    "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2580,7 +3559,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateAnswer"];
+                    "application/json": components["schemas"]["StateResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2648,7 +3627,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadAnswer"];
+                    "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2684,7 +3663,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateAnswer"];
+                    "application/json": components["schemas"]["StateResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2720,7 +3699,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateAnswer"];
+                    "application/json": components["schemas"]["StateResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2751,7 +3730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateAnswer"][];
+                    "application/json": components["schemas"]["StateResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -2783,7 +3762,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateAnswer"][];
+                    "application/json": components["schemas"]["StateResponse"][];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2831,6 +3810,188 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_thread_messages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+                checkpoint_id?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_turns: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_steps: {
+        parameters: {
+            query?: {
+                run_id?: string | null;
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadUsageResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_interrupts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_interrupts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     send_thread_command: {
         parameters: {
             query?: never;
@@ -2852,7 +4013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommandAnswer"];
+                    "application/json": components["schemas"]["CommandResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -2951,7 +4112,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"];
+                    "application/json": components["schemas"]["RunResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3054,7 +4215,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"][];
+                    "application/json": components["schemas"]["RunResponse"][];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3122,7 +4283,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"];
+                    "application/json": components["schemas"]["AssistantResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3156,7 +4317,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"][];
+                    "application/json": components["schemas"]["AssistantResponse"][];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3222,7 +4383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"];
+                    "application/json": components["schemas"]["AssistantResponse"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -3283,7 +4444,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"];
+                    "application/json": components["schemas"]["AssistantResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3319,7 +4480,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"][];
+                    "application/json": components["schemas"]["AssistantResponse"][];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3355,7 +4516,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AssistantAnswer"];
+                    "application/json": components["schemas"]["AssistantResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3514,7 +4675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ItemAnswer"] | null;
+                    "application/json": components["schemas"]["ItemResponse"] | null;
                 };
             };
             401: components["responses"]["Problem401"];
@@ -3608,7 +4769,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ItemsAnswer"];
+                    "application/json": components["schemas"]["ItemsResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3642,7 +4803,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NamespacesAnswer"];
+                    "application/json": components["schemas"]["NamespacesResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -3657,9 +4818,37 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    load_model: {
+    get_models: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    load_model: {
+        parameters: {
+            query?: {
+                /** @description An embedded model by id, for operators */
+                model?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3685,7 +4874,10 @@ export interface operations {
     };
     load_model_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description An embedded model by id, for operators */
+                model?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3705,6 +4897,160 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/zip": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_research: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_research_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_source_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+                sourceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceTextResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_research: {
+        parameters: {
+            query?: {
+                format?: "md" | "html" | "pdf" | "docx" | "zip";
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/markdown; charset=utf-8": string;
+                    "text/html; charset=utf-8": string;
+                    "application/pdf": string;
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -3840,11 +5186,121 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     get_usage: {
         parameters: {
             query?: {
                 group_by?: "run" | "thread" | "owner" | "day" | "model";
                 thread_id?: string | null;
+                /** @description Only runs that ended on this day or later, in UTC */
+                since?: string | null;
             };
             header?: never;
             path?: never;
@@ -3858,7 +5314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageAnswer"][];
+                    "application/json": components["schemas"]["UsageResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -3872,6 +5328,8 @@ export interface operations {
         parameters: {
             query?: {
                 group_by?: "run" | "thread" | "owner" | "day" | "model";
+                /** @description Only runs that ended on this day or later, in UTC */
+                since?: string | null;
             };
             header?: never;
             path?: never;
@@ -3885,7 +5343,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageAnswer"][];
+                    "application/json": components["schemas"]["UsageResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -3942,7 +5400,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EffectAnswer"][];
+                    "application/json": components["schemas"]["EffectResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -3973,7 +5431,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EffectAnswer"][];
+                    "application/json": components["schemas"]["EffectResponse"][];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -4002,7 +5460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EffectAnswer"];
+                    "application/json": components["schemas"]["EffectResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -4036,7 +5494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EffectAnswer"];
+                    "application/json": components["schemas"]["EffectResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -4114,6 +5572,31 @@ export interface operations {
                 content: {
                     "application/json": unknown;
                     "text/plain": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthResponse"];
                 };
             };
             401: components["responses"]["Problem401"];

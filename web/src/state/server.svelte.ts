@@ -3,7 +3,7 @@
 //   online --a request fails or a stream is cut--> reconnecting --10 s--> offline
 //      ^------------------ /ok answers, asked every 3 s -------------------|
 
-import { api, ApiError, comeBackNow, onAnswered, type AssistantAnswer, type Me } from "../api";
+import { api, ApiError, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
 import type { Assistant, Connection, JsonObject } from "./types";
 
 const ASK_AGAIN_MS = 3_000;
@@ -94,7 +94,7 @@ class Server {
 
 export const server = new Server();
 
-function readAssistant(wire: AssistantAnswer): Assistant {
+function readAssistant(wire: AssistantResponse): Assistant {
   const graphId = wire.graph_id ?? "";
   const own = wire.name && wire.name !== graphId ? wire.name : null;
   return {

@@ -5,7 +5,7 @@
 //
 // A run is not a connection: this tab, another one and a reload all follow the same stream.
 
-import { api, ApiError, stream, UnreachableError, type Frame, type RunAnswer, type Turn } from "../api";
+import { api, ApiError, stream, UnreachableError, type Frame, type RunResponse, type Turn } from "../api";
 import { titleFrom } from "../lib/words";
 import { branchTo, messagesBefore, siblingsOf } from "./branches";
 import { FrameBuffer } from "./frame-buffer";
@@ -111,7 +111,7 @@ export class ThreadSession {
     void this.open();
   }
 
-  private async loadSnapshot(): Promise<RunAnswer[] | null> {
+  private async loadSnapshot(): Promise<RunResponse[] | null> {
     const thread = await api.findThread(this.threadId);
     if (!thread) {
       this.status = "missing";
@@ -147,7 +147,7 @@ export class ThreadSession {
   }
 
   /** Where the stream has to begin so that nothing is missed: before the current turn, if it is under way, waits, or ended badly. */
-  private async placeBefore(runs: RunAnswer[]): Promise<string | undefined> {
+  private async placeBefore(runs: RunResponse[]): Promise<string | undefined> {
     const current = runs.findIndex((run) => run.status !== "pending");
     if (current === -1) return undefined;
     if (runs[current]!.status === "success" && !this.view.waiting.length) return undefined;
@@ -334,7 +334,7 @@ export class ThreadSession {
     }
   }
 
-  private noteSent(message: WireMessage, run: RunAnswer): void {
+  private noteSent(message: WireMessage, run: RunResponse): void {
     this.ownRuns.add(run.run_id!);
     this.branchCheckpoint = null;
     const began = this.view.runs.some((each) => each.runId === run.run_id);
@@ -347,7 +347,7 @@ export class ThreadSession {
   }
 
   /** Starts a run, and tries again for as long as nothing answers. Before each further try it looks whether the first one arrived after all. */
-  private async startOnce(messageId: string, order: Parameters<typeof api.startRun>[2]): Promise<RunAnswer> {
+  private async startOnce(messageId: string, order: Parameters<typeof api.startRun>[2]): Promise<RunResponse> {
     const graphId = this.view.graphId ?? String(order.assistant_id);
     const checkpoint = this.branchCheckpoint ? { checkpoint_id: this.branchCheckpoint } : {};
     for (let tries = 0; ; tries++) {
@@ -439,16 +439,16 @@ function runOf(event: StreamEvent): string | null {
   return typeof data?.run_id === "string" ? data.run_id : null;
 }
 
-function inputMessages(run: RunAnswer): WireMessage[] {
+function inputMessages(run: RunResponse): WireMessage[] {
   const input = run.kwargs?.["input"] as { messages?: unknown } | null;
   return Array.isArray(input?.messages) ? (input.messages as WireMessage[]).filter((message) => message?.id) : [];
 }
 
-function isFork(run: RunAnswer): boolean {
+function isFork(run: RunResponse): boolean {
   return Boolean((run.kwargs?.["checkpoint"] as { checkpoint_id?: unknown } | null)?.checkpoint_id);
 }
 
-function readQueued(run: RunAnswer): Queued[] {
+function readQueued(run: RunResponse): Queued[] {
   return inputMessages(run).map((message) => ({ id: message.id!, text: text(message.content), runId: run.run_id! }));
 }
 

@@ -1,6 +1,7 @@
 // Steps: what was done, one for each tool call, subagent and node. Made from messages (so that a reload shows the same) and timed by events
 // and by the server's step records.
 
+import type { components } from "../api/schema";
 import { asText, isObject } from "./messages";
 import type { JsonObject, Message, Namespace, Step, StepStatus, ToolCall } from "./types";
 
@@ -47,22 +48,7 @@ export function endStep(step: Step, status: Exclude<StepStatus, "running">): Ste
 }
 
 /** A step record of the server (`GET /threads/{id}/steps`): times, tokens and cost that outlive the events. */
-export interface StepRecord {
-  number: number;
-  run_id: string;
-  kind: "node" | "model" | "tool" | "agent";
-  name: string;
-  agent: string | null;
-  namespace: string[];
-  call_id: string | null;
-  started_at: string;
-  duration_ms: number;
-  status: "success" | "error" | "interrupted";
-  error: string | null;
-  input_tokens: number | null;
-  output_tokens: number | null;
-  cost_usd: number | null;
-}
+export type StepRecord = Omit<components["schemas"]["StepResponse"], "node"> & { node?: string | null };
 
 const STATUSES: Record<StepRecord["status"], StepStatus> = { success: "done", error: "failed", interrupted: "waiting" };
 

@@ -1,6 +1,6 @@
 // The list of conversations. Asked for in one piece (up to a thousand), searched here; a deletion can be undone until it is carried out.
 
-import { api, type ThreadAnswer } from "../api";
+import { api, type ThreadResponse } from "../api";
 import { dayHeading } from "../lib/words";
 import { nameOf } from "../state/server.svelte";
 import type { ThreadSummary } from "../state/types";
@@ -114,7 +114,7 @@ export class ThreadList {
 
 export const threads = new ThreadList();
 
-function readSummary(wire: Partial<ThreadAnswer>): ThreadSummary {
+function readSummary(wire: Partial<ThreadResponse>): ThreadSummary {
   const metadata = wire.metadata ?? {};
   const graphId = typeof metadata["graph_id"] === "string" ? metadata["graph_id"] : null;
   const title = typeof metadata["title"] === "string" && metadata["title"] ? metadata["title"] : `${nameOf(graphId)}, without a title`;
