@@ -25,7 +25,7 @@ from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
 from stepwell.server.login.authentication import Authenticator
-from stepwell.server.login.sessions import LoginRoutes, login_router
+from stepwell.server.login.sign_in import LoginRoutes, login_router
 from stepwell.server.login.throttle import CredentialThrottle
 from stepwell.server.monitoring.metrics import CountRequests
 from stepwell.server.monitoring.request_log import RequestLog

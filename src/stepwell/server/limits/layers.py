@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.server.limits.bodies import BodyLimits
+from stepwell.server.limits.hosts import HostCheck
 from stepwell.server.limits.origins import ForeignOrigins, cors_layer
-from stepwell.server.problems import problem
 from stepwell.server.settings import ServerSettings
 
 _HEADERS = {
@@ -39,30 +39,6 @@ def limit_layers(settings: ServerSettings) -> list[Middleware]:
         Middleware(ForeignOrigins, settings=settings),
         Middleware(BodyLimits, most_bytes=settings.body_limit_bytes, most_depth=settings.json_depth_limit),
     ]
-
-
-class HostCheck:
-    """Refuses requests that were addressed to another name. A page can point a name of its own at 127.0.0.1 and would then be
-    "same origin" with a server there; the `Host` header gives that away."""
-
-    def __init__(self, app: ASGIApp, *, allowed: tuple[str, ...]) -> None:
-        self._app = app
-        self._allowed = frozenset(allowed)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or "*" in self._allowed or self._is_allowed(Headers(scope=scope)):
-            await self._app(scope, receive, send)
-            return
-        detail = "This server does not answer to that host name. An operator can add it to STEPWELL_ALLOWED_HOSTS."
-        await problem(400, "wrong-host", "Wrong host", detail)(scope, receive, send)
-
-    def _is_allowed(self, headers: Headers) -> bool:
-        named = headers.getlist("host")
-        if len(named) != 1:
-            return False
-        host = named[0].lower()
-        name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "0")
-        return (name or host) in self._allowed and (not name or port.isdigit())
 
 
 class SecurityHeaders:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from stepwell.server.login.sessions import own_path
+from stepwell.server.login.sign_in import own_path
 
 OWN = {"origin": "http://localhost:8123"}
 FORM = {"content-type": "application/x-www-form-urlencoded", **OWN}

@@ -23,7 +23,7 @@ from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignInSession
 from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token
 from stepwell.server.login.authentication import SESSION_COOKIE, Authenticator, client_address_of
 from stepwell.server.login.principal import Principal
-from stepwell.server.page.sign_in import sign_in_page, signed_in_page
+from stepwell.server.page.sign_in_forms import sign_in_page, signed_in_page
 from stepwell.server.settings import ServerSettings
 
 if TYPE_CHECKING:
