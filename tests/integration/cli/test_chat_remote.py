@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -154,8 +155,8 @@ def test_a_key_is_asked_for_and_taken_from_the_environment(tmp_path: Path):
     )
     key = made.stdout.strip()
     with serve(tmp_path, STEPWELL_AUTH="required") as server:
-        asked = urllib.request.Request(server.url, headers={"Accept": "text/html"})
-        assert "This server asks who you are" in urllib.request.urlopen(asked, timeout=10).read().decode()
+        me = json.load(urllib.request.urlopen(f"{server.url}/api/me", timeout=10))
+        assert (me["asks_who"], me["signed_in"]) == (True, False)
         without = chat(server, "--assistant", "echo", "--once", "hi")
         assert without.returncode == 2
         assert "STEPWELL_API_KEY" in without.stderr
