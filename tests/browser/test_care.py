@@ -146,3 +146,35 @@ def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page
     expect(renamed).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(renamed).to_have_count(1)
+
+
+def test_a_chosen_theme_is_there_before_anything_is_drawn(page: Page):
+    """Dark without a flash: the theme is set by a script that blocks, before the page has a body."""
+    page.goto("/")
+    composer(page).wait_for()
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for _ in range(2):  # system, light, dark
+        page.keyboard.press("Control+Shift+L")
+    page.add_init_script(
+        """new MutationObserver((_, self) => {
+            if (!document.body) return;
+            window.firstColour = getComputedStyle(document.body).backgroundColor;
+            self.disconnect();
+        }).observe(document, {childList: true, subtree: true})"""
+    )
+    page.reload()
+    composer(page).wait_for()
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    assert page.evaluate("window.firstColour") == dark
+
+
+def test_places_without_content_say_what_they_are_for(page: Page):
+    ask(page, "echo", "hello")
+    expect(last_answer(page)).to_contain_text("hello")
+    details = page.get_by_role("complementary", name="Details")
+    for tab in ("Todos", "Files", "Agents"):
+        details.get_by_role("tab", name=tab).click()
+        assert len(details.get_by_role("tabpanel").inner_text()) > 20, f"{tab} is blank"
+    page.goto("/inbox")
+    expect(page.get_by_role("main")).to_contain_text("waits for you")
