@@ -138,7 +138,7 @@ def _speak(browser: Any, name: str, per_second: int, *, seconds: int) -> dict[st
         drawn = page.evaluate("() => bench.drawn")
         tasks = page.evaluate("() => bench.tasks")
         text = page.evaluate("() => bench.answer()")
-    said = {int(number) for number in re.findall(r"w(\d+)", text.replace("w", " w"))}
+    said = {int(number) for number in re.findall(r"w(\d+)", text)}
     due_ms = float(re.findall(r"began (\d{13})", text)[0]) - arrived["began"]
     times = _times_drawn(drawn, count)
     from_arrival = [at - arrived["words"][number] for number, at in times.items()]
