@@ -38,6 +38,7 @@ CLAIMS = (
     "kept_runs",
     "research",
     "reading",
+    "page",
 )
 
 

@@ -105,5 +105,8 @@ def test_a_long_diff_opens_folded_and_is_marked_by_sign(page: Page):
     signs = diff.inner_text()
     assert "+" in signs
     assert "−" in signs or "-" in signs
+    diff.get_by_role("button", name="unchanged lines").first.click()
+    # Drawn some rows per frame: the 4,318 that were folded, and the eight around the change.
+    expect(diff.locator(".row")).to_have_count(4_326, timeout=20_000)
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("mended")

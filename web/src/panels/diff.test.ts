@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countChanges, diffLines, foldRows, type Row } from "./diff";
+import { countChanges, cutBlocks, diffLines, firstBlocks, foldRows, type Row } from "./diff";
 
 const shown = (rows: Row[]) => rows.map((row) => `${row.sign}${row.text}`);
 const side = (rows: Row[], sign: "-" | "+") => rows.filter((row) => row.sign === " " || row.sign === sign).map((row) => row.text);
@@ -89,5 +89,31 @@ describe("foldRows", () => {
     const lines = Array.from({ length: 9 }, (_, at) => `l${at}`);
     const blocks = foldRows(diffLines(lines.join("\n"), lines.with(0, "x").with(8, "y").join("\n")));
     expect(blocks.every((block) => block.kind === "rows")).toBe(true);
+  });
+});
+
+describe("a long diff, drawn from the top", () => {
+  const lines = Array.from({ length: 1000 }, (_, at) => `l${at}`);
+  const added = foldRows(diffLines("", lines.join("\n")));
+  const changed = foldRows(diffLines(lines.join("\n"), lines.with(500, "new").join("\n")));
+
+  it("is cut into pieces that together are all of it", () => {
+    const pieces = cutBlocks(added, [], 300);
+    expect(pieces.map((piece) => [piece.at, piece.rows.length])).toEqual([[0, 300], [300, 300], [600, 300], [900, 100]]);
+    expect(pieces.flatMap((piece) => piece.rows)).toEqual(added.flatMap((block) => block.rows));
+  });
+
+  it("leaves folds alone until they are opened", () => {
+    expect(cutBlocks(changed, [], 300)).toEqual(changed);
+    const pieces = cutBlocks(changed, [0], 300);
+    expect(pieces.map((piece) => [piece.kind, piece.rows.length])).toEqual([["rows", 300], ["rows", 197], ["rows", 8], ["fold", 496]]);
+  });
+
+  it("begins with as many rows as asked for, and ends with all", () => {
+    const pieces = cutBlocks(added, [], 300);
+    expect(firstBlocks(pieces, 300)).toEqual(pieces.slice(0, 1));
+    expect(firstBlocks(pieces, 301)).toEqual(pieces.slice(0, 2));
+    expect(firstBlocks(pieces, 5000)).toEqual(pieces);
+    expect(firstBlocks(changed, 2)).toEqual(changed.slice(0, 2));
   });
 });

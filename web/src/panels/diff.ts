@@ -69,6 +69,22 @@ export function foldRows(rows: Row[], context = 3): Block[] {
   return joinRows(blocks);
 }
 
+/** Blocks as they are drawn: folds that were opened are rows, and no piece is longer than `most` rows. */
+export function cutBlocks(blocks: Block[], opened: readonly number[], most: number): Block[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === "fold" && !opened.includes(block.at)) return [block];
+    const starts = Array.from({ length: Math.ceil(block.rows.length / most) }, (_, at) => at * most);
+    return starts.map((start): Block => ({ kind: "rows", at: block.at + start, rows: block.rows.slice(start, start + most) }));
+  });
+}
+
+/** The first blocks, with at least so many rows if there are as many. A fold is one row. */
+export function firstBlocks(blocks: Block[], rows: number): Block[] {
+  let seen = 0;
+  const last = blocks.findIndex((block) => (seen += block.kind === "fold" ? 1 : block.rows.length) >= rows);
+  return last === -1 ? blocks : blocks.slice(0, last + 1);
+}
+
 export function countChanges(rows: Row[]): { added: number; removed: number } {
   let [added, removed] = [0, 0];
   for (const row of rows) {
