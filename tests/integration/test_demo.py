@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from tests.integration.cli.test_cli import stepwell
 from tests.integration.server.conftest import listening
-from tests.integration.test_cli import stepwell
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.server.settings import ServerSettings
