@@ -13,6 +13,7 @@ assistants    what a caller can do with assistants             failures     how 
 run_config    whose run it is, and what clients may see        usage        what a run uses of its models
 checkpoints   what every checkpoint saver has to keep to       wire         LangGraph's values as JSON
 documents     JSON that is written again and again             supervision  loops that have to go on as long as the process lives
+steps         what ran when: models, tools, subagents, nodes
 ```
 
 The rooms:
