@@ -58,7 +58,7 @@ def test_a_reload_at_any_moment_gives_the_same_page(page: Page, effort: Effort):
     expect(last_answer(page)).to_contain_text("word199", timeout=30_000)
     unbroken = answers(page).all_inner_texts()
     first = thread_id(page)
-    points = effort.cases(4, 100)
+    points = effort.cases(2, 100)
     for point in range(points):
         ask(page, "talker", "Talk to me")
         expect(last_answer(page)).to_contain_text(f"word{point * 199 // points}")
