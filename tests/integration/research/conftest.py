@@ -29,11 +29,11 @@ async def _no_wait(seconds: float) -> None:
     """Politeness towards engines is tested elsewhere."""
 
 
-MakeKit = Callable[..., Equipment]
+MakeEquipment = Callable[..., Equipment]
 
 
 @pytest.fixture
-def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
+def equipment_for(world: OfflineWorld, tmp_path: Path) -> MakeEquipment:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
 
     def make(**changes: Any) -> Equipment:
@@ -72,8 +72,8 @@ StartResearch = Callable[..., Research]
 
 
 @pytest.fixture
-def start(kit_for: MakeKit) -> StartResearch:
-    return lambda **changes: Research(kit_for(**changes))
+def start(equipment_for: MakeEquipment) -> StartResearch:
+    return lambda **changes: Research(equipment_for(**changes))
 
 
 Awaited = Awaitable[dict[str, Any]]

@@ -1,42 +1,15 @@
 /** A research's report and what it rests on, as the server gives it. */
 
 import { request, send } from "../api";
+import type { components } from "../api/schema";
 
-export type Verdict = "supported" | "partial" | "unsupported" | "contradicted";
+type Schemas = components["schemas"];
 
-export interface Claim {
-  claim_id: string;
-  text: string;
-  verdict: Verdict;
-  reasons: string[];
-  /** Ids of quotes. */
-  evidence: string[];
-  in_report: boolean;
-}
-
-export interface Quote {
-  quote_id: string;
-  source_id: string;
-  /** Offsets in the stored text, in code points. */
-  start: number;
-  end: number;
-  text: string;
-}
-
-export interface Source {
-  source_id: string;
-  kind: "web" | "device";
-  url: string | null;
-  final_url: string | null;
-  title: string;
-  media_type: string;
-  status: number | null;
-  fetched_at: string;
-  bytes_sha256: string;
-  text_sha256: string;
-  engine: string | null;
-  robots: string;
-}
+export type Verdict = Schemas["ClaimResponse"]["verdict"];
+export type Claim = Schemas["ClaimResponse"];
+/** Its offsets are code points of the stored text. */
+export type Quote = Schemas["QuoteResponse"];
+export type Source = Schemas["SourceResponse"];
 
 export interface Receipt {
   requests?: { at?: string; method?: string; url?: string; model?: string; host?: string; bytes?: number; why?: string }[];
@@ -83,7 +56,7 @@ export const FORMATS = [
   ["zip", "Bundle with all evidence"],
 ] as const;
 
-export const MOST_BYTES = 64_000_000;
+export const MOST_BYTES = 64 * 1024 * 1024;
 const VERIFY_MS = 120_000;
 
 const of = (threadId: string) => `/api/research/${encodeURIComponent(threadId)}`;
@@ -103,7 +76,7 @@ export function verifyThread(threadId: string): Promise<Verified> {
 /** Check a bundle that somebody gave us. */
 export function verifyBundle(file: Blob): Promise<Verified> {
   if (file.size > MOST_BYTES)
-    throw new Error(`A bundle may have ${MOST_BYTES / 1_000_000} MB; this file is larger. Check it with: stepwell verify FILE`);
+    throw new Error(`A bundle may have ${MOST_BYTES / 1024 / 1024} MB; this file is larger. Check it with: stepwell verify FILE`);
   return request<Verified>("/api/research/verify", {
     method: "POST",
     body: file,

@@ -68,11 +68,11 @@ class Invocation:
 def run(
     options: ResearchOptions,
     *,
-    kit: Equipment | None = None,
+    equipment: Equipment | None = None,
     settings: Settings | None = None,
     terminal: Terminal | None = None,
 ) -> int:
-    """The command; gives the exit code. `kit` is for whoever brings a web and models of their own."""
+    """The command; gives the exit code. `equipment` is for whoever brings a web and models of their own."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     form = check_options(options)
     given = None if options.thread else make_input(options)
@@ -86,7 +86,7 @@ def run(
             terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr),
             Terminal(sys.stdin, sys.stdout),
         )
-        return _run_on_server(invocation) if options.url else _run_here(invocation, kit)
+        return _run_on_server(invocation) if options.url else _run_here(invocation, equipment)
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
@@ -97,11 +97,13 @@ def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -
     terminal.line(SAID)
     question = options.question or QUESTION
     terminal.line(f"Question: {question}")
-    kit = demo_equipment(pace_s=PACE_S if terminal.interactive else 0.0)
-    return run(replace(options, question=question, yes=options.yes or not terminal.interactive), kit=kit, terminal=terminal)
+    equipment = demo_equipment(pace_s=PACE_S if terminal.interactive else 0.0)
+    return run(
+        replace(options, question=question, yes=options.yes or not terminal.interactive), equipment=equipment, terminal=terminal
+    )
 
 
-def _run_here(invocation: Invocation, kit: Equipment | None) -> int:
+def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
     with needs_extra("Research", "research"):
         from stepwell.apps.research.graph import build_graph
         from stepwell.cli.dialogue.engine_session import EngineSession, open_engine
@@ -110,11 +112,11 @@ def _run_here(invocation: Invocation, kit: Equipment | None) -> int:
     options, settings, terminal = invocation.options, invocation.settings, invocation.terminal
     thread = options.thread or str(uuid4())
     folder = thread_folder(settings, thread, must_exist=options.thread is not None)
-    kit = kit or make_equipment(replace(settings, policy=options.policy) if options.policy else settings)
-    if not kit.writes:
+    equipment = equipment or make_equipment(replace(settings, policy=options.policy) if options.policy else settings)
+    if not equipment.writes:
         terminal.line(EXTRACTIVE)
     stack = AsyncExitStack()
-    opening = open_engine(folder / DATABASE, GRAPH, GraphSource.of(build_graph(kit)))
+    opening = open_engine(folder / DATABASE, GRAPH, GraphSource.of(build_graph(equipment)))
     opened = invocation.runner.run(stack.enter_async_context(opening))
     try:
         session = EngineSession(opened, thread, MODES)
