@@ -3,7 +3,7 @@
 PY        := .venv/bin/python
 READY     := .venv/.stamp
 # Longest first: with the many short files at the end, no core waits for another.
-TEST_DIRS := $(wildcard tests/integration tests/contract tests/architecture tests/unit)
+TEST_DIRS := $(wildcard tests/browser tests/integration tests/contract tests/architecture tests/unit)
 # One worker for each core; a file stays on one of them, so that its server, model or process is started once.
 ON_ALL_CORES := -n auto --dist loadfile --no-loadscope-reorder
 TEST_FILE ?= $(TEST_DIRS)
@@ -13,18 +13,21 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock clean
+.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock lock_page clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(READY) ## start the server with the applications there are (ARGS="--port 9000")
+run: $(READY) page ## start the server with the applications there are (ARGS="--port 9000")
 	@$(PY) -m stepwell serve $(ARGS)
 
 chat: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model provider:name", or ARGS=--url for the server)
 	@$(PY) -m stepwell chat $(ARGS)
 
-test: $(READY) ## all tests, long proofs in their short form (TEST_FILE=path runs only that)
+page: $(READY) ## build the web page, if its sources have changed
+	@$(PY) scripts/build-page
+
+test: $(READY) page ## all tests, long proofs in their short form (TEST_FILE=path runs only that)
 	@./scripts/system-packages
 ifeq ($(origin TEST_FILE),command line)
 	$(PY) -m pytest $(TEST_FILE) $(ARGS)
@@ -41,7 +44,7 @@ test_pythons: $(READY) ## unit and architecture tests with each other Python of 
 test_python: .venv-$(VERSION)/.stamp
 	.venv-$(VERSION)/bin/python -m pytest tests/unit tests/architecture -q $(ON_ALL_CORES) $(ARGS)
 
-integration_tests: $(READY) ## only the tests with real processes, files and loopback sockets
+integration_tests: $(READY) page ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages
 	$(PY) -m pytest tests/integration $(ON_ALL_CORES) $(ARGS)
 
@@ -55,11 +58,12 @@ prove: $(READY) ## the long forms of fuzz, race and kill loops, with their figur
 check: static ## format, lint, strict types, layers and architecture tests; changes nothing
 	$(PY) -m pytest tests/architecture $(ARGS)
 
-static: $(READY)
+static: $(READY) page
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/lint-imports
 	.venv/bin/mypy
+	PATH="$(CURDIR)/.venv/bin:$$PATH" npm --prefix web run --silent check
 
 lint: lint_package lint_tests ## ruff over everything, strict types over the package
 
@@ -82,13 +86,16 @@ bench: $(READY) ## measure speed and size beside the floor and the peer (JSON an
 eval: $(READY) ## try real tasks with the model you have, and write docs/evaluation.md (ARGS="--times 5")
 	@$(PY) evals/run.py $(ARGS)
 
-build: $(READY) ## wheel and source archive into dist/
+build: $(READY) page ## wheel and source archive into dist/
 	rm -rf dist
 	$(PY) -m build --no-isolation --outdir dist .
 
 lock: $(READY) ## remake requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
 	$(PY) -m uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock $(ARGS)
+
+lock_page: $(READY) ## remake web/package-lock.json from web/package.json
+	$(PY) scripts/build-page --lock
 
 clean: ## remove caches and dist/ (the environments stay; rm -rf .venv .venv-* removes them)
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

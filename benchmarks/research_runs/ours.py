@@ -20,13 +20,13 @@ from langgraph.types import Command
 from benchmarks.research_runs.claims import Known, Written, report_of, write_claims
 from benchmarks.research_runs.scoring import score
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import parse_policy
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.verify import verify_bundle
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import parse_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.graphs.binding import allowed_classes, bind
@@ -92,7 +92,7 @@ async def _all(questions: Sequence[dict[str, Any]], facts: Sequence[dict[str, An
     return {"runs": runs}
 
 
-def _kit(world: OfflineWorld, folder: Path, script: _Script, requests: int) -> Equipment:
+def _equipment(world: OfflineWorld, folder: Path, script: _Script, requests: int) -> Equipment:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
 
     async def at_once(seconds: float) -> None:
@@ -113,15 +113,15 @@ async def _one(
     world: OfflineWorld, folder: Path, question: dict[str, Any], facts: Sequence[dict[str, Any]], claims: int
 ) -> dict[str, Any]:
     script = _Script(question["steps"], facts, question["seed"], claims)
-    kit = _kit(world, folder, script, question["ceiling"])
-    plain = build_graph(kit)
+    equipment = _equipment(world, folder, script, question["ceiling"])
+    plain = build_graph(equipment)
     graph = bind(plain, "research", allowed_classes(plain), InMemorySaver(), None)
     config: Any = {"configurable": {"thread_id": str(uuid.UUID(int=question["seed"]))}}
     (gate,) = (await graph.ainvoke({"user_query": question["query"]}, config))["__interrupt__"]
     state = await graph.ainvoke(Command(resume={gate.id: True}), config)
     if state["status"] != "complete":
         raise RuntimeError(f"the research ended {state['status']}: {state['error_message']}")
-    vault = kit.vault_for(config)
+    vault = equipment.vault_for(config)
     entries = await vault.entries()
     read = {url for entry in entries if entry.kind == "source" for url in (entry.data["url"], entry.data["final_url"]) if url}
     bundle = folder / f"{question['seed']}.zip"
@@ -129,7 +129,7 @@ async def _one(
     replayed = await replay_bundle(bundle, embedder=LexicalEmbedder())
     return {
         "score": score(state["final_report"], [claim.data() for claim in script.written], read),
-        "requests": requests_made(entries),
+        "requests": count_requests(entries),
         "ceiling": question["ceiling"],
         "replay_equal": replayed.equal,
         "verified": verify_bundle(bundle).ok,

@@ -30,6 +30,7 @@ START_TIMEOUT_S = 90
 STOP_TIMEOUT_S = 20
 PEER_JOBS = 50
 GRAPHS = Path(__file__).with_name("graphs.py")
+GRAPH_NAMES = ("two_nodes", "ticker", "growing")
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,13 @@ def serving(bench: Bench, *, claim: str, who: tuple[str, ...]) -> Iterator[dict[
 
 
 @contextmanager
-def start(name: str, python: Path) -> Iterator[Server]:
+def start(name: str, python: Path, *, graphs: Path = GRAPHS, graph_names: tuple[str, ...] = GRAPH_NAMES) -> Iterator[Server]:
     """One server, until left. Its data is on the project's disk and goes with it."""
     (ROOT / "build").mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ROOT / "build", prefix=f"server-{name}-") as place:
         folder = Path(place)
         port = _free_port()
-        _write_project(folder)
+        _write_project(folder, graphs, graph_names)
         with (folder / "log").open("wb") as log:
             began = time.perf_counter()
             process = subprocess.Popen(
@@ -111,10 +112,10 @@ def start(name: str, python: Path) -> Iterator[Server]:
             _end(process)
 
 
-def _write_project(folder: Path) -> None:
-    shutil.copy(GRAPHS, folder / "graphs.py")
-    graphs = {"two_nodes": "./graphs.py:two_nodes", "ticker": "./graphs.py:ticker", "growing": "./graphs.py:growing"}
-    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
+def _write_project(folder: Path, graphs: Path, names: tuple[str, ...]) -> None:
+    shutil.copy(graphs, folder / "graphs.py")
+    listed = {name: f"./graphs.py:{name}" for name in names}
+    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": listed}))
 
 
 def _command(name: str, python: Path, port: int) -> list[str]:

@@ -244,7 +244,7 @@ class InvalidRequestError(RunError):
 
 
 class AnswerShapeError(InvalidRequestError):
-    """An answer that does not fit its question. Nothing was taken: the question is still open. `interrupt_ids` name it."""
+    """An answer that does not fit its interrupt. Nothing was taken: the interrupt is still open. `interrupt_ids` name it."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids

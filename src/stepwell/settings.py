@@ -176,6 +176,17 @@ class Settings:
         usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}
         return Path.home() / usual.get(sys.platform, ".local/share") / "stepwell"
 
+    def count_local_threads(self) -> int | None:
+        """`local_threads` as a number; None if the environment does not say."""
+        text = self.local_threads
+        if text is None:
+            return None
+        if text.isdecimal() and 0 < int(text) <= 512:
+            return int(text)
+        raise ConfigurationError(
+            f"STEPWELL_LOCAL_THREADS is '{text}'. Set it to a number of threads, such as 2, or leave it out."
+        )
+
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None, dotenv: Path | Literal["auto"] | None = "auto") -> Settings:
         """Read the environment (or the mapping) over a `.env` file, which need not exist; see the module's table."""

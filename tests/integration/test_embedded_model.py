@@ -305,7 +305,7 @@ def test_unloading_ends_what_runs_and_the_next_call_loads_again(models: LocalMod
 def test_a_failed_load_is_told_and_asking_again_tries_again(model_folder: Path, tmp_path: Path):
     models = LocalModels(tmp_path, threads=2)
     own = tmp_path / "own.gguf"
-    model = EmbeddedChatModel(model=str(own), local_models=models, max_tokens=60)
+    model = EmbeddedChatModel(model=str(own), local_models=models, max_tokens=60, seed=1)
     with pytest.raises(ModelLoadError, match=r"No file 'own\.gguf'"):
         model.invoke("Say hello.")
     assert (models.status(str(own)).status, models.status(str(own)).model_id) == ("error", "own.gguf")
@@ -407,7 +407,7 @@ print(models.status("smollm2-135m").status, [path.name for path in Path({str(tmp
 def test_a_fresh_folder_pulls_with_progress_then_loads(tmp_path: Path, model_folder: Path, record_property):
     """R10, R11: downloading, loading, ready, with bytes; and `resolve_model` leads there."""
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path), "STEPWELL_LOCAL_THREADS": "2"})
-    model = resolve_model(None, settings=settings, embedded_fallback=True, model_settings={"max_tokens": 60})
+    model = resolve_model(None, settings=settings, embedded_fallback=True, model_settings={"max_tokens": 60, "seed": 1})
     with model.local_models.board.following() as inbox:
         started = time.monotonic()
         assert model.invoke("Say hello.").content

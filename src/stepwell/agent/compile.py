@@ -122,11 +122,11 @@ def with_deep_state(schema: type[Any] | None) -> type[Any]:
         return DeepAgentState
     if not is_typeddict(schema):
         raise ConfigurationError(f"state_schema must be a TypedDict class, not {schema!r}. Derive it from DeepAgentState.")
-    return _merged(schema)  # type: ignore[arg-type]  # classes are hashable; mypy doubts it for `type[Any]`
+    return _merge(schema)  # type: ignore[arg-type]  # classes are hashable; mypy doubts it for `type[Any]`
 
 
 @lru_cache(maxsize=64)
-def _merged(schema: Any) -> type[Any]:
+def _merge(schema: Any) -> type[Any]:
     ours = get_type_hints(DeepAgentState, include_extras=True)
     theirs = get_type_hints(schema, include_extras=True)
     plain = get_type_hints(AgentState, include_extras=True)

@@ -1,14 +1,16 @@
 """Evidence: what a run has read, said and sent, kept so that a reader can check it without trusting anybody.
 
 ```
-evidence.py    Source, Quote, Claim                    trail.py      entries, each sealed by the hash of the one before
-vault.py       where both are kept (a protocol)        memory_vault.py, folder_vault.py   two such places
-quoting.py     passages and their offsets              facts/        numbers, dates, names, directions of a sentence
-checks.py      what a machine can say about a claim    judge.py      what it takes judgement for
-verdicts.py    both together                           report.py     sentences with numbered references
-recording.py   every request once, with its answer     replay.py     the answers again, without a network
-receipt.py, refusals.py   what left, what was not sent  bundle.py, verify.py   all of it in one file, and its proof
+evidence.py    Source, Quote, Claim                      ledger.py     how they stand in the trail, and are read from it
+trail.py       entries, each sealed by the one before    vault.py      where trail and bytes are kept (a protocol)
+memory_vault.py, folder_vault.py (trail_file.py)         two such places
+exchanges/     requests and answers: recorded, replayed, refused, and the receipt of what left
+quoting.py, sentences.py   passages and their offsets    facts/        figures, dates, names and directions of a sentence
+checks.py      what a machine can say about a claim      judge.py      what takes judgement
+verdicts.py    both together                             writing/      from a draft to a report with numbered references
+bundle.py, container.py    all of it in one file         verify.py     its proof
 story.py       which entries led to the report, where a thread has branches
+export/        the report as a page, PDF, Word or Markdown
 ```
 
 Nothing here imports LangGraph or LangChain, sends a request, or calls a model.

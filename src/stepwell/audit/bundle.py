@@ -30,10 +30,10 @@ from typing import Self
 
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.container import Member, read_content, read_members, size_of, write_members
+from stepwell.audit.exchanges.receipt import first_receipt_bytes, receipt_bytes
+from stepwell.audit.exchanges.recording import recording_lines
+from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.ledger import read_evidence
-from stepwell.audit.receipt import first_receipt_bytes, receipt_bytes
-from stepwell.audit.recording import recording_lines
-from stepwell.audit.replay import Replay
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, from_line, head, to_line
 from stepwell.audit.vault import EvidenceVault

@@ -20,10 +20,9 @@ from stepwell.audit.evidence import Quote, Verdict
 from stepwell.audit.facts.additions import match_additions
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
-from stepwell.audit.facts.finding import Finding
 from stepwell.audit.facts.names import plain_words
-from stepwell.audit.facts.statement import Statement, read
-from stepwell.audit.facts.wording import match_names, match_wording
+from stepwell.audit.facts.statement import Finding, Statement, read
+from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
 

@@ -5,22 +5,27 @@ trail.jsonl      the trail, a line an entry        blobs/ab/abcd...   bytes unde
 lock             held by whoever writes
 ```
 
-Any number of vaults, threads and processes may share a folder. Disk work happens in threads; a caller that is cancelled may find the
-thing stored all the same, and asking again is harmless.
+Any number of vaults, threads and processes may share a folder: one of them writes at a time, and the system lets go of the lock when
+its holder dies. Disk work happens in threads; a caller that is cancelled may find the thing stored all the same, and asking again is
+harmless.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from stepwell.audit.blob_folder import BlobFolder
 from stepwell.audit.canonical import sha256 as hash_of
-from stepwell.audit.folder_lock import hold_lock
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.trail_file import TrailFile
+from stepwell.audit.trail_file import TrailFile, sync_folder
 from stepwell.clock import Clock, SystemClock, timestamp
-from stepwell.errors import EvidenceError
+from stepwell.errors import EvidenceDamagedError, EvidenceError, EvidenceMissingError
 
 
 class FolderVault:
@@ -72,3 +77,94 @@ class FolderVault:
         except OSError as error:
             raise EvidenceError(f"The evidence folder '{self._folder.name}' cannot be made ({error.strerror}).") from error
         return self._folder / "lock"
+
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_ASIDE = "unfinished"
+
+
+class BlobFolder:
+    """Bytes as files named by their hash. Writers hold the folder's lock; readers need none.
+
+    A file appears under its name only when all of it is on the disk (write aside, sync, rename, sync the folder), so whatever has a
+    name is whole. What a writer that died has left aside is overwritten by the next.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, name: str) -> bool:
+        return self._at(name).exists()
+
+    def put(self, name: str, content: bytes) -> None:
+        target = self._at(name)
+        if target.exists():
+            return
+        aside = self._folder / _ASIDE
+        try:
+            if not target.parent.exists():
+                target.parent.mkdir(parents=True)
+                sync_folder(self._folder)
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, target)
+            sync_folder(target.parent)
+        except OSError as error:
+            aside.unlink(missing_ok=True)
+            raise EvidenceError(f"A page could not be stored ({error.strerror}). Nothing of it was kept.") from error
+
+    def get(self, name: str) -> bytes:
+        try:
+            content = self._at(name).read_bytes()
+        except FileNotFoundError:
+            raise EvidenceMissingError(f"Nothing is stored under sha256 {name}.") from None
+        if hash_of(content) != name:
+            raise EvidenceDamagedError(f"What is stored under sha256 {name} has another hash: it was changed.")
+        return content
+
+    def _at(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise EvidenceMissingError("A name of stored bytes is a sha256 of 64 lower-case hexadecimal digits.")
+        return self._folder / name[:2] / name
+
+
+LOCK_TIMEOUT_S = 30.0
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the lock file. Every holder opens it anew, so that two threads exclude each other as two processes do."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        _wait(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int) -> None:
+    deadline, pause_s = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
+    while not _try_lock(descriptor):
+        if time.monotonic() > deadline:
+            raise EvidenceError(
+                f"Another process has held the evidence folder for {LOCK_TIMEOUT_S:.0f} s. Stop it and try again."
+            )
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, 0.02)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

@@ -14,7 +14,7 @@ Ids are unique in a vault. Nothing that names a place on a machine is let in: bu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from stepwell.audit.canonical import canonical
 from stepwell.audit.evidence import Claim, Quote, Source, claim_from, quote_from, source_from, to_data
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault
-from stepwell.errors import EvidenceDamagedError, EvidenceError
+from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PATH = re.compile(r"^(?:file:|[A-Za-z]:[\\/]|[~/\\])")
@@ -66,6 +66,22 @@ async def record_quote(vault: EvidenceVault, quote: Quote) -> Entry:
 
 async def record_claim(vault: EvidenceVault, claim: Claim) -> Entry:
     return await vault.append(NewEntry("claim", f"claim:{claim.claim_id}", to_data(claim)))
+
+
+async def record_claims(vault: EvidenceVault, claims: Sequence[Claim], prefixes: Iterable[str]) -> list[str]:
+    """Write all claims of a report down under the first prefix of their ids that no other claims have; the ids.
+
+    A thread may have several reports, and checks that did not end: what they said keeps its ids.
+    """
+    for prefix in prefixes:
+        named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]
+        try:
+            for claim in named:
+                await record_claim(vault, claim)
+        except EntryConflictError:
+            continue
+        return [claim.claim_id for claim in named]
+    raise EvidenceError("Every name for the claims of this report is taken. Give more prefixes.")
 
 
 def read_evidence(entries: Iterable[Entry]) -> Evidence:

@@ -48,8 +48,8 @@ def locate(text: str, wanted: str) -> tuple[int, int] | None:
     for found in _occurrences(text, wanted):
         if _is_whole(text, *found):
             return found
-    plain, places = _normalised(text)
-    sought = _normalised(wanted)[0].strip()
+    plain, places = _normalise(text)
+    sought = _normalise(wanted)[0].strip()
     for form in dict.fromkeys((sought, sought.strip(_QUOTE_MARKS).strip())):
         for start, end in _occurrences(plain, form):
             found = (places[start], places[end - 1] + 1)
@@ -71,7 +71,7 @@ def _occurrences(text: str, wanted: str) -> Iterator[tuple[int, int]]:
         start = text.find(wanted, start + 1)
 
 
-def _normalised(text: str) -> tuple[str, list[int]]:
+def _normalise(text: str) -> tuple[str, list[int]]:
     """The text in one form of spaces, quotation marks and dashes, and for each of its characters the offset it came from."""
     form: list[str] = []
     places: list[int] = []

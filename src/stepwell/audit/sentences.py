@@ -44,7 +44,7 @@ def passages(text: str) -> list[Passage]:
     found: list[Passage] = []
     start = 0
     for cut in [*_cuts(text), len(text)]:
-        found += _trimmed(text, start, cut)
+        found += _trim(text, start, cut)
         start = cut
     return found
 
@@ -81,10 +81,10 @@ def _closes(text: str, mark: re.Match[str]) -> bool:
     if after[0].islower():
         return False
     before = _LAST_WORD.search(text, max(0, mark.start() - 24), mark.start())
-    return before is None or not _abbreviated(before[1], after)
+    return before is None or not _is_abbreviation(before[1], after)
 
 
-def _abbreviated(word: str, after: str) -> bool:
+def _is_abbreviation(word: str, after: str) -> bool:
     bare = word.strip(".'’-").lower()
     if bare in _ABBREVIATIONS:
         return True
@@ -107,7 +107,7 @@ def _separates(text: str, gap: re.Match[str]) -> bool:
     return last in ".!?…:;" or gap.start() - line_start < _WRAPPED_LINE
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[Passage]:
+def _trim(text: str, start: int, end: int) -> Iterator[Passage]:
     while start < end:
         cut = end if end - start <= MAX_PASSAGE else _cut_inside(text, start, end)
         piece = text[start:cut]

@@ -62,9 +62,9 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
     listed = report.data if report else {}
     return replace(
         told,
-        sources=_listed(whole.sources, listed.get("sources")),
-        quotes=_listed(whole.quotes, listed.get("quotes")),
-        claims=_listed(whole.claims, listed.get("claims")),
+        sources=_select_listed(whole.sources, listed.get("sources")),
+        quotes=_select_listed(whole.quotes, listed.get("quotes")),
+        claims=_select_listed(whole.claims, listed.get("claims")),
         policy_sha256=told.policy_sha256 or whole.policy_sha256,
     )
 
@@ -96,7 +96,7 @@ def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:
         end = before if before is not None and before.seq < end.seq else None
 
 
-def _listed(found: dict[str, T], names: object) -> dict[str, T]:
+def _select_listed(found: dict[str, T], names: object) -> dict[str, T]:
     if not isinstance(names, list):
         return found
     wanted = {name for name in names if isinstance(name, str)}

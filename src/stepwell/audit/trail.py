@@ -102,7 +102,7 @@ def from_line(line: bytes) -> Entry:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise EvidenceDamagedError("a line of the trail is not JSON") from error
-    if not isinstance(fields, dict) or fields.keys() != _FIELDS or not _typed(fields):
+    if not isinstance(fields, dict) or fields.keys() != _FIELDS or not _has_right_types(fields):
         raise EvidenceDamagedError("a line of the trail is not an entry")
     return Entry(**fields)
 
@@ -146,6 +146,6 @@ def _hash(seq: int, kind: str, key: str, at: str, data: dict[str, Any], previous
     return sha256(canonical({"seq": seq, "kind": kind, "key": key, "at": at, "data": data, "previous": previous}))
 
 
-def _typed(fields: dict[str, Any]) -> bool:
+def _has_right_types(fields: dict[str, Any]) -> bool:
     texts = all(isinstance(fields[name], str) for name in ("kind", "key", "at", "previous", "hash"))
     return texts and type(fields["seq"]) is int and isinstance(fields["data"], dict)

@@ -1,4 +1,4 @@
-"""A trail as a file of lines. Every method is called by the holder of the folder's lock (`folder_lock.alone`).
+"""A trail as a file of lines. Every method is called by the holder of the folder's lock (`folder_vault.hold_lock`).
 
 A line is written, then synced, then acknowledged. A writer that dies in between leaves a last line without its line end: nobody was
 told that it was stored, so the next one cuts it off. A *whole* line that is not an entry, or does not continue the chain, is no
@@ -8,9 +8,9 @@ accident of ours: it is reported and never mended.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-from stepwell.audit.disk_sync import sync_folder
 from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.errors import EvidenceDamagedError, EvidenceError
 
@@ -103,3 +103,14 @@ class TrailFile:
             with self._path.open("r+b") as file:
                 file.truncate(self._read_to)
                 os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new or renamed file's place in its folder survive a loss of power."""
+    if sys.platform == "win32":  # such systems have no way to ask for it
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

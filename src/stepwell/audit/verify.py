@@ -10,18 +10,30 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from stepwell.audit.bundle import BODIES, FORMAT, FORMATS, BundleReader, derived_members, manifest_bytes, stored_members
 from stepwell.audit.canonical import sha256
 from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.references import check_references
 from stepwell.audit.sentences import cuts_a_word
 from stepwell.audit.story import check_story, evidence_of, story_of
 from stepwell.audit.trail import Defect, Entry, check_chain, head
+from stepwell.audit.writing.references import check_references
 from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
+
+Part = Literal["file", "bytes", "trail", "manifest", "members", "quotes", "claims", "report", "story"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPart:
+    """One part of the check: how many things were looked at, and what is wrong with them."""
+
+    part: Part
+    checked: int
+    problems: tuple[Defect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,8 @@ class Verification:
     claims: int = 0
     elsewhere: int = 0
     """Questions, plans and answers that belong to other branches of the thread: the report does not rest on them."""
+    parts: tuple[CheckedPart, ...] = field(default=(), compare=False)
+    """The same problems by what was checked. A part that could not be reached is not among them."""
 
 
 def verify_bundle(path: str | Path) -> Verification:
@@ -44,29 +58,42 @@ def verify_bundle(path: str | Path) -> Verification:
         with BundleReader(path) as bundle:
             return _verify(bundle)
     except BundleError as error:
-        return Verification(False, (Defect("the file", str(error)),))
+        defect = Defect("the file", str(error))
+        return Verification(False, (defect,), parts=(CheckedPart("file", 1, (defect,)),))
 
 
 def _verify(bundle: BundleReader) -> Verification:
     contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
     hashes = {name: (sha256(bundle.read(name)), member.size) for name, member in bundle.members.items()}
-    problems = [*_body_problems(hashes), *_sum_problems(bundle)]
+    parts = [_check("bytes", len(hashes), [*_body_problems(hashes), *_sum_problems(bundle)])]
     entries, evidence, damage = _trail(bundle, contents)
-    problems += damage
+    parts.append(_check("trail", len(entries or ()), damage))
     if entries is None:
-        return Verification(False, tuple(problems))
-    problems += _manifest_problems(contents, hashes, entries)
+        return _put_together(parts)
+    parts.append(_check("manifest", len(hashes), _manifest_problems(contents, hashes, entries)))
     story = story_of(entries)
     if evidence is not None:
-        problems += _member_problems(bundle, contents, hashes, entries)
-        problems += _quote_problems(bundle, evidence)
-        problems += _claim_problems(evidence)
-        problems += _report_problems(contents, evidence_of(entries, story))
-        problems += check_story(story)
-    unique = tuple(dict.fromkeys(problems))
+        told = evidence_of(entries, story)
+        parts += [
+            _check("members", len(bundle.members), _member_problems(bundle, contents, hashes, entries)),
+            _check("quotes", len(evidence.quotes), _quote_problems(bundle, evidence)),
+            _check("claims", len(evidence.claims), _claim_problems(evidence)),
+            _check("report", int("report.md" in contents), _report_problems(contents, told)),
+            _check("story", len(story.entries), check_story(story)),
+        ]
     found = evidence or Evidence()
     counts = (len(found.sources), len(found.quotes), len(found.claims), len(story.elsewhere))
-    return Verification(not unique, unique, head(entries), *counts)
+    return _put_together(parts, head(entries), *counts)
+
+
+def _check(part: Part, checked: int, problems: Iterable[Defect]) -> CheckedPart:
+    return CheckedPart(part, checked, tuple(dict.fromkeys(problems)))
+
+
+def _put_together(parts: Sequence[CheckedPart], head_hash: str = "", *counts: int) -> Verification:
+    problems = tuple(dict.fromkeys(problem for part in parts for problem in part.problems))
+    sources, quotes, claims, elsewhere = counts or (0, 0, 0, 0)
+    return Verification(not problems, problems, head_hash, sources, quotes, claims, elsewhere, tuple(parts))
 
 
 def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Defect]:

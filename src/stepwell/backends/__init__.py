@@ -1,4 +1,8 @@
-"""Where files live: six verbs, several places."""
+"""Where an agent's files live: six verbs over a tree of text files (`protocol`), and the places that have them.
+
+`state`, `store` and `filesystem` (with `disk`) are such places; `composite` (with `mounts`) makes one tree of several. A backend writes
+its verbs once, and `sync_async` or `steps` gives it the other form. What they share: `paths`, `patterns`, `text`, `tree` and `messages`.
+"""
 
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend

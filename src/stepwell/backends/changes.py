@@ -86,11 +86,11 @@ def reduce_files(state: Files | None, writes: Sequence[Mapping[str, Any] | None]
         if update is not None and not isinstance(update, Mapping):
             raise BackendError(f"Files are updated by a mapping of paths to contents, not by a {type(update).__name__}.")
         for raw_path, value in (update or {}).items():
-            _apply(files, _checked(raw_path), value)
+            _apply(files, _check_path(raw_path), value)
     return files
 
 
-def _checked(raw_path: str) -> str:
+def _check_path(raw_path: str) -> str:
     path = paths.resolve_file(raw_path)
     if isinstance(path, ErrorText):
         raise BackendError(f"The files channel cannot take this path. {path}")
@@ -111,10 +111,10 @@ def _apply(files: Files, path: str, value: Any) -> None:
     elif value.get("change") == "edit":
         _apply_edit(files, path, cast("EditChange", value))
     else:
-        files[path] = _seeded(path, value)
+        files[path] = _seed_file(path, value)
 
 
-def _seeded(path: str, value: Mapping[str, Any]) -> StoredFile:
+def _seed_file(path: str, value: Mapping[str, Any]) -> StoredFile:
     content = value.get("content")
     if not isinstance(content, str) and not (isinstance(content, list) and all(isinstance(line, str) for line in content)):
         raise BackendError(f"The file {paths.show(path)} has no text. Give it as text, or as {{'content': [lines]}}.")

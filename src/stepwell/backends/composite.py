@@ -11,12 +11,13 @@ and the paths quoted in its errors (`PathError.below`). Rules:
   the backend to use behind that mount; `StateBackend` answers with one that keeps its files under their full paths, so
   `files_update` passes through as it is.
 
-Verbs are steps, so each child is called in the caller's colour. Which child answers for what is decided in `mounts`.
+Verbs are steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers for what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -68,11 +69,11 @@ class CompositeBackend(SteppedBackend):
 
     def bind(self, runtime: Any) -> CompositeBackend:
         """The same tree, whose factories are given this runtime."""
-        return self._changed(self._table, runtime)
+        return self._copy_with(self._table, runtime)
 
     def mounted_at(self, prefix: str) -> CompositeBackend:
         """The same tree behind a mount of another composite, which its own children are told of."""
-        return self._changed(self._table.behind(prefix.rstrip("/")), self._runtime)
+        return self._copy_with(self._table.behind(prefix.rstrip("/")), self._runtime)
 
     def remote_at(self, path: str) -> bool:
         """Whether a resolved path leads to a remote backend."""
@@ -95,7 +96,7 @@ class CompositeBackend(SteppedBackend):
         if not hasattr(child, "read_whole"):
             return messages.unavailable(path, "its backend does not hand out whole files")
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
-        return (_retold(found, owner) or found) if isinstance(found, ErrorText) else found
+        return (_retell(found, owner) or found) if isinstance(found, ErrorText) else found
 
     def ls_steps(self, path: str) -> Steps[VerbCall, list[FileInfo]]:
         folder = paths.resolve(path)
@@ -104,9 +105,9 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "ls_info", (owner.inner(folder),))
         if not below:
-            return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
+            return Listing(self._translate_rows(owner, answer), error=_retell(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
-        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
+        parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         ways = {_first_step(folder, mount.path) for mount in below}
         parts.add(row for row in map(folder_row, ways) if row not in parts.rows)
         return Listing(parts.sorted(), note=parts.note())
@@ -120,13 +121,13 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "glob_info", (pattern, owner.inner(folder)))
         if not below:
-            return Listing(self._seen(owner, answer), error=_retold(_error(answer), owner), note=_note(answer))
+            return Listing(self._translate_rows(owner, answer), error=_retell(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
-        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
-        for mount in self._entered([mount for mount in below if mount.may_hold(pattern, folder)], parts):
+        parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
+        for mount in self._mounts_to_search([mount for mount in below if mount.may_hold(pattern, folder)], parts):
             answer = yield VerbCall(mount, "glob_info", ("**/*", "/"))
-            rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
-            parts.add(rows, _note(answer), _retold(_error(answer), mount))
+            rows = (row for row in self._translate_rows(mount, answer) if passes(paths.relative(row["path"], folder)))
+            parts.add(rows, _note(answer), _retell(_error(answer), mount))
         return Listing(parts.sorted()[:MAX_FOUND], note=parts.note(found_note() if len(parts.rows) > MAX_FOUND else None))
 
     def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[VerbCall, list[GrepMatch] | str]:
@@ -141,15 +142,15 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "grep_raw", (pattern, owner.inner(folder), glob))
         if not below:
-            return _retold(_error(answer), owner) or Matches(self._seen(owner, answer), note=_note(answer))
+            return _retell(_error(answer), owner) or Matches(self._translate_rows(owner, answer), note=_note(answer))
         parts: _Parts[GrepMatch] = _Parts()
-        parts.add(self._seen(owner, answer), _note(answer), _failure(answer, owner, folder))
+        parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         entered = [mount for mount in below if glob is None or mount.may_hold(glob, folder, anywhere=True)]
-        for mount in self._entered(entered, parts):
+        for mount in self._mounts_to_search(entered, parts):
             # A glob with a slash is meant from `folder`, which the child does not know.
             answer = yield VerbCall(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
-            rows = (row for row in self._seen(mount, answer) if passes(paths.relative(row["path"], folder)))
-            parts.add(rows, _note(answer), _retold(_error(answer), mount))
+            rows = (row for row in self._translate_rows(mount, answer) if passes(paths.relative(row["path"], folder)))
+            parts.add(rows, _note(answer), _retell(_error(answer), mount))
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
     def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[VerbCall, str]:
@@ -158,7 +159,7 @@ class CompositeBackend(SteppedBackend):
             return path
         owner = self._table.owner(path)
         answer: str = yield VerbCall(owner, "read", (owner.inner(path), offset, limit))
-        return (_retold(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
+        return (_retell(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
 
     def write_steps(
         self, file_path: str, content: str, overwrite: bool, expected_version: str | None
@@ -169,7 +170,7 @@ class CompositeBackend(SteppedBackend):
         owner = self._table.owner(path)
         options = {"overwrite": overwrite, "expected_version": expected_version}
         result: WriteResult = yield VerbCall(owner, "write", (owner.inner(path), content), options)
-        return _seen_result(owner, result)
+        return _translate_result(owner, result)
 
     def edit_steps(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
@@ -180,11 +181,11 @@ class CompositeBackend(SteppedBackend):
         owner = self._table.owner(path)
         arguments = (owner.inner(path), old_string, new_string, replace_all)
         result: EditResult = yield VerbCall(owner, "edit", arguments, {"expected_version": expected_version})
-        return _seen_result(owner, result)
+        return _translate_result(owner, result)
 
-    def _changed(self, table: MountTable, runtime: Any) -> CompositeBackend:
-        other = CompositeBackend(table.default.child, runtime=runtime)
-        other._table = table
+    def _copy_with(self, table: MountTable, runtime: Any) -> CompositeBackend:
+        other = copy(self)
+        other._table, other._runtime = table, runtime
         return other
 
     def _file(self, raw: str) -> str | ErrorText:
@@ -194,14 +195,14 @@ class CompositeBackend(SteppedBackend):
             return path
         return messages.is_folder(path) if self._table.is_on_the_way(path) else path
 
-    def _seen(self, mount: Mount, answer: list[Row] | str) -> list[Row]:
+    def _translate_rows(self, mount: Mount, answer: list[Row] | str) -> list[Row]:
         """A child's rows in the caller's paths, without those that another mount hides."""
         if isinstance(answer, str):
             return []
         rows: list[Row] = [{**row, "path": mount.outer(row["path"])} for row in answer] if mount.path else answer
         return [row for row in rows if not self._table.hides(mount, row["path"])] if self._table.mounts else rows
 
-    def _entered(self, mounts: Iterable[Mount], parts: _Parts[Any]) -> list[Mount]:
+    def _mounts_to_search(self, mounts: Iterable[Mount], parts: _Parts[Any]) -> list[Mount]:
         """The mounts to search from above; those that are not are noted."""
         near: list[Mount] = []
         for mount in mounts:
@@ -240,12 +241,12 @@ def _note(answer: object) -> str | None:
 
 
 def _failure(answer: object, owner: Mount, folder: str) -> str | None:
-    """What to say of the owner's failure, above other mounts. That it has no such folder itself is none."""
+    """What to say of the owner's failure, above other mounts. That it has no such folder itself is no failure."""
     error = _error(answer)
-    return None if error == messages.no_folder(owner.inner(folder)) else _retold(error, owner)
+    return None if error == messages.no_folder(owner.inner(folder)) else _retell(error, owner)
 
 
-def _retold(error: str | None, mount: Mount) -> ErrorText | None:
+def _retell(error: str | None, mount: Mount) -> ErrorText | None:
     """A child's error for a reader who sees its paths below the mount."""
     if error is None:
         return None
@@ -258,9 +259,9 @@ def _retold(error: str | None, mount: Mount) -> ErrorText | None:
     return ErrorText(f"{error} (Said by the backend at '{mount.path}/', which counts its paths from there.)")
 
 
-def _seen_result(mount: Mount, result: Result) -> Result:
+def _translate_result(mount: Mount, result: Result) -> Result:
     if result.error is not None:
-        return replace(result, error=_retold(result.error, mount))
+        return replace(result, error=_retell(result.error, mount))
     return replace(result, path=None if result.path is None else mount.outer(result.path))
 
 

@@ -1,10 +1,9 @@
 """Files on disk, below one folder and never outside it.
 
-`FilesystemBackend` says what each verb means; the means are beside it: `disk_spots` (which path means what), `disk_open` (how
-a folder is reached), `disk_folder` (what can be done in it), `disk_write` (whole changes, locks), `disk_walk` and
-`disk_search` (grep, glob).
+`FilesystemBackend` says what each verb means; how it is done is in `disk`: `spots` (which path means what), `open` (how a folder is
+reached), `folder` (what can be done in it), `write` (whole changes, locks), `walk` and `search` (grep, glob).
 
-Rules to keep: every path goes through `disk_spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
+Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
 which never repeats what the system said about a path.
 """
 
@@ -40,7 +39,7 @@ from stepwell.backends.sync_async import SyncBackend
 from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 
-MAX_TRIES = 5
+MAX_EDIT_ATTEMPTS = 5
 """How often an edit starts again when a program that takes no lock changes the file under it."""
 
 # A link that was met while opening, a socket or a device without a driver, a file system mounted read-only.
@@ -182,7 +181,7 @@ class FilesystemBackend(SyncBackend):
         for part in (old_string, new_string):
             if problem := text.content_complaint(spot.shown, part):
                 return EditResult(error=problem)
-        for _ in range(MAX_TRIES):
+        for _ in range(MAX_EDIT_ATTEMPTS):
             try:
                 return self._edit(spot, old_string, new_string, replace_all, expected_version)
             except ChangedError:

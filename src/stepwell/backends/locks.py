@@ -1,7 +1,7 @@
 """A lock that threads and tasks can wait for alike, and a table of such locks.
 
-A `threading.Lock` would stop the event loop while it waits, an `asyncio.Lock` belongs to one loop: agents run in both colours
-over one store, so neither will do. Waiters are served in the order they came. The lock is not re-entrant.
+A `threading.Lock` would stop the event loop while it waits, an `asyncio.Lock` belongs to one loop: sync and async agents
+share one store, so neither will do. Waiters are served in the order they came. The lock is not re-entrant.
 
 Waiting ends with `TimeoutError` after a while, because sync code on an event loop may be waiting for a task of that very loop.
 """

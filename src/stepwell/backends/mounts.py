@@ -70,8 +70,7 @@ class MountTable:
         """Check the routes and put them in order."""
         _check_child("the default", default)
         mounts = [
-            Mount(path, child, path)
-            for path, child in ((_checked_route(route, child), child) for route, child in routes.items())
+            Mount(path, child, path) for path, child in ((_check_route(route, child), child) for route, child in routes.items())
         ]
         return cls(Mount("", default, ""), tuple(sorted(mounts, key=lambda mount: -len(mount.path))))
 
@@ -101,7 +100,7 @@ class MountTable:
         return not row_path.endswith("/") and self.is_on_the_way(path)
 
 
-def _checked_route(route: object, child: object) -> str:
+def _check_route(route: object, child: object) -> str:
     resolved = paths.resolve(route)
     if isinstance(resolved, ErrorText):
         raise ConfigurationError(f"The route {paths.show(route)} of a CompositeBackend is not a usable path. {resolved}")

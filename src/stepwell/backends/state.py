@@ -177,7 +177,7 @@ class StateBackend(SyncBackend):
         current = None if file is None else changes.text_of(file)
         changed = False
         for change in earlier_changes(self._prefix + path):
-            after = _applied(change, path, current)
+            after = _apply(change, path, current)
             if after is not None:
                 current, changed = after, True
         return current, changed
@@ -249,7 +249,7 @@ def _is_in_a_run() -> bool:
         return False
 
 
-def _applied(change: PlannedChange, path: str, current: str | None) -> str | None:
+def _apply(change: PlannedChange, path: str, current: str | None) -> str | None:
     """The text after a change of an earlier call; None if that call was refused."""
     if change.old is None:
         return change.new if current is None or change.overwrite else None

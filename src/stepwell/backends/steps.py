@@ -1,11 +1,11 @@
-"""The third way to write a verb once: as steps, for backends that can do their work in either colour without changing threads.
+"""The third way to write a verb once: as steps, for backends whose work has a sync and an async form, so that neither needs another thread.
 
 A verb is a generator. It yields what it needs done (a *request*: store operations, a call to another backend, a lock) and is
 sent the answer; what it returns is the verb's result. How a request is performed, `perform` and `aperform` decide, so sync code
 calls sync things and async code awaits async ones. A request that fails is thrown into the generator where it was yielded:
 `try`, `finally` and `with` work as in plain code.
 
-Compare `colours`: there a backend has one colour, and the other one costs a thread or a portal.
+Compare `sync_async`: there a backend has one form only, and calling the other costs a thread or a portal.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Each file is one item, its key the path, its value a `FileData`. Beside them, in
 name the folders (`folders_of`): a store cannot tell cheaply whether anything lies below a path, and a file must not take a
 folder's place.
 
-Verbs are written as steps, because a store has both colours itself: async code calls `abatch` and sync code `batch`, without a
+Verbs are written as steps, because a store has both forms itself: async code calls `abatch` and sync code `batch`, without a
 thread in between. (`AsyncSqliteStore` and its like refuse sync calls on their own loop; `SqliteStore` has no async side, so its
 `batch` runs in a worker thread.)
 
@@ -115,7 +115,7 @@ class StoreBackend(SteppedBackend):
             raise StoreUnreachable(_BUSY) from error
 
     def read_whole(self, file_path: str) -> bytes | ErrorText:
-        path = self._checked(paths.resolve_file(file_path))
+        path = self._check_prefix(paths.resolve_file(file_path))
         if isinstance(path, ErrorText):
             return path
         try:
@@ -125,7 +125,7 @@ class StoreBackend(SteppedBackend):
         return data if isinstance(data, ErrorText) else text.join_lines(data["content"]).encode()
 
     def ls_steps(self, path: str) -> Steps[Request, list[FileInfo]]:
-        folder = self._checked(paths.resolve(path))
+        folder = self._check_prefix(paths.resolve(path))
         if isinstance(folder, ErrorText):
             return Listing(error=folder)
         try:
@@ -135,7 +135,7 @@ class StoreBackend(SteppedBackend):
         return tree.list_folder(files, folder)
 
     def glob_steps(self, pattern: str, path: str) -> Steps[Request, list[FileInfo]]:
-        folder = self._checked(paths.resolve(path))
+        folder = self._check_prefix(paths.resolve(path))
         if isinstance(folder, ErrorText):
             return Listing(error=folder)
         try:
@@ -145,7 +145,7 @@ class StoreBackend(SteppedBackend):
         return tree.find(files, pattern, folder)
 
     def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[Request, list[GrepMatch] | str]:
-        folder = self._checked(paths.resolve("/" if path is None else path))
+        folder = self._check_prefix(paths.resolve("/" if path is None else path))
         if isinstance(folder, ErrorText):
             return folder
         try:
@@ -155,7 +155,7 @@ class StoreBackend(SteppedBackend):
         return tree.search(files, pattern, folder, glob)
 
     def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[Request, str]:
-        path = self._checked(paths.resolve_file(file_path))
+        path = self._check_prefix(paths.resolve_file(file_path))
         if isinstance(path, ErrorText):
             return path
         try:
@@ -167,28 +167,28 @@ class StoreBackend(SteppedBackend):
     def write_steps(
         self, file_path: str, content: str, overwrite: bool, expected_version: str | None
     ) -> Steps[Request, WriteResult]:
-        path = self._checked(paths.resolve_file(file_path))
+        path = self._check_prefix(paths.resolve_file(file_path))
         if isinstance(path, ErrorText):
             return WriteResult(error=path)
         if problem := text.content_complaint(path, content):
             return WriteResult(error=problem)
-        problem = yield from self._held(path, self._write(path, content, overwrite, expected_version))
+        problem = yield from self._hold(path, self._write(path, content, overwrite, expected_version))
         return WriteResult(error=problem) if problem else WriteResult(path=path, version=text.version_of(content))
 
     def edit_steps(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
     ) -> Steps[Request, EditResult]:
-        path = self._checked(paths.resolve_file(file_path))
+        path = self._check_prefix(paths.resolve_file(file_path))
         if isinstance(path, ErrorText):
             return EditResult(error=path)
         for part in (old_string, new_string):
             if problem := text.content_complaint(path, part):
                 return EditResult(error=problem)
         steps = self._edit(path, old_string, new_string, replace_all, expected_version)
-        result = yield from self._held(path, steps)
+        result = yield from self._hold(path, steps)
         return EditResult(error=result) if isinstance(result, ErrorText) else result
 
-    def _held(self, path: str, steps: Steps[Request, T]) -> Steps[Request, T | ErrorText]:
+    def _hold(self, path: str, steps: Steps[Request, T]) -> Steps[Request, T | ErrorText]:
         """Take steps while the path's lock is held."""
         lock = self._lock(path)
         try:
@@ -259,7 +259,7 @@ class StoreBackend(SteppedBackend):
         # By top-level name, so that a file and a folder of one name cannot both come into being.
         return _LOCKS.of(self._store()).at((self._labels(), path.split("/", 2)[1]))
 
-    def _checked(self, path: str | ErrorText) -> str | ErrorText:
+    def _check_prefix(self, path: str | ErrorText) -> str | ErrorText:
         return path if isinstance(path, ErrorText) else paths.check_prefixes(path, self._allowed) or path
 
     def _store(self) -> BaseStore:

@@ -1,4 +1,4 @@
-"""Each backend writes each verb once, in its own colour; this module gives it the other one.
+"""Each backend writes each verb once, sync or async; this module gives it the other form.
 
 | base class | the backend writes | called from async code | called from sync code |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | `SyncBackend`, `blocking = True` | sync verbs that wait for a disk or a lock | in a worker thread | as they are |
 | `AsyncBackend` | async verbs | as they are | through a portal: an event loop in a thread of its own |
 
-A backend that can do its work in either colour without changing threads writes its verbs as `steps` instead.
+A backend whose work has both forms, without another thread, writes its verbs as `steps` instead.
 
 Worker threads and the portal see the caller's context variables, so a verb finds the running graph, and may interrupt it.
 """

@@ -38,7 +38,7 @@ class FileDownloadResponse:
 
 
 class Transfers:
-    """Gives a backend with `write` and `read_whole` both directions, in both colours."""
+    """Gives a backend with `write` and `read_whole` both directions, sync and async."""
 
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         """A file as it is stored."""

@@ -1,9 +1,10 @@
-"""Order among the tool calls of one model turn.
+"""What earlier tool calls of the same model turn have asked to change, for backends whose files are in the agent's state.
 
-LangGraph runs the calls of a turn side by side, each on the state before the turn. Files in state therefore see a call's
-predecessors only if somebody tells them: the file tools announce the earlier changes here, and `StateBackend` works as if they
-had already happened. Several edits of one file in one turn are so applied in call order, each against the result of the one
-before.
+LangGraph runs the calls of a turn side by side, each on the state before the turn, so a call does not see what the calls before it
+wrote. The file tools therefore announce the earlier changes here, and `StateBackend` works as if they had already happened: several
+edits of one file in one turn are applied in call order, each to the result of the one before.
+
+The order itself is kept elsewhere: `tools.files.order` for calls that change files, `tools.shell.call_order` for commands of a shell.
 """
 
 from __future__ import annotations

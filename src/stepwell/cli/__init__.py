@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stepwell.cli.chat.arguments import add_chat, run_chat
 from stepwell.cli.operator.arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
 from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research.arguments import add_research, run_research
-from stepwell.errors import StepwellError, needs_extra
-
-DEFAULT_URL = "http://127.0.0.1:8123"
-"""Where `stepwell serve` listens if nothing else is said."""
+from stepwell.errors import StepwellError
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, DEFAULT_URL
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,32 +63,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return run_effects(arguments)
         case command if command in RESEARCH_COMMANDS:
             return run_research(parser, arguments)
-    return _run_chat(parser, arguments)
-
-
-def _run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    builds = arguments.model or arguments.ask_before
-    if arguments.demo and (builds or arguments.once is not None):
-        parser.error(
-            "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
-        )
-    if arguments.url is None and not arguments.assistant and not arguments.thread:
-        from stepwell.cli.chat import command as chat
-
-        return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
-    if builds or arguments.demo:
-        parser.error(
-            "An agent on a server has its own model and rules, so --model, --ask-before and --demo cannot apply there."
-        )
-    return _run_chat_server(arguments)
-
-
-def _run_chat_server(arguments: argparse.Namespace) -> int:
-    with needs_extra("Talking to a server", "server"):
-        from stepwell.cli.chat import on_server
-    return on_server.run(
-        url=arguments.url or DEFAULT_URL, assistant=arguments.assistant, thread=arguments.thread, once=arguments.once
-    )
+    return run_chat(parser, arguments)
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:
@@ -103,6 +77,7 @@ def _run_serve(arguments: argparse.Namespace) -> int:
         insecure=arguments.insecure,
         run_timeout_s=arguments.run_timeout,
         power_loss=arguments.power_loss,
+        demo=not arguments.no_demo,
     )
 
 
@@ -126,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stepwell", description="Agents that do long, real work.")
     parser.add_argument("--version", action=_Version, help="show the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_chat(commands)
+    add_chat(commands)
     add_research(commands, DEFAULT_URL)
     _add_serve(commands)
     _add_models(commands)
@@ -143,34 +118,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_chat(commands: Any) -> None:
-    chat = commands.add_parser(
-        "chat", help="talk to a deep agent in the terminal", description="Talk to a deep agent in the terminal."
-    )
-    chat.add_argument(
-        "--model", metavar="PROVIDER:NAME", help="the model to use, e.g. ollama:llama3.2; otherwise the environment decides"
-    )
-    chat.add_argument("--once", metavar="TEXT", help="send this one message, print the answer and leave")
-    chat.add_argument(
-        "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
-    )
-    chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
-    chat.add_argument(
-        "--url", metavar="ADDRESS", nargs="?", const=DEFAULT_URL, help=f"talk to an agent on this server; alone, {DEFAULT_URL}"
-    )
-    chat.add_argument("--assistant", metavar="NAME", help="which of the server's assistants, by name or id")
-    chat.add_argument("--thread", metavar="ID", help="continue this thread of the server")
-
-
 def _add_serve(commands: Any) -> None:
     serve = commands.add_parser(
         "serve",
         help="start the server",
         description="Start the server: durable agents over HTTP, for every client of LangGraph's API.",
     )
-    serve.add_argument("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 if nothing is said")
-    serve.add_argument("--port", metavar="NUMBER", type=_port, help="8123 if nothing is said; 0 takes a free one")
+    serve.add_argument("--host", metavar="ADDRESS", help=f"where to listen; {DEFAULT_HOST} if nothing is said")
+    serve.add_argument("--port", metavar="NUMBER", type=_port, help=f"{DEFAULT_PORT} if nothing is said; 0 takes a free one")
     serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
+    serve.add_argument(
+        "--no-demo",
+        action="store_true",
+        help="leave out the two graphs that need no model and no network (research_demo, demo_agent)",
+    )
     serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
     serve.add_argument(
         "--run-timeout",

@@ -20,17 +20,20 @@ from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import SystemClock
-from stepwell.models import DEFAULT_LOCAL_MODEL
+from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
+from stepwell.models.providers import check_installed
 from stepwell.runs.embedded.file.disk_space import MB
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
-from stepwell.runs.webhooks import WebhookSender
+from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.facades import RESEARCH, Facade
@@ -54,10 +57,16 @@ class Graphs:
     """Our own applications: they run on the configured model, and are built when they are first run."""
 
 
-def graphs_to_serve(langgraph_json: Path | None) -> Graphs:
-    """The graphs of a project, whose variables and folders are taken over now; without one, our applications."""
+def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:
+    """The graphs of a project, whose variables and folders are taken over now; without one, our applications, and with `demo` what
+    can be seen without a model, a key and a network."""
     if langgraph_json is None:
-        return Graphs(GraphRegistry.from_specs(dict(APPLICATIONS), Path()))
+        sources = {name: GraphSource.from_spec(name, GraphSpec(place), Path()) for name, place in APPLICATIONS.items()}
+        demos = {
+            name: GraphSource.from_spec(name, GraphSpec(place, DESCRIPTIONS[name]), Path(), demo=True)
+            for name, place in (available_demos() if demo else {}).items()
+        }
+        return Graphs(GraphRegistry({**sources, **demos}))
     project = read_langgraph_json(langgraph_json)
     project.enter()
     return Graphs(GraphRegistry.from_project(project), project.notes, ours=False)
@@ -94,10 +103,9 @@ async def open_server(
                 server_settings,
                 clock=clock,
                 new_id=lambda: str(uuid.uuid4()),
-                model_loading=_model_loading(settings),
+                model_loading=_make_model_loading(settings, graphs.ours),
                 check_graphs=not graphs.ours,
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
-                drain_s=server_settings.drain_s,
                 watchers=[telemetry],
                 metrics=metrics,
             )
@@ -106,16 +114,24 @@ async def open_server(
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )
-        await stack.enter_async_context(_housekeeping(services, server_settings))
+        await stack.enter_async_context(_make_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
 
 
 def facades() -> dict[str, Facade]:
     """Routes that an application has beside those of runs. They answer 404 where its graph is not served."""
-    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate)}
+    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate, _export)}
 
 
-def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
+def _export(bundle: Path, form: str) -> bytes:
+    from stepwell.audit.export import export_bundle, format_of, require_format  # when it is asked for
+
+    chosen = format_of(None, form)
+    require_format(chosen)
+    return export_bundle(bundle, chosen)
+
+
+def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     """Sweeps what has expired; deletes what is old only if the operator says what that is."""
     maintenance = services.persistence.maintenance
     days = settings.retention_days
@@ -126,8 +142,18 @@ def _housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
 
 
-def _model_loading(settings: Settings) -> ModelLoading:
-    return ModelLoading(lambda: _local_models(settings), settings.local_model or DEFAULT_LOCAL_MODEL)
+def _make_model_loading(settings: Settings, ours: bool) -> ModelLoading:
+    return ModelLoading(
+        lambda: _local_models(settings),
+        settings.local_model or DEFAULT_LOCAL_MODEL,
+        (lambda: _choose_model(settings)) if ours else None,
+    )
+
+
+def _choose_model(settings: Settings) -> ModelChoice:
+    choice = choose_model(None, settings, embedded_fallback=True)
+    check_installed(choice.provider)
+    return choice
 
 
 def _local_models(settings: Settings) -> LocalModels:

@@ -14,7 +14,7 @@ from stepwell.models.status import ModelEvent, StatusBoard
 BAR_CHARS = 30
 REDRAW_S = 0.1
 PLAIN_STEP = 0.1
-"""Where nobody watches, a line for every tenth."""
+"""Where there is no terminal, a line for every tenth."""
 
 
 class ProgressBar:

@@ -41,6 +41,7 @@ def run(
     insecure: bool,
     run_timeout_s: int | None = None,
     power_loss: bool = False,
+    demo: bool = True,
 ) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
@@ -63,18 +64,19 @@ def run(
         from stepwell.server.monitoring.logs import open_logs
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
-            served = graphs_to_serve(graphs)
-            deaf = False
+            # Where people sign in they have come to work, and what visitors leave behind would be somebody's.
+            served = graphs_to_serve(graphs, demo=demo and not server_settings.asks_who)
+            stuck = False
             runner = asyncio.Runner(loop_factory=_loop_factory())
             try:
-                deaf = runner.run(_serve(settings, server_settings, served, database, bound, log))
+                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log))
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
-                if not deaf:
+                if not stuck:
                     runner.close()
     _say("Stopped.")
-    if deaf:
+    if stuck:
         os._exit(0)  # all is stored and closed; only steps that nobody can stop are left, and Python would wait for them
     return 0
 

@@ -37,7 +37,10 @@ def first_screen(
     if others:
         yield f"  network   {', '.join(others)} (all addresses of this machine, --host {server_settings.host})"
     broken = served.registry.problems
-    yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken)}"
+    demos = served.registry.demos
+    yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken and name not in demos)}"
+    if demos:
+        yield f"  demo      {', '.join(demos)}: need no model and no key (--no-demo leaves them out)"
     yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
@@ -48,6 +51,7 @@ def first_screen(
     if server_settings.run_timeout_s:
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield f"  users     {_users(server_settings)}"
+    yield f"  page      {address}"
     yield f"  talk      {spell_command('chat --url')} {address}"
     yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"

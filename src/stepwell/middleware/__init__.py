@@ -1,4 +1,9 @@
-"""One capability each."""
+"""What an agent can be given: one module for each middleware.
+
+What the larger ones are made of has its own folder: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
+tool. `request` is the base of those that change what the model is asked, `turns` says what belongs to one message of the user, and
+`prompts` holds the texts.
+"""
 
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware

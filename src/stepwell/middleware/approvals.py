@@ -1,8 +1,8 @@
 """Approvals before tools run: LangChain's, with one difference. A wrong answer is refused before LangGraph keeps it.
 
-LangChain asks without saying what an answer looks like. LangGraph then keeps whatever comes, the node fails on it, and fails again
-whenever the thread is resumed. Here the question carries its shape: LangGraph checks an answer before it keeps it, lets calls that
-were answered beside it finish, and leaves the question open under the same id, in subagents too.
+LangChain's interrupt does not say what an answer looks like. LangGraph then keeps whatever comes, the node fails on it, and fails again
+whenever the thread is resumed. Here the interrupt carries the shape of its answer: LangGraph checks an answer before it keeps it, lets
+calls that were answered beside it finish, and leaves the interrupt open under the same id, in subagents too.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from pydantic import PlainValidator, ValidationError, WithJsonSchema
 
 from stepwell.answers import approvals_fault, approvals_schema
 from stepwell.errors import AnswerShapeError
+from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
-_EDITED = "hitl_edited_tool_calls"
 # LangGraph's names for what it hands to a node: the answers of this run by id, and the place where a bare one waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
-    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer that is none, and still waits for one."""
+    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and goes on waiting."""
 
     @property
     def name(self) -> str:
-        # The node's name is part of the ids of stored questions: it stays what it was before this class.
+        # The node's name is part of the ids of stored interrupts: it stays what it was before this class.
         return HumanInTheLoopMiddleware.__name__
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -46,7 +46,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         answered = list(zip(calls, decisions, strict=True))
         edited = {call["id"]: one["edited_action"] for call, one in answered if one["type"] == "edit" and call.get("id")}
         said = [self._process_decision(one, call, self.interrupt_on[call["name"]])[1] for call, one in answered]
-        return {"messages": [message, *(each for each in said if each)], _EDITED: edited}
+        return {"messages": [message, *(each for each in said if each)], EDITED_BY_A_PERSON: edited}
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # those are asked when each call begins
@@ -70,7 +70,7 @@ def _ask(request: HITLRequest) -> list[Any]:
     except ValidationError as error:
         if not is_invalid_resume(error):
             raise
-        raise _refused(error) from error
+        raise _refusal(error) from error
     return list(answer["decisions"])
 
 
@@ -82,9 +82,9 @@ def _drop_leftover_answer() -> None:
         inside[_SCRATCHPAD].get_null_resume(True)
 
 
-def _refused(error: ValidationError) -> AnswerShapeError:
+def _refusal(error: ValidationError) -> AnswerShapeError:
     fault = str(error.errors(include_url=False, include_input=False)[0]["ctx"]["error"])
-    refused = AnswerShapeError(f"{fault} The question is still open.")
+    refused = AnswerShapeError(f"{fault} The interrupt is still open.")
     # The mark by which LangGraph knows that it was the answer that failed, not the node: it goes on with what runs beside it.
     vars(refused).update(vars(error))
     return refused

@@ -9,7 +9,7 @@ around a tool call    model calls inside are counted into this run, and refused 
 A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
 gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
 goes on counting. A call that is under way is not cut off, so spending can pass a ceiling by one call. Calls that run side by side do not
-add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`reservations`).
+add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`spending.reservations`).
 
 It should stand outermost. What other middleware outside of it asks a model is not seen.
 """
@@ -40,12 +40,12 @@ from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.spending.meter import Meter, Sizes, current_meter, metering
+from stepwell.middleware.spending.meter import Meter, Sizes, ToolMeter, current_meter, metering
 from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
-from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, used_up
+from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, name_models, used_up
 from stepwell.middleware.turns import refusal, repeats_of, turn_of
-from stepwell.models import describe
 from stepwell.models.pricing import Price, price_of
+from stepwell.models.usage import label_of
 
 WARN_AT = 0.8
 CHANNEL = "spending"
@@ -61,7 +61,7 @@ class BudgetState(AgentState[Any]):
 
 
 class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is none.
+    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is no ceiling.
 
     `prices` (`{"provider:name": Price(...)}`) go before the built-in table. A model without a price does not count against
     `max_cost_usd`; that is said once, in the log and as a custom stream event.
@@ -112,10 +112,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         with holding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
-            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            meter = Meter(Account(spent), self._prices, around)
             with metering(meter):
                 response = handler(self._with_warning(request, spent))
-        return self._settled(request, response, spent, meter, self._monotonic() - started)
+        return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
@@ -130,13 +130,13 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         async with aholding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
-            meter = Meter(Account(spent), self._prices, around=around, covered=True)
+            meter = Meter(Account(spent), self._prices, around)
             with metering(meter):
                 response = await handler(self._with_warning(request, spent))
-        return self._settled(request, response, spent, meter, self._monotonic() - started)
+        return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        if refused := self._refused(request):
+        if refused := self._refuse_repeat(request):
             return refused
         started = self._monotonic()
         with self._step(request) as meter:
@@ -149,7 +149,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        if refused := self._refused(request):
+        if refused := self._refuse_repeat(request):
             return refused
         started = self._monotonic()
         with self._step(request, asyncio.get_running_loop()) as meter:
@@ -171,11 +171,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return used_up(reached) if reached else spent.get("stopped")
 
     def _expecting(self, request: ModelRequest[Any], around: Meter | None) -> Measure:
-        def price() -> Price | None:
-            facts = describe(request.model)
-            return price_of(":".join(part for part in (facts.provider, facts.name) if part), self._prices)
+        def find_price() -> Price | None:
+            return price_of(label_of(request.model), self._prices)
 
-        return self._sizes.expecting(around.kind if around else "", request.messages, price)
+        return self._sizes.expecting(around.kind if around else "", request.messages, find_price)
 
     def _with_warning(self, request: ModelRequest[Any], spent: Spending) -> ModelRequest[Any]:
         name, share = self._nearest(spent)
@@ -189,7 +188,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _nearest(self, spent: Spending) -> tuple[str, float]:
         return max(self.limits.shares(spent).items(), key=lambda item: item[1], default=("", 0.0))
 
-    def _settled(
+    def _charge(
         self, request: ModelRequest[Any], response: ModelResponse[Any], spent: Spending, meter: Meter, seconds: float
     ) -> Response:
         """The answer, and what it cost."""
@@ -201,7 +200,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             _say_unpriced(request, new)
         return ExtendedModelResponse(response, Command(update={CHANNEL: more}))
 
-    def _refused(self, request: ToolCallRequest) -> ToolResult | None:
+    def _refuse_repeat(self, request: ToolCallRequest) -> ToolResult | None:
         if self.max_repeats is None:
             return None
         call = request.tool_call
@@ -218,13 +217,12 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     @contextmanager
     def _step(self, request: ToolCallRequest, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[Meter]:
         """Count a tool call together with the others of its turn."""
-        meter = Meter(
+        meter = ToolMeter(
             self._account_of_turn(request),
             self._prices,
+            current_meter(),
             kind=_kind_of(request),
             sizes=self._sizes,
-            stop_at=self.limits,
-            around=current_meter(),
             on_loop=loop,
             monotonic=self._monotonic,
         )
@@ -289,7 +287,7 @@ def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
 
 def _say_unpriced(request: ModelRequest[Any], models: list[str]) -> None:
     text = (
-        f"No price is known for {', '.join(models)}, so its calls do not count against max_cost_usd. Give one: "
+        f"No price is known for {name_models(models)}, so its calls do not count against max_cost_usd. Give one: "
         "BudgetMiddleware(prices={'provider:name': Price(input=..., output=...)})."
     )
     _log.warning("%s", text)

@@ -35,8 +35,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.models.prefix_memory import PrefixMemory
 from stepwell.state.messages import reduce_messages
+from stepwell.state.prefix_memory import PrefixMemory
 from stepwell.tools.effect_journal import (
     Begun,
     Done,
@@ -52,12 +52,11 @@ from stepwell.tools.effect_journal import (
     noted_call,
 )
 from stepwell.tools.effects import effect_of
+from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 _ATTEMPT_CHARS = 600
 _EFFECT = "effect"
 """The key in the artifact of a result that says "unknown": it holds the key of the effect."""
-_EDITED = "hitl_edited_tool_calls"
-"""Where LangChain's approvals keep what a person has edited, by the ids of calls."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,16 +72,16 @@ class EffectsMiddleware(RequestMiddleware):
     def prepare(self, call: ModelCall) -> None:
         config = get_config()
         journal = journal_of(config)
-        if journal and (left := self._left(config, call.messages)):
+        if journal and (left := self._find_left(config, call.messages)):
             _tell(call, left, journal.look(list(left)).result())
 
     async def aprepare(self, call: ModelCall) -> None:
         config = get_config()
         journal = journal_of(config)
-        if journal and (left := self._left(config, call.messages)):
+        if journal and (left := self._find_left(config, call.messages)):
             _tell(call, left, await asyncio.wrap_future(journal.look(list(left))))
 
-    def _left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
+    def _find_left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
         """What the journal may know more of than the thread, by the effects' keys."""
         places = range(len(messages), 0, -1)
         checked, known = next(
@@ -102,7 +101,7 @@ class EffectsMiddleware(RequestMiddleware):
         return left | (_still_unknown(messages, unknown) if unknown else {})
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        call = _journaled(request)
+        call = _find_journaled(request)
         if call is None:
             return handler(request)
         if (known := call.known(call.begin().result())) is not None:
@@ -110,7 +109,7 @@ class EffectsMiddleware(RequestMiddleware):
         try:
             result = handler(request)
         except Exception as error:
-            call.failed(error).result()
+            call.fail(error).result()
             raise
         call.finish(result).result()
         return result
@@ -118,7 +117,7 @@ class EffectsMiddleware(RequestMiddleware):
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
     ) -> Awaitable[ToolResult]:
-        call = _journaled(request)
+        call = _find_journaled(request)
         return handler(request) if call is None else _run_once(call, request, handler)
 
 
@@ -128,7 +127,7 @@ async def _run_once(call: _Journaled, request: ToolCallRequest, handler: AsyncTo
     try:
         result = await handler(request)
     except Exception as error:
-        await asyncio.wrap_future(call.failed(error))
+        await asyncio.wrap_future(call.fail(error))
         raise
     await asyncio.wrap_future(call.finish(result))
     return result
@@ -172,14 +171,14 @@ def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, St
         before = left[key].result
         if before is not None and isinstance(standing, Unknown):
             continue
-        result = outcome(left[key].call, key, standing)
+        result = result_of_effect(left[key].call, key, standing)
         news.append(result if before is None else result.model_copy(update={"id": before.id}))
     if news:
         call.messages = cast("list[AnyMessage]", reduce_messages(call.messages, [news]))
         call.update["messages"] = [*call.update.get("messages", []), *news]
 
 
-def outcome(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
+def result_of_effect(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
     """The result of a call that is not run (again), by what the journal knows of it."""
     name = call["name"]
     match standing:
@@ -232,7 +231,7 @@ def _error(call: ToolCall, text: str, artifact: Any = None) -> ToolMessage:
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error", artifact=artifact)
 
 
-def _journaled(request: ToolCallRequest) -> _Journaled | None:
+def _find_journaled(request: ToolCallRequest) -> _Journaled | None:
     runtime, journal = request.runtime, journal_of(request.runtime)
     if journal is None:
         return None
@@ -245,7 +244,7 @@ def _journaled(request: ToolCallRequest) -> _Journaled | None:
 def _as_edited(request: ToolCallRequest) -> tuple[Any, ToolCall]:
     """The call as it will run. A person who edits one changes it for LangChain's approvals only, which stand further inside."""
     state = request.state
-    edited = state.get(_EDITED, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
+    edited = state.get(EDITED_BY_A_PERSON, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
     if not edited:
         return request.tool, request.tool_call
     named = (tool for tool in request.runtime.tools if tool.name == edited["name"])
@@ -272,13 +271,13 @@ class _Journaled:
         if isinstance(standing, Done) and standing.result is not None:
             return decode(standing.result)
         _log.warning("Tool %s was begun before and is not run again", self.call["name"])
-        return outcome(self.call, self.key, standing)
+        return result_of_effect(self.call, self.key, standing)
 
     def finish(self, result: ToolResult) -> Future[None]:
         return self.journal.finish(self.key, encode(result))
 
-    def failed(self, error: Exception) -> Future[None]:
-        # An answer that does not fit the question is asked for again: the tool has not gone past its pause.
+    def fail(self, error: Exception) -> Future[None]:
+        # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
         if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
             return self.journal.release(self.key)
         text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
@@ -288,9 +287,9 @@ class _Journaled:
 def encode(result: ToolResult) -> bytes:
     """A result as bytes, state updates of the tool included. What cannot be stored is left out, the message never is."""
     try:
-        return _stored(result)
+        return _serialise(result)
     except TypeError:  # ormsgpack's errors are TypeErrors
-        return _stored(_text_only(result))
+        return _serialise(_text_only(result))
 
 
 def decode(stored: bytes) -> ToolResult:
@@ -298,7 +297,7 @@ def decode(stored: bytes) -> ToolResult:
     return result
 
 
-def _stored(result: ToolResult) -> bytes:
+def _serialise(result: ToolResult) -> bytes:
     return _serializer().dumps_typed(result)[1]
 
 

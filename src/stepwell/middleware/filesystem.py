@@ -22,7 +22,6 @@ from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.middleware.large_results import (
-    CHARS_PER_TOKEN,
     LARGE_RESULTS,
     LargeResult,
     crowding,
@@ -30,11 +29,12 @@ from stepwell.middleware.large_results import (
     message_text,
     messages_in,
     places_for,
-    replaced,
+    replace_message,
     turn_room,
 )
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
 from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
@@ -126,7 +126,7 @@ class FilesystemMiddleware(RequestMiddleware):
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         result = handler(request)
         choices = self._large(request, result)
-        return replaced(result, *self._keep(request, choices)) if choices else result
+        return replace_message(result, *self._keep(request, choices)) if choices else result
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
@@ -136,7 +136,7 @@ class FilesystemMiddleware(RequestMiddleware):
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         result = await handler(request)
         choices = self._large(request, result)
-        return replaced(result, *await self._akeep(request, choices)) if choices else result
+        return replace_message(result, *await self._akeep(request, choices)) if choices else result
 
     def _keep(self, request: Request, choices: list[LargeResult]) -> tuple[LargeResult, WriteResult]:
         """Write a result to the first of its places that is free."""

@@ -21,10 +21,10 @@ from langgraph.types import Command
 from stepwell.backends import paths, text
 from stepwell.backends.protocol import WriteResult
 from stepwell.middleware.request import ToolResult
+from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.tools.files.tools import FILE_TOOL_NAMES
 
 LARGE_RESULTS = "/large_tool_results"
-CHARS_PER_TOKEN = 4
 SHOWN_CHARS = 2_000
 UNKNOWN_WINDOW_TOKENS = 200_000
 TURN_SHARE = 0.5
@@ -113,11 +113,13 @@ def files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
     return (update.get("files") or {}) if isinstance(update, Mapping) else {}
 
 
-def replaced(result: ToolResult, large: LargeResult, written: WriteResult) -> ToolResult:
+def replace_message(result: ToolResult, large: LargeResult, written: WriteResult) -> ToolResult:
     """The result with the pointer in place of the message, and the file in the state if it lives there."""
     if isinstance(result, list):
         # LangGraph takes a list here, though its types do not say so.
-        return cast("ToolResult", [replaced(item, large, written) if _holds(item, large.message) else item for item in result])
+        return cast(
+            "ToolResult", [replace_message(item, large, written) if _holds(item, large.message) else item for item in result]
+        )
     pointer = large.pointer(written)
     if isinstance(result, ToolMessage):
         if not written.files_update:

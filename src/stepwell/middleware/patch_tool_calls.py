@@ -21,7 +21,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import StepwellError
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.models.prefix_memory import PrefixMemory
+from stepwell.state.prefix_memory import PrefixMemory
 
 MAX_ARGUMENT_CHARS = 500_000
 
@@ -63,7 +63,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return _failed(request.tool_call, error)
+            return _failure_message(request.tool_call, error)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
@@ -78,7 +78,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return _failed(request.tool_call, error)
+            return _failure_message(request.tool_call, error)
 
     def _refusal(self, call: ToolCall) -> ToolMessage | None:
         size = _size(call["args"])
@@ -158,7 +158,7 @@ def _give_own_ids(message: AIMessage) -> None:
         taken.add(own)
 
 
-def _failed(call: ToolCall, error: Exception) -> ToolMessage:
+def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
     if is_invalid_resume(error):
         # An answer to an interrupt that does not fit its schema: the person must answer again, the model cannot help.
         raise error

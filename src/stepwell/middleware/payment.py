@@ -37,9 +37,8 @@ from langgraph.types import Command, interrupt
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
-from stepwell.middleware.spending.meter import tokens_of
-from stepwell.models import describe
 from stepwell.models.token_count import IncrementalCounter
+from stepwell.models.usage import label_of, usage_of
 from stepwell.payments.ledger import Reservation, Session
 from stepwell.payments.meter import Meter
 from stepwell.payments.pricing import CallSize
@@ -172,17 +171,15 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         if not self._meter.counts_tokens:
             return await self._meter.settle(reservation, call)
         answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
-        used = tokens_of(answer, request.messages)
+        used = usage_of(call.model, request.messages, answer, lengths=self._counter).tokens
         return await self._meter.settle(reservation, CallSize(call.model, used.input, used.output))
 
     def _expect(self, request: ModelRequest[Any]) -> CallSize:
         if not self._meter.counts_tokens:
             return CallSize()
-        facts = describe(request.model)
         limit = getattr(request.model, "max_tokens", None)
         most = limit if isinstance(limit, int) and limit > 0 else self._max_output_tokens
-        name = ":".join(part for part in (facts.provider, facts.name) if part)
-        return CallSize(name, self._counter.total(request.messages), most)
+        return CallSize(label_of(request.model), self._counter.total(request.messages), most)
 
     def _ask(self, why: PaymentError, state: Any, call: CallSize) -> str | None:
         """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""

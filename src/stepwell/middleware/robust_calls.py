@@ -2,13 +2,13 @@
 
 ```
 ask ──answer──▶ done
- │ fault (model_errors)                       a cut stream is a fault: nothing of it reaches the thread
+ │ fault (`faults`)                           a cut stream is a fault: nothing of it reaches the thread
  ├─ retries left, and worth it ──▶ tell the client, wait, ask again
  ├─ a fallback model ──▶ the same with that model
- └─ ModelCallError (model_failures)
+ └─ ModelCallError
 ```
 It must stand innermost, next to the model: then its deadlines hold for the call alone, and what other middleware does around the model
-(a summary when the context is too long, say) sees the provider's own error.
+(a summary when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
 
 Retries are bounded twice: for each call, and for each run, so that a provider that is down does not eat hours. SDKs have retries of
 their own, inside ours; switch them off with `model_settings={"max_retries": 0}`.

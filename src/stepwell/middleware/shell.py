@@ -27,11 +27,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
-from pydantic import BaseModel
 
 from stepwell.errors import ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.tools.effects import with_effect
+from stepwell.tools.files.tools import ExecuteArgs
 from stepwell.tools.shell.call_order import calls_before
 from stepwell.tools.shell.policy import ExecutionPolicy, circumstances, resolve_policy
 from stepwell.tools.shell.session import CommandReport, ShellSession, ShellSetup
@@ -44,10 +44,6 @@ class ShellState(AgentState[Any]):
     """Agent state with the run's shell. Parallel first calls store the same session, so the channel takes several writes."""
 
     shell_session_resources: NotRequired[Annotated[ShellSession | None, UntrackedValue(object, guard=False), PrivateStateAttr]]
-
-
-class ExecuteArgs(BaseModel):
-    command: str
 
 
 class ShellMiddleware(ShellToolMiddleware[Any, Any]):

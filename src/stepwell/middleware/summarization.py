@@ -96,16 +96,16 @@ class SummarizationMiddleware(RequestMiddleware):
         cut = view.next_cut(self.keep_messages)
         if cut is None:
             return None
-        return view.summarised(cut, self.model.invoke(self._question(view, cut), _QUIETLY).text)
+        return view.with_summary(cut, self.model.invoke(self._prompt_for_summary(view, cut), _QUIETLY).text)
 
     async def _ashorter(self, view: ConversationView) -> ConversationView | None:
         cut = view.next_cut(self.keep_messages)
         if cut is None:
             return None
-        answer = await self.model.ainvoke(self._question(view, cut), _QUIETLY)
-        return view.summarised(cut, answer.text)
+        answer = await self.model.ainvoke(self._prompt_for_summary(view, cut), _QUIETLY)
+        return view.with_summary(cut, answer.text)
 
-    def _question(self, view: ConversationView, cut: int) -> list[AnyMessage]:
+    def _prompt_for_summary(self, view: ConversationView, cut: int) -> list[AnyMessage]:
         text = get_buffer_string(view.before(cut))
         room = self.trigger_tokens * INPUT_CHARS_PER_TRIGGER_TOKEN
         if len(text) > room:
@@ -152,7 +152,7 @@ class ConversationView:
             text = f"{text[:EXCERPT_CHARS]}\n(…)\n{text[-EXCERPT_CHARS:]}"
         return f"(No summary could be written; this is how the conversation began and went on.)\n{text}"
 
-    def summarised(self, cut: int, text: str) -> ConversationView:
+    def with_summary(self, cut: int, text: str) -> ConversationView:
         """The view with a new summary up to `cut`."""
         return ConversationView(self._thread, _summary(text.strip() or self.excerpt(cut), self._thread, cut))
 

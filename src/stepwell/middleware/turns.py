@@ -1,6 +1,10 @@
-"""What counts as one run of an agent: all that follows one message of the user.
+"""A turn of an agent: everything that follows one message of the user. Which turn it is (`turn_of`), and whether the agent goes in
+circles within it (`repeats_of`).
 
-A run that paused for a person, or that was taken up again after a crash, goes on under the same message; LangGraph's run ids do not.
+A run that paused for a person, or was taken up again after a crash, goes on in the same turn, though LangGraph gives it another run id.
+
+A tool call is a repeat if its name, its arguments and its result were the same before, in the same turn. Running the tests twenty
+times while mending a program is work; being told the same thing four times is not.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage
 
+_MARK = "stepwell_refused_repeat"
+
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
     """The id of the user's last message; empty if there is none."""
@@ -17,15 +23,6 @@ def turn_of(messages: Sequence[BaseMessage]) -> str:
         if message.type == "human":
             return message.id or ""
     return ""
-
-
-# The same tool call again and again: an agent that goes in circles.
-#
-# A call counts as a repeat if its name, its arguments and its result were the same before, within the same run. Running the tests twenty
-# times while mending a program is work; being told the same thing four times is not.
-
-
-_MARK = "stepwell_refused_repeat"
 
 
 @dataclass(frozen=True, slots=True)

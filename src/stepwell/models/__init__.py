@@ -4,6 +4,7 @@
 resolve_model = choose (which model, and why: pure, offline)  ->  build (the provider's chat model)  ->  model_settings
 describe      = what is known of a model: provider, name, context window
 LocalModels   = the embedded models of this process: pull, load, unload, remove, and a board with their status
+usage         = what model calls use, in tokens and money (`pricing` has the prices): for budgets, runs and research
 ```
 
 Importing this package imports no SDK; a provider's package is imported when a model of that provider is built. Building opens

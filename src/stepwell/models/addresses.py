@@ -22,9 +22,9 @@ def server_url(address: str | None, *, default_port: int, default_path: str = ""
         parts = urlsplit(text if with_scheme else f"http://{text}")
         port = parts.port
     except ValueError as error:
-        raise _refused(variable) from error
+        raise _refusal(variable) from error
     if parts.scheme not in ("http", "https") or any(character.isspace() for character in text):
-        raise _refused(variable)
+        raise _refusal(variable)
     if port is None and not with_scheme:
         port = default_port
     return f"{parts.scheme}://{_netloc(parts, port)}{parts.path or default_path}"
@@ -38,7 +38,7 @@ def _netloc(parts: SplitResult, port: int | None) -> str:
     return f"{user}{at}{bracketed}" + (f":{port}" if port is not None else "")
 
 
-def _refused(variable: str) -> ConfigurationError:
+def _refusal(variable: str) -> ConfigurationError:
     return ConfigurationError(
         f"{variable} is not an address of a server. Write it as 'host', 'host:port' or 'http://host:port', "
         "for example 'http://127.0.0.1:11434'."

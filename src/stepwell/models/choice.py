@@ -53,7 +53,7 @@ class ModelChoice:
 def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bool = False) -> ModelChoice:
     """The model that a name, or else the environment, stands for; if neither says anything, the embedded one where allowed."""
     if model is not None:
-        return _named(model, "the model argument", fallback=settings.model_provider)
+        return _read_name(model, "the model argument", fallback=settings.model_provider)
     chosen = model_from_environment(settings)
     if chosen is None and embedded_fallback:
         return ModelChoice(LOCAL, DEFAULT_LOCAL_MODEL, "nothing else is configured")
@@ -69,7 +69,7 @@ def model_from_environment(settings: Settings) -> ModelChoice | None:
     return _local(settings) or _first_with_key(settings)
 
 
-def _named(text: str, source: str, fallback: str | None = None) -> ModelChoice:
+def _read_name(text: str, source: str, fallback: str | None = None) -> ModelChoice:
     """Read `provider:name`, or a bare name whose provider can be told."""
     prefix, colon, name = (part.strip() for part in text.partition(":"))
     if not prefix or (colon and not name):
@@ -99,16 +99,16 @@ def _family(name: str) -> str | None:
 def _from_variable(text: str, provider: str | None) -> ModelChoice:
     """`STEPWELL_MODEL`: beside a provider variable it may be a bare name, also one with a colon (an Ollama tag)."""
     if not provider:
-        return _named(text, "STEPWELL_MODEL")
+        return _read_name(text, "STEPWELL_MODEL")
     wanted = known_provider(provider, asked_by="the environment's model provider")
     prefix, _, name = text.partition(":")
     if name and find_provider(prefix):
-        return _named(text, "STEPWELL_MODEL")
+        return _read_name(text, "STEPWELL_MODEL")
     return ModelChoice(wanted, text, "named by STEPWELL_MODEL; the provider is the environment's")
 
 
 def _local(settings: Settings) -> ModelChoice | None:
-    """The environment of document 004: a provider, or the name of a model on a local server."""
+    """What the environment says of a local server: a provider, or the name of a model there."""
     servers = {
         OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
         LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError
+from stepwell.validation import reason_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -52,7 +53,7 @@ def with_settings(model: BaseChatModel, wanted: Mapping[str, Any]) -> BaseChatMo
                 f"The model setting '{key}' of {owner} is fixed when the model is constructed. Construct another model, or "
                 "name the model as 'provider:name' beside these settings."
             )
-        changes[field] = _checked(info, key, value, owner)
+        changes[field] = _check_value(info, key, value, owner)
     return model.model_copy(update=changes)
 
 
@@ -68,14 +69,14 @@ def _field(kind: type[BaseChatModel], key: str, owner: str) -> tuple[str, FieldI
     raise ConfigurationError(f"Unknown model setting '{key}' for {owner} ({kind.__name__}).{meant}")
 
 
-def _checked(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
+def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     adapter = TypeAdapter(info.rebuild_annotation(), config=ConfigDict(arbitrary_types_allowed=True))
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        fact = error.errors(include_input=False)[0]["msg"]
+        fact = reason_of(error.errors(include_input=False)[0])
         raise ConfigurationError(f"The model setting '{key}' of {owner} has a value that does not fit: {fact}.") from None
 
 

@@ -34,12 +34,24 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Tokens of one call. `input` holds the cached ones too."""
+    """Tokens of one call, or of several. `input` holds the cached ones too."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+
+    def __add__(self, more: TokenUse) -> TokenUse:
+        return TokenUse(
+            self.input + more.input,
+            self.output + more.output,
+            self.cache_read + more.cache_read,
+            self.cache_write + more.cache_write,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
 
 
 FREE = Price(0.0, 0.0)
@@ -67,6 +79,7 @@ PRICES: Mapping[str, Price] = {
     "openai:gpt-5.5": Price(5, 30, 0.5),
     "ollama:": FREE,
     "local:": FREE,
+    "script:": FREE,  # the demonstration
 }
 _DATE = "-2"
 
@@ -88,5 +101,7 @@ def _fits(model: str, start: str) -> bool:
     """
     if start.endswith(":"):
         return model.startswith(start)
+    if not model.startswith(start):
+        return False
     rest = model.removeprefix(start)
-    return rest == "" or (rest != model and (rest.startswith(_DATE) or rest == "-latest"))
+    return rest in ("", "-latest") or rest.startswith(_DATE)

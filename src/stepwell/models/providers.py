@@ -104,7 +104,7 @@ def known_provider(name: str, *, asked_by: str) -> str:
 def chat_model_class(provider: str) -> type[BaseChatModel]:
     """The class of a provider's models, imported now; a package that is missing is named with the command that installs it."""
     check_installed(provider)
-    return _imported(provider, PROVIDERS[provider])
+    return _import_class(provider, PROVIDERS[provider])
 
 
 def check_installed(provider: str) -> None:
@@ -121,7 +121,7 @@ def check_installed(provider: str) -> None:
     )
 
 
-def _imported(provider: str, needed: Provider) -> type[BaseChatModel]:
+def _import_class(provider: str, needed: Provider) -> type[BaseChatModel]:
     try:
         found: type[BaseChatModel] = getattr(importlib.import_module(needed.module), needed.chat_model)
     except (ImportError, AttributeError) as error:

@@ -15,6 +15,7 @@ from stepwell.models.choice import ModelChoice, choose_model
 from stepwell.models.model_settings import construction_settings, with_settings
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, chat_model_class
 from stepwell.settings import PROVIDER_VARIABLES, Settings
+from stepwell.validation import name_place, reason_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -37,7 +38,7 @@ def resolve_model(
     (the command line, the server): the embedded default proves that everything works and cannot do the work.
     """
     wanted = dict(model_settings or {})
-    model = _renamed(wanted.pop("model", None), wanted.pop("model_provider", None), model)
+    model = _choose_named(wanted.pop("model", None), wanted.pop("model_provider", None), model)
     if model is None or isinstance(model, str):
         settings = settings if settings is not None else Settings.load()
         return build_model(choose_model(model, settings, embedded_fallback=embedded_fallback), settings, wanted)
@@ -53,8 +54,8 @@ def build_model(choice: ModelChoice, settings: Settings, model_settings: Mapping
     return _construct(choice, {**_arguments(choice.provider, settings), **checked}, settings)
 
 
-def _renamed(name: object, provider: object, model: str | BaseChatModel | None) -> Any:
-    """The model that document 004's settings name, or else the one that was given."""
+def _choose_named(name: object, provider: object, model: str | BaseChatModel | None) -> Any:
+    """The model that `model` and `model_provider` among the settings name, or else the one that was given."""
     if provider is None:
         return model if name is None else name
     if not isinstance(name, str):
@@ -108,10 +109,12 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
     provider = "openai" if choice.provider == LM_STUDIO else choice.provider
     try:
         if provider == LOCAL:
-            return _embedded(choice.name, arguments)
+            return _build_embedded(choice.name, arguments)
         built: BaseChatModel = init_chat_model(choice.name, model_provider=provider, **arguments)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False))
+        faults = "; ".join(
+            f"{name_place(fault['loc'], 'it')}: {reason_of(fault)}" for fault in error.errors(include_input=False)
+        )
         # Not chained: pydantic prints the values it was given.
         raise ModelUnavailableError(f"The model '{choice}' cannot be built: {faults}.") from None
     except ConfigurationError:
@@ -122,7 +125,7 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
     return built
 
 
-def _embedded(name: str, arguments: Mapping[str, Any]) -> BaseChatModel:
+def _build_embedded(name: str, arguments: Mapping[str, Any]) -> BaseChatModel:
     from stepwell.models.local.catalogue import find_local_model
     from stepwell.models.local.chat_model import EmbeddedChatModel
 

@@ -55,14 +55,14 @@ class ModelRoutes:
         if kind not in TASK_KINDS:
             raise ConfigurationError(f"There is no task kind '{kind}'. Use one of: {', '.join(TASK_KINDS)}.")
         chosen: str | BaseChatModel | None = getattr(self, kind)
-        return self._resolved(self.default if chosen is None else chosen)
+        return self._resolve(self.default if chosen is None else chosen)
 
     def names(self) -> Mapping[str, str]:
         """What each kind leads to, for people: nothing is built for it."""
         chosen = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name in ("default", *TASK_KINDS)}
         return {kind: _label(model) for kind, model in chosen.items() if model is not None}
 
-    def _resolved(self, model: str | BaseChatModel | None) -> BaseChatModel:
+    def _resolve(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if model is not None and not isinstance(model, str):
             return model
         with self._building:

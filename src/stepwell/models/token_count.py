@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from langchain_core.messages import AnyMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from stepwell.models.prefix_memory import PrefixMemory
+from stepwell.state.prefix_memory import PrefixMemory
 
 CHARS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4

@@ -1,6 +1,6 @@
-"""API keys and sessions as records: a seam. What a key looks like and how it is checked is the server's affair.
+"""API keys and sessions as records: a seam. What a key looks like and how it is checked is up to the server.
 
-Rule to keep: only hashes are handed over and kept. Whoever reads the database cannot sign in with what stands there.
+Rule to keep: only hashes are handed over and kept, so that whoever reads the database cannot sign in with what is in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIGN_IN_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key somebody may use. `key_id` is the part of it that is no secret."""
+    """A key somebody may use. `key_id` is the part of it that is not secret."""
 
     key_id: str
     owner: str

@@ -66,7 +66,7 @@ class Assistants:
                 owner=SYSTEM,
                 name=graph_id,
                 description=self._registry.description(graph_id),
-                metadata={"created_by": "system"},
+                metadata={"created_by": "system", **({"demo": True} if graph_id in self._registry.demos else {})},
                 created_at=now,
                 updated_at=now,
             )
@@ -104,7 +104,7 @@ class Assistants:
     ) -> Assistant:
         self._registry.require(graph_id)
         if assistant_id is not None and _as_id(assistant_id) is None:
-            raise InvalidRequestError(f"The assistant id '{assistant_id}' is no UUID. Give one, or leave it out.")
+            raise InvalidRequestError(f"The assistant id '{assistant_id}' is not a UUID. Give one, or leave it out.")
         chosen_config, chosen_context = _settle_context(config, context, {}, {})
         now = self._clock.now()
         made = Assistant(
@@ -168,21 +168,21 @@ class Assistants:
 
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
-        return await self._described(owner, found, lambda graph: graph_schemas(found.graph_id, graph))
+        return await self._describe(owner, found, lambda graph: graph_schemas(found.graph_id, graph))
 
     async def graph(self, owner: str | None, assistant_id: str, xray: bool | int = False) -> dict[str, Any]:
-        return await self._described(owner, await self.resolve(owner, assistant_id), lambda graph: graph_drawing(graph, xray))
+        return await self._describe(owner, await self.resolve(owner, assistant_id), lambda graph: graph_drawing(graph, xray))
 
     async def subgraphs(
         self, owner: str | None, assistant_id: str, namespace: str | None = None, recurse: bool = False
     ) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
-        return await self._described(owner, found, lambda graph: subgraph_schemas(found.graph_id, graph, namespace, recurse))
+        return await self._describe(owner, found, lambda graph: subgraph_schemas(found.graph_id, graph, namespace, recurse))
 
     def _store(self, owner: str | None) -> BaseStore | None:
         return self._store_of(owner or SYSTEM) if self._store_of else None
 
-    async def _described(
+    async def _describe(
         self, owner: str | None, assistant: Assistant, describe: Callable[[AnyGraph], dict[str, Any]]
     ) -> dict[str, Any]:
         config = RunnableConfig(**assistant.config)  # type: ignore[typeddict-item]  # JSON of a user, as LangGraph takes it

@@ -1,7 +1,7 @@
 """One attempt at a run: it streams the graph, records what comes, and says how it ended. Ending the run is the engine's.
 
 ```
-run ─┬─ the graph ends ───────────> success      (or thread interrupted, when it asks something)
+run ─┬─ the graph ends ───────────> success      (the thread is interrupted when it waits for an answer)
      ├─ the graph raises ─────────> error        (whatever it raises: also what is no `Exception`)
      ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
      ├─ time is up ───────────────> timeout
@@ -17,7 +17,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -26,21 +26,32 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
+from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
-from stepwell.runs.failures import failed
+from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.records import CancelAction, Document, ModelUsage, NewEvent, PendingInterrupt, RunOutcome
-from stepwell.runs.run_config import SECRETS
+from stepwell.runs.records import (
+    CancelAction,
+    Document,
+    ModelUsage,
+    NewEvent,
+    PendingInterrupt,
+    RunOutcome,
+    RunStatus,
+    ThreadStatus,
+)
+from stepwell.runs.run_config import SECRETS_KEY
+from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
-from stepwell.runs.usage import UsageMeter
+from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)
@@ -57,6 +68,23 @@ class _Prepared:
     config: RunnableConfig
 
 
+@dataclass
+class _Seen:
+    """What the stream has brought so far."""
+
+    values: Any = None
+    interrupts: dict[str, PendingInterrupt] = field(default_factory=dict)
+    text: PartialText = field(default_factory=PartialText)
+
+
+@dataclass(frozen=True)
+class _Left:
+    """How an attempt that did not reach its end leaves the thread, as the newest checkpoint says; `None` where nobody could look."""
+
+    values: Any = None
+    interrupts: tuple[PendingInterrupt, ...] | None = None
+
+
 class Attempt:
     """Drives one claim, once."""
 
@@ -68,6 +96,7 @@ class Attempt:
         *,
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
+        clock: Clock | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -76,51 +105,50 @@ class Attempt:
         self._timeout_s = timeout_s
         now = asyncio.get_running_loop().time()
         self._deadline = None if timeout_s is None else now + timeout_s
-        self._meter = UsageMeter()
-        self._callbacks = [self._meter, *callbacks]
+        self._steps = StepRecorder(clock or SystemClock())
+        self._meter = RunMeter(self._steps)
+        self._callbacks = [self._meter, self._steps, *callbacks]
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
-        self._values: Any = None
         self._documents: DocumentBook | None = None
-        self._asked: dict[str, PendingInterrupt] = {}
-        self._open: tuple[PendingInterrupt, ...] | None = None
-        self._standing: Any = None
-        self._partial = PartialText()
+        self._seen = _Seen()
+        self._left = _Left()
 
     def stop(self, action: CancelAction) -> None:
-        """Somebody does not want this run any more."""
+        """The run is not wanted any more."""
         if not self._stop.done():
             self._stop.set_result(action)
 
     async def until_stopped(self, timeout_s: float) -> None:
-        """Wait, but not for longer than somebody wants the run."""
+        """Wait `timeout_s`, or until the run is to be stopped."""
         await asyncio.wait({self._stop}, timeout=timeout_s)
 
     @property
     def usage(self) -> Sequence[ModelUsage]:
-        return self._meter.usage()
+        return model_usage(self._meter)
 
     async def run(self) -> RunOutcome:
         try:
-            return await self._drive()
+            return replace(await self._drive(), steps=self._steps.take())
         except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
             raise
         except BaseException as error:
             # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
-            return self._failed(error)
+            return self._fail(error)
 
     async def _drive(self) -> RunOutcome:
         async with AsyncExitStack() as opened:
             graph = await self._open_graph(opened)
             if graph is None:
-                return await self._stopped(None, self._stop.result())
+                return await self._end_stopped(None, self._stop.result())
             journal = await opened.enter_async_context(Journal(self._persistence.events, self._lease))
+            steps = await opened.enter_async_context(StepJournal(self._steps, self._persistence.records, self._lease))
             prepared = await self._prepare(graph)
             await journal.add([self._metadata()])
             documents = self._documents = await self._persistence.events.documents(self._run.thread_id)
             if self._run.attempt > 1:
                 await journal.add(await self._snapshot(graph, documents))
-            streaming = asyncio.create_task(self._stream(prepared, journal))
+            streaming = asyncio.create_task(self._stream(prepared, journal, steps))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
                 await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
@@ -131,7 +159,7 @@ class Attempt:
             return await self._outcome(prepared, streaming)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
-        """The graph, or `None` when somebody did not want the run any more while it was made."""
+        """The graph, or `None` when the run was stopped while it was made."""
         request = self._run.request
         saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
         making = self._registry.graph(
@@ -162,7 +190,7 @@ class Attempt:
         """What to give to LangGraph, and what not to give again."""
         run = self._run
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
-        tasks = await self._persistence.question_tasks(run.thread_id) if run.request.resume else {}
+        tasks = await self._persistence.interrupt_tasks(run.thread_id) if run.request.resume else {}
         if run.request.resume and not (traces and traces.checkpointed):
             try:
                 run = keep_open_answers(run, tasks)
@@ -173,89 +201,95 @@ class Attempt:
         given = {
             JOURNAL: self._persistence.effects(self._lease),
             VAULT: self._persistence.vault(run.thread_id, self._lease),
-            SECRETS: run.request.secrets,
+            SECRETS_KEY: run.request.secrets,
         }
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
 
-    async def _stream(self, prepared: _Prepared, journal: Journal) -> None:
-        request = self._run.request
-        progresses = stream_graph(prepared.graph, prepared.input, prepared.config, request, request.context, self._documents)
+    async def _stream(self, prepared: _Prepared, journal: Journal, steps: StepJournal) -> None:
+        request, watch_task = self._run.request, self._steps.watch_task
+        progresses = stream_graph(
+            prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, watch_task
+        )
         # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
+                steps.tick()
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
-        """A question is known before anybody reads it, so that its answer always finds it."""
-        if new := [question for question in progress.interrupts if self._asked.get(question.interrupt_id) != question]:
-            self._asked.update((question.interrupt_id, question) for question in new)
+        """An interrupt is kept before anybody can read of it, so that its answer always finds it."""
+        known = self._seen.interrupts
+        if new := [pending for pending in self._with_asker(progress.interrupts) if known.get(pending.interrupt_id) != pending]:
+            known.update((pending.interrupt_id, pending) for pending in new)
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
-            self._values = progress.values
+            self._seen.values = progress.values
         if progress.partial is not None:
-            self._partial.note(progress.partial)
+            self._seen.text.note(progress.partial)
         if progress.events:
             await journal.add(progress.events)
+
+    def _with_asker(self, interrupts: Sequence[PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
+        return tuple(each if each.asker else replace(each, asker=self._steps.asker(each)) for each in interrupts)
 
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> RunOutcome:
         if streaming.done() and not streaming.cancelled():
             if error := streaming.exception():
                 await self._look_at_thread(prepared.graph, error)
                 raise error
-            return await self._ended(prepared.graph)
+            return await self._end(prepared.graph)
         if self._stop.done():
-            return await self._stopped(prepared.graph, self._stop.result())
+            return await self._end_stopped(prepared.graph, self._stop.result())
         await self._look_at_thread(prepared.graph)
-        return self._failed(self._too_long())
+        return self._fail(self._too_long())
 
-    async def _ended(self, graph: Graph) -> RunOutcome:
+    async def _end(self, graph: Graph) -> RunOutcome:
         request = self._run.request
-        if not self._asked and not has_breakpoints(graph, request):
-            return self._make_outcome("success", "idle", self._values)
+        if not self._seen.interrupts and not has_breakpoints(graph, request):
+            return self._make_outcome("success", "idle", self._seen.values)
         snapshot = await self._state(graph)
-        questions = pending_interrupts(snapshot, self._asked)
-        paused = bool(questions or snapshot.next)
-        return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, questions)
+        interrupts = self._with_asker(pending_interrupts(snapshot, self._seen.interrupts))
+        paused = bool(interrupts or snapshot.next)
+        return self._make_outcome("success", "interrupted" if paused else "idle", snapshot.values, interrupts)
 
-    async def _stopped(self, graph: Graph | None, action: CancelAction) -> RunOutcome:
+    async def _end_stopped(self, graph: Graph | None, action: CancelAction) -> RunOutcome:
         if action == "rollback":
-            return await self._rolled_back(graph)
+            return await self._roll_back(graph)
         kept: Any = None
         if graph is not None:
-            # Writing the text ends the step, and a question of the same step would be lost with it.
-            kept = None if self._asked else await self._partial.keep(graph, self._run.thread_id)
+            # Writing the text ends the step, and an interrupt of the same step would be lost with it.
+            kept = None if self._seen.interrupts else await self._seen.text.keep(graph, self._run.thread_id)
             await self._look_at_thread(graph)
-        left = next((values for values in (kept, self._standing, self._values) if values is not None), None)
-        return self._make_outcome("interrupted", "interrupted", left, self._open)
+        newest = next((values for values in (kept, self._left.values, self._seen.values) if values is not None), None)
+        return self._make_outcome("interrupted", "interrupted", newest, self._left.interrupts)
 
-    async def _rolled_back(self, graph: Graph | None) -> RunOutcome:
+    async def _roll_back(self, graph: Graph | None) -> RunOutcome:
         """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""
         if graph is not None and await self._persistence.keeps_steps(self._run):
             await self._look_at_thread(graph)
             answered = self._run.request.resume or {}
-            # Closing the calls ends the step, and questions that others ask in it would be lost.
-            if all(question.interrupt_id in answered for question in self._open or ()):
+            # Closing the calls ends the step, and interrupts of other tasks in it would be lost.
+            if all(pending.interrupt_id in answered for pending in self._left.interrupts or ()):
                 await close_open_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
                 await self._look_at_thread(graph)
         return RunOutcome(
             "interrupted",
             "interrupted",
-            values=self._written(self._standing),
-            interrupts=self._open,
-            usage=self._meter.usage(),
+            values=self._write_values(self._left.values),
+            interrupts=self._left.interrupts,
+            usage=self.usage,
             rolled_back=True,
         )
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
-        """How a run that did not reach its end leaves the thread, questions of others included: the checkpoint knows."""
+        """How a run that did not reach its end leaves the thread, interrupts of others included: the checkpoint knows."""
         if isinstance(error, LeaseLostError | StorageUnavailableError):
             return
         try:
             snapshot = await self._state(graph)
-            self._open = pending_interrupts(snapshot, self._asked)
-            if snapshot.created_at is not None:
-                self._standing = snapshot.values
+            values = self._left.values if snapshot.created_at is None else snapshot.values
+            self._left = _Left(values, self._with_asker(pending_interrupts(snapshot, self._seen.interrupts)))
         except StorageUnavailableError:
             raise
         except Exception:
@@ -265,26 +299,30 @@ class Attempt:
     async def _state(self, graph: Graph) -> StateSnapshot:
         return await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}}, subgraphs=True)
 
-    def _failed(self, error: BaseException) -> RunOutcome:
-        secrets = self._run.request.secrets
-        return failed(error, secrets, values=self._values_if_any(), interrupts=self._open, usage=self._meter.usage())
+    def _fail(self, error: BaseException) -> RunOutcome:
+        secrets, left = self._run.request.secrets, self._left.interrupts
+        return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=self.usage)
 
     def _make_outcome(
-        self, status: Any, thread_status: Any, values: Any, questions: Sequence[PendingInterrupt] | None = ()
+        self,
+        status: RunStatus,
+        thread_status: ThreadStatus,
+        values: Any,
+        interrupts: Sequence[PendingInterrupt] | None = (),
     ) -> RunOutcome:
         return RunOutcome(
             status,
             thread_status,
-            values=self._written(values),
-            interrupts=questions,
-            usage=self._meter.usage(),
-            # LangGraph streams questions one by one, each in values of its own: the last of them would hide the others.
+            values=self._write_values(values),
+            interrupts=interrupts,
+            usage=self.usage,
+            # LangGraph streams interrupts one by one, each in values of its own: the last of them would hide the others.
             result=None
-            if "values" in self._run.request.stream_modes and not questions
-            else self._written(_result(values, questions or ())),
+            if "values" in self._run.request.stream_modes and not interrupts
+            else self._write_values(_result(values, interrupts or ())),
         )
 
-    def _written(self, values: Any) -> bytes | Document | None:
+    def _write_values(self, values: Any) -> bytes | Document | None:
         if values is None:
             return None
         # Without a book the run has not begun: nobody knows yet which number is free.
@@ -293,7 +331,7 @@ class Attempt:
     def _values_if_any(self) -> bytes | Document | None:
         """For a run that was stopped or has failed: that its values cannot be shown must not keep it from ending."""
         try:
-            return self._written(self._values if self._standing is None else self._standing)
+            return self._write_values(self._seen.values if self._left.values is None else self._left.values)
         except Exception:
             logger.info("the values of a failed run cannot be shown", extra={"run_id": self._run.run_id}, exc_info=True)
             return None
@@ -310,15 +348,15 @@ class Attempt:
         return make_config(self._run, given={})
 
 
-def _result(values: Any, questions: Sequence[PendingInterrupt]) -> Any:
-    """What a caller who only waits gets: the values, and with them what is asked."""
-    if not questions:
+def _result(values: Any, interrupts: Sequence[PendingInterrupt]) -> Any:
+    """What a caller who only waits gets: the values, and with them the interrupts."""
+    if not interrupts:
         return values
-    asked = {_INTERRUPT: [_shown(question) for question in questions]}
-    # A graph of one unnamed value has no place for questions.
-    return {**values, **asked} if isinstance(values, dict) else asked
+    waiting = {_INTERRUPT: [_show_interrupt(pending) for pending in interrupts]}
+    # A graph of one unnamed value has no place for interrupts.
+    return {**values, **waiting} if isinstance(values, dict) else waiting
 
 
-def _shown(question: PendingInterrupt) -> dict[str, Any]:
+def _show_interrupt(pending: PendingInterrupt) -> dict[str, Any]:
     """As LangGraph's `Interrupt` is written in the values that are streamed."""
-    return {"value": question.value, "id": question.interrupt_id, "response_schema": question.response_schema}
+    return {"value": pending.value, "id": pending.interrupt_id, "response_schema": pending.response_schema}

@@ -1,9 +1,13 @@
-"""What may come back to life when a checkpoint is read.
+"""What every checkpoint saver has to keep to: which types may come back to life, and that ids only grow.
 
-LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. Whoever can
-write one row would run code here. Ours knows a list of types and leaves everything else as plain data; it never unpickles.
+**Types.** LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. Whoever can
+write one row would run code here. Ours (`strict_serializer`) knows a list of types and leaves everything else as plain data; it never
+unpickles. `check_strict` plants calls and looks whether they happen; a server asks it before it serves anybody.
 
-`check_strict` plants calls and looks whether they happen; a server asks it before it serves anybody.
+**Ids.** Checkpoints are put in order by their ids, which LangGraph makes from the clock. Within a process it makes each greater than the
+one before. Across processes nobody does: when the clock was set back in between, the checkpoints of a new run would sort before
+those of the last one, and what it said would not be the thread's newest state. So whoever opens a database says which id in it is the
+newest (`continue_ids_after`). LangGraph's counter is a private name, and this is the only module that touches it; a test pins it.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from stepwell.errors import ConfigurationError
 
 # LangGraph's codes for "call this with": one value, a list, keywords, through a method, and for the two kinds of pydantic models.
 _ONE, _LIST, _KEYWORDS, _METHOD, _PYDANTIC_1, _PYDANTIC_2 = range(6)
+_TIME_UUID_VERSION = 6
 
 
 def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSerializer:
@@ -95,24 +100,13 @@ def _planted_calls() -> Iterator[tuple[str, tuple[str, bytes]]]:
     yield "pickle", ("pickle", pickle.dumps(Planted()))
 
 
-# Checkpoints are put in order by their ids, and LangGraph makes those from the clock.
-#
-# Within a process it sees to it that each is greater than the one before. Across processes nobody does: when the clock was set back in
-# between, the checkpoints of a new run would sort before those of the last one, and what it said would not be the thread's newest
-# state. So whoever opens a database tells the newest id that is in it. The counter is a private name of LangGraph's, and this is the
-# only module that touches it; a test pins it.
-
-
-_VERSION = 6
-
-
 def continue_ids_after(checkpoint_id: str) -> None:
-    """Let no checkpoint of this process come before this one. Ids that are not LangGraph's are left out of account."""
+    """Let no checkpoint of this process come before this one. Ids that are not LangGraph's are ignored."""
     try:
         last = uuid.UUID(checkpoint_id)
     except ValueError:
         return
-    if last.version != _VERSION:
+    if last.version != _TIME_UUID_VERSION:
         return
     # Version 6: 48 bits of time, four of version, twelve more of time.
     ticks = (last.int >> 80) << 12 | (last.int >> 64) & 0xFFF

@@ -8,7 +8,7 @@ A *document* is such a text. It has a number within its thread and is stored who
 
 A text is the fields of a JSON object, in their order (or one field without a name, where it is no object), and a change replaces one
 stretch of one field. What is sent and what is told again later is the same text by construction: nothing is read from checkpoints,
-and no graph is needed to read a log. Pure: numbers and bytes; where they are kept is the event log's affair.
+and no graph is needed to read a log. Pure: numbers and bytes; where they are kept is up to the event log.
 
 Rules to keep: documents are handed to the log in the order in which they were made, or a base would be missing. A message is taken for
 unchanged when it is the same object with the same content; the newest few are always compared in full, since middleware may edit the
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import orjson
 from langchain_core.messages import BaseMessage
 
-from stepwell.runs.records import Document, NewEvent, Stored
+from stepwell.runs.records import Document, NewEvent, StoredDocument
 from stepwell.runs.wire import encode
 
 Key = str | None
@@ -108,7 +108,7 @@ class _Field:
         if not isinstance(value, list) or not value:
             self.messages, self.contents, self.ends = [], [], []
             return 0, encode(value)
-        known = self._unchanged(value)
+        known = self._count_unchanged(value)
         if not all(isinstance(item, BaseMessage) for item in value[known:]):
             self.messages, self.contents, self.ends = [], [], []
             return 0, encode(value)
@@ -123,7 +123,7 @@ class _Field:
             self.ends.append(place)
         return start, (b"," if known else b"[") + b",".join(pieces) + b"]"
 
-    def _unchanged(self, value: list[Any]) -> int:
+    def _count_unchanged(self, value: list[Any]) -> int:
         """How many at the front need no second look."""
         same = _count_same(self.messages, value)
         same = _count_same(self.contents, list(map(attrgetter("content"), value[:same])))
@@ -165,7 +165,11 @@ class DocumentBook:
     def event(self, name: str, chain: str, value: Any) -> NewEvent:
         """An event that says the value."""
         written = self.write(chain, value)
-        return NewEvent(name, written) if isinstance(written, bytes) else NewEvent(name, written.text or b"", Stored(written))
+        return (
+            NewEvent(name, written)
+            if isinstance(written, bytes)
+            else NewEvent(name, written.text or b"", StoredDocument(written))
+        )
 
     def event_like(self, event: NewEvent, message_id: str) -> NewEvent:
         """The same event, stored as what it does not have in common with others about the message: a word of an answer comes with
@@ -175,20 +179,20 @@ class DocumentBook:
     def event_grown(self, event: NewEvent, message_id: str) -> NewEvent:
         """The same event, stored as what it adds to the one before it: an answer that is sent again with each word."""
         written = self.write(f"{event.event} {message_id}", orjson.Fragment(event.data), small=0)
-        return event if isinstance(written, bytes) else event._replace(stored=Stored(written))
+        return event if isinstance(written, bytes) else event._replace(stored=StoredDocument(written))
 
-    def _like(self, template: str, text: bytes) -> Stored | None:
+    def _like(self, template: str, text: bytes) -> StoredDocument | None:
         if (found := self._templates.get(template)) is not None:
             number, before = found
             start = _common_start(before, text)
             end = _common_end(before, text, min(len(before), len(text)) - start)
             if 2 * (start + end) >= len(text):
-                return Stored(Document(number, None, None), (start, end))
+                return StoredDocument(Document(number, None, None), (start, end))
         if len(text) < SMALL // 8:
             return None
         self._newest += 1
         self._templates[template] = (self._newest, text)
-        return Stored(Document(self._newest, None, pack([_Splice(None, 0, 0, text)], {}, [None])), (len(text), 0))
+        return StoredDocument(Document(self._newest, None, pack([_Splice(None, 0, 0, text)], {}, [None])), (len(text), 0))
 
     def go_back_to(self, number: int) -> None:
         """Documents of this book above this number were not handed to the log: nothing may build on them."""

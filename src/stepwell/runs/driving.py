@@ -1,4 +1,4 @@
-"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure, but for what it is told of the past.
+"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure functions: what earlier attempts left is passed in.
 
 An attempt that is not the first must not give twice what an earlier one has given:
 
@@ -26,14 +26,14 @@ from stepwell.runs.records import Run
 from stepwell.runs.run_config import describe_user
 
 
-def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[str, str]) -> Any:
+def make_input(run: Run, traces: RunTraces | None, tasks_of_interrupts: Mapping[str, str]) -> Any:
     """The graph's input: a state update, a command, or `None` to go on. `traces` is what earlier attempts left, if there were any."""
     request = run.request
     if traces and traces.checkpointed:
         return None
     resume = dict(request.resume or {})
     if traces:
-        resume = {name: answer for name, answer in resume.items() if tasks_of_questions.get(name) not in traces.resumed_tasks}
+        resume = {name: answer for name, answer in resume.items() if tasks_of_interrupts.get(name) not in traces.resumed_tasks}
     if resume or request.command:
         return _command(request.command or {}, resume)
     if request.resume:
@@ -41,15 +41,15 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_questions: Mapping[s
     return request.input
 
 
-def keep_open_answers(run: Run, tasks_of_questions: Mapping[str, str]) -> Run:
-    """The run with those of its answers whose questions are still asked. Without any it must not be driven: LangGraph would go on with
+def keep_open_answers(run: Run, tasks_of_interrupts: Mapping[str, str]) -> Run:
+    """The run with those of its answers whose interrupts still wait. Without any it must not be driven: LangGraph would go on with
     whatever stands next in the thread.
 
     Raises:
-        InterruptAnsweredError: A message that was sent before the answers has taken the thread past all of their questions.
+        InterruptAnsweredError: A message that was sent before the answers has taken the thread past all of their interrupts.
     """
     answers = run.request.resume or {}
-    wanted = {name: answer for name, answer in answers.items() if name in tasks_of_questions}
+    wanted = {name: answer for name, answer in answers.items() if name in tasks_of_interrupts}
     if answers and not wanted:
         raise InterruptAnsweredError(
             f"The question '{next(iter(answers))}' is no longer asked: a message that was sent before the answer took the thread on "

@@ -6,7 +6,7 @@ start ─> queue.admit ┄┄> queue.work ─> Attempt.run ─> queue.finish    
                           events.append <─┘ as it goes ┄┄> events(...) for whoever follows
 ```
 
-What survives what: a run that was admitted is driven until it ends, by this process or by the next. A connection has no part in it.
+A run that was admitted is driven until it ends, by this process or by the next one. It does not depend on any connection.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
-from stepwell.runs.failures import failed
+from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
 from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
-from stepwell.runs.webhook_rules import WebhookRules, check_webhook_url
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 
 logger = logging.getLogger(__name__)
 
@@ -181,7 +181,7 @@ class Engine:
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:
             return admission
-        asked = await self._persistence.open_questions(admission.run.owner, admission.run.thread_id)
+        asked = await self._persistence.open_interrupts(admission.run.owner, admission.run.thread_id)
         # In a thread: a schema takes its time over a large answer.
         checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._answer_shapes)
         return replace(admission, checked=checked)
@@ -239,11 +239,13 @@ class Engine:
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running", "all"] | None
     ) -> list[str]:
         if status is None:
-            raise InvalidRequestError("Nothing says which runs to cancel. Send run_ids with thread_id, or a status.")
+            raise InvalidRequestError(
+                "The request does not say which runs to cancel. Send run_ids with thread_id, or a status."
+            )
         return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
 
     async def _owner_of(self, thread_id: str | None) -> str:
-        """An operator works on somebody's thread as that somebody."""
+        """What an operator starts on somebody's thread belongs to the thread's owner."""
         if thread_id is None:
             return OPERATOR
         try:
@@ -255,7 +257,14 @@ class Engine:
         """One claim: drive it, then end it. Whatever stops us, the run is either ended or driven again."""
         run = claim.run
         callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
-        attempt = Attempt(self._persistence, self._registry, claim, timeout_s=self._run_timeout_s, callbacks=callbacks)
+        attempt = Attempt(
+            self._persistence,
+            self._registry,
+            claim,
+            timeout_s=self._run_timeout_s,
+            callbacks=callbacks,
+            clock=self._clock,
+        )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):
             attempt.stop(early)
@@ -291,12 +300,12 @@ class Engine:
             raise
         except Exception as error:
             logger.exception("the end of a run cannot be stored as it is", extra={"run_id": lease.run_id})
-            outcome = failed(error, usage=outcome.usage)
+            outcome = describe_failure(error, usage=outcome.usage)
             await self._keep_trying(lambda: queue.finish(lease, outcome))
         return outcome
 
     async def _keep_trying(self, write: Callable[[], Awaitable[object]]) -> None:
-        """A full disk is somebody's to empty; a run does not get lost over it."""
+        """Until the write succeeds: a run is not lost because the disk is full, and somebody will make room."""
         while True:
             try:
                 await write()
@@ -311,7 +320,7 @@ class Engine:
             if attempt := self._driving.get(wanted.run_id):
                 attempt.stop(wanted.action)
             else:
-                # Claimed, but not at the wheel yet; or ended meanwhile, and then nobody will ask for it.
+                # Claimed, but not driven yet; or ended meanwhile, and then it is forgotten after a while.
                 self._stop_early[wanted.run_id] = wanted.action
                 asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
             duty.succeeded()

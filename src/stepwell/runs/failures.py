@@ -1,4 +1,4 @@
-"""How the failure of a run is told: a name and a sentence that can always be stored and sent.
+"""How the failure of a run is reported: a name and a sentence that can always be stored and sent.
 
 A graph is somebody's code. Its errors may refuse to be printed, hold half a character, or not be `Exception`s at all; whatever
 they are, the run has to end and its caller has to hear of it.
@@ -13,12 +13,12 @@ from stepwell.runs import wire
 from stepwell.runs.records import NewEvent, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
-_WORDLESS = "The error cannot be put into words: its own text fails."
+_WORDLESS = "The error has no text: turning it into one fails."
 
 
-def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
+def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
     """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
-    described = {"error": type(error).__name__, "message": hide_secrets(_words(error), secrets)}
+    described = {"error": type(error).__name__, "message": hide_secrets(words_of(error), secrets)}
     return RunOutcome(
         "timeout" if isinstance(error, TimeoutError) else "error",
         "error",
@@ -32,11 +32,12 @@ def failed(error: BaseException, secrets: Collection[str] = (), *, interrupts: A
 def hide_in_error(error: Any, secrets: Collection[str]) -> Any:
     """A node's error as streams tell it: of the same name and without secrets, in its text too. Text stays text."""
     if isinstance(error, BaseException):
-        return type(type(error).__name__, (Exception,), {})(hide_secrets(_words(error), secrets))
+        return type(type(error).__name__, (Exception,), {})(hide_secrets(words_of(error), secrets))
     return hide_secrets(error, secrets) if isinstance(error, str) else error
 
 
-def _words(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
+    """An error's text, whatever it is."""
     try:
         text = str(error)
     except Exception:

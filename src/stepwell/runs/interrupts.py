@@ -1,4 +1,13 @@
-"""Why a graph has stopped without having ended: questions that wait, and breakpoints."""
+"""Why a graph has stopped without having ended: interrupts that wait for an answer, and breakpoints.
+
+Pure: LangGraph's `StateSnapshot` goes in, `PendingInterrupt`s come out. An interrupt inside a subgraph stands in the snapshot twice, at
+the subgraph's own task and at the root's task that runs the subgraph. The two ways to read it differ in which of them counts:
+
+| | task and namespace |
+|---|---|
+| `pending_interrupts`, after a run | the innermost task that is known, by which an answer finds it |
+| `root_interrupts`, after an update of the state | the root's task and no namespace, as clients group them |
+"""
 
 from __future__ import annotations
 
@@ -13,37 +22,40 @@ from stepwell.runs.records import PendingInterrupt, RunRequest
 
 
 def has_breakpoints(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> bool:
-    """Whether the run may have stopped at a node without a question."""
+    """Whether the run may have stopped at a node without an interrupt."""
     return bool(
         request.interrupt_before or request.interrupt_after or graph.interrupt_before_nodes or graph.interrupt_after_nodes
     )
 
 
 def pending_interrupts(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
-    """The questions of a paused thread. Where the stream and the state both know one, whichever saw the innermost task is
-    believed: inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
-    found = {question.interrupt_id: question for question in _walk(snapshot, "")}
-    told = {
-        name: question for name, question in seen.items() if name not in found or _depth(question) + 1 >= _depth(found[name])
-    }
+    """What a paused thread waits for. `seen` is what the stream told: where it and the state both know an interrupt, whichever saw
+    the innermost task is believed. Inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
+    found = {pending.interrupt_id: pending for pending in _walk(snapshot, "")}
+    told = {name: pending for name, pending in seen.items() if name not in found or _depth(pending) + 1 >= _depth(found[name])}
     return tuple({**found, **told}.values())
 
 
-def _depth(question: PendingInterrupt) -> int:
-    """Parts of the namespace. The state's ends with the task that asks, the stream's with the graph it is in."""
-    return question.namespace.count("|") + 1 if question.namespace else 0
+def root_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
+    """What the thread waits for, each with the root's task that it stopped."""
+    return tuple(_pending(interrupt, "", task.id) for task in snapshot.tasks for interrupt in task.interrupts)
+
+
+def _depth(pending: PendingInterrupt) -> int:
+    """Parts of the namespace. The state's ends with the task that was interrupted, the stream's with the graph it is in."""
+    return pending.namespace.count("|") + 1 if pending.namespace else 0
 
 
 def _walk(snapshot: StateSnapshot, namespace: str) -> Iterator[PendingInterrupt]:
     for task in snapshot.tasks:
         inner = f"{namespace}|{task.name}:{task.id}".lstrip("|")
         for interrupt in task.interrupts:
-            yield _question(interrupt, inner, task.id)
+            yield _pending(interrupt, inner, task.id)
         if isinstance(task.state, StateSnapshot):
-            # After the parent's: the task that really asks is the innermost one.
+            # After the parent's, so that the innermost task, where it really stopped, is the one that counts.
             yield from _walk(task.state, inner)
 
 
-def _question(interrupt: Interrupt[Any], namespace: str, task_id: str) -> PendingInterrupt:
-    schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+def _pending(interrupt: Interrupt[Any], namespace: str, task_id: str) -> PendingInterrupt:
+    schema = wire.plain(interrupt.response_schema) if isinstance(interrupt.response_schema, dict) else None
     return PendingInterrupt(interrupt.id, wire.plain(interrupt.value), namespace, task_id, schema)

@@ -51,15 +51,15 @@ class Persistence(Protocol):
         """What a run that is driven again has already left in the thread's checkpoints."""
         ...
 
-    async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
-        """Interrupt id -> the task that asked, for every question but those the thread went on without."""
+    async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
+        """Interrupt id -> the task that asked, for every interrupt but those the thread went on without."""
         ...
 
     async def keeps_steps(self, run: Run) -> bool:
         """Whether the run's steps stay when it is rolled back: an effect began in them that the thread must go on telling of."""
         ...
 
-    async def open_questions(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+    async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
         """What waits for an answer on the owner's thread, in the order in which it was first seen."""
         ...
 

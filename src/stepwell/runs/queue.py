@@ -11,8 +11,8 @@ Each arrow is one transaction. Rules every implementation keeps:
 - At most one run of a thread is running. A claim raises the thread's fence; a write with an older one is refused
   (`LeaseLostError`), in the same transaction as the write.
 - Runs of one thread are claimed in the order of admission, those that are not due yet aside.
-- An answer to a question is taken once. The same answer again gives the run that took it; another one is refused.
-- An answer that names no question is taken only for one that its sender must mean (`BareAnswer`).
+- An answer to an interrupt is taken once. The same answer again gives the run that took it; another one is refused.
+- An answer that names no interrupt is taken only for one that its sender must mean (`BareAnswer`).
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
 """
@@ -31,12 +31,12 @@ from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
 REPEATED_S = 1.0
-"""How soon after a question a bare answer may still be a repetition of the one before it."""
+"""How soon after an interrupt a bare answer may still be a repetition of the one before it."""
 
 
 @dataclass(frozen=True)
 class BareAnswer:
-    """An answer that names no question. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
+    """An answer that names no interrupt. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
     the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, `REPEATED_S` have passed
     since, so that it is no second click."""
 
@@ -60,8 +60,8 @@ class Admission:
     temporary_thread: bool = False
     """The thread is made for this run only, and is not listed."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
-    """Question -> what is wrong with its answer, for those that were open when somebody looked; `None`: nobody did. An answer that is
-    to be taken for any other question is refused, since nobody knows whether it fits."""
+    """Interrupt -> what is wrong with its answer, for those that were open when somebody looked; `None`: nobody did. An answer that is
+    to be taken for any other interrupt is refused, since nobody knows whether it fits."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class RunQueue(Protocol):
         ...
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
-        """Questions that were just asked, while the run still goes on: they may be answered from now on."""
+        """Keep interrupts that have just come up while the run still goes on: they may be answered from now on."""
         ...
 
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run: ...

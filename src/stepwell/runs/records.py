@@ -1,8 +1,8 @@
 """What an assistant, a thread and a run are, inside the program. On the wire they are LangGraph's (`server/schemas`).
 
-Plain frozen values: who changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
+Plain frozen values: whoever changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
 to; the server sets it, never a request. An owner of `None` in a *query* means the program itself, which sees everything.
-JSON values are kept as Python values here; how they are stored is the database's affair.
+JSON values are kept as Python values here; how they are stored is up to the database.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ class Assistant:
 
 @dataclass(frozen=True)
 class PendingInterrupt:
-    """A question that a thread waits with. `task_id` is LangGraph's task that asks; it stays the same when the task runs again."""
+    """LangGraph's interrupt, waiting for an answer. `task_id` is the task that called `interrupt()`; it stays the same when the task
+    runs again."""
 
     interrupt_id: str
     value: Any
     namespace: str = ""
     task_id: str = ""
     response_schema: Json | None = None
+    asker: str | None = None
+    """The subagent that asks; `None`: the agent itself."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Run:
     attempt: int = 0
     due_at: datetime | None = None
     resumes: str | None = None
-    """The run whose questions this one answers."""
+    """The run whose interrupts this one answers."""
     cancel_action: CancelAction | None = None
     cancel_reason: str | None = None
     error: Json | None = None
@@ -161,7 +164,7 @@ class Document(NamedTuple):
     """All of it, where somebody wants it now."""
 
 
-class Stored(NamedTuple):
+class StoredDocument(NamedTuple):
     """How an event is kept: as a document, or as a document's beginning, a piece of its own and the document's end."""
 
     document: Document
@@ -189,7 +192,7 @@ class NewEvent(NamedTuple):
 
     event: str
     data: bytes
-    stored: Stored | None = None
+    stored: StoredDocument | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,39 @@ class ModelUsage:
     cost_usd: float | None = None
 
 
+StepKind = Literal["node", "model", "tool", "agent"]
+StepStatus = Literal["success", "error", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that ran, from its start to its end."""
+
+    kind: StepKind
+    name: str
+    started_at: datetime
+    seconds: float
+    status: StepStatus = "success"
+    node: str | None = None
+    agent: str | None = None
+    """The subagent in which it ran; `None`: the agent itself."""
+    namespace: str = ""
+    call_id: str | None = None
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class KeptStep:
+    """A step as it lies with its thread. Numbers grow in the order in which steps ended."""
+
+    number: int
+    run_id: str
+    step: Step
+
+
 @dataclass(frozen=True)
 class RunOutcome:
     """How a run ended, for the one transaction that ends it."""
@@ -214,10 +250,12 @@ class RunOutcome:
     result: bytes | Document | None = None
     """What to give to whoever waits for the run, when its journal has no values."""
     interrupts: Sequence[PendingInterrupt] | None = ()
-    """The questions that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
+    """The interrupts that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
     that the run took and gave to no task, because it did not succeed, can be given again."""
     error: Json | None = None
     events: Sequence[NewEvent] = ()
     usage: Sequence[ModelUsage] = ()
+    steps: Sequence[Step] = ()
+    """What ran and is not kept yet."""
     rolled_back: bool = False
     """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""

@@ -11,7 +11,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from stepwell.runs.records import Assistant, Document, Lease, ModelUsage, PendingInterrupt, Run, RunStatus, Thread, ThreadStatus
+from stepwell.runs.records import (
+    Assistant,
+    Document,
+    KeptStep,
+    Lease,
+    ModelUsage,
+    PendingInterrupt,
+    Run,
+    RunStatus,
+    Step,
+    Thread,
+    ThreadStatus,
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,61 @@ class UsageRow:
             "cost_usd": used.cost_usd,
             "unpriced_runs": self.unpriced_runs,
         }
+
+
+@dataclass(frozen=True)
+class ThreadUsage:
+    """What all runs of a thread used, the one under way included, and what its last model call read and wrote."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    unpriced_runs: int
+    context_tokens: int | None = None
+    context_model: str | None = None
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A question that waits for somebody, with what a list of them shows."""
+
+    question: PendingInterrupt
+    thread_id: str
+    thread_metadata: Mapping[str, Any]
+    run_id: str
+    """The run that asked."""
+    assistant_id: str
+    created_at: datetime | None
+    cursor: str
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A run that brought an input, and those that went on after answers to its questions: one step of a conversation.
+
+    Turns with the same `previous` are versions of one message. `fork_from` is the checkpoint to start another version from.
+    """
+
+    turn_id: str
+    previous: str | None
+    run_ids: Sequence[str]
+    status: RunStatus
+    created_at: datetime
+    checkpoint_id: str | None
+    last_checkpoint_id: str | None
+    fork_from: str | None
+    input: Any
+    cursor: int
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A page of turns, newest first. `head` is the one whose branch the thread stands on."""
+
+    turns: Sequence[Turn]
+    head: str | None
+    more: bool
 
 
 EffectOutcome = Literal["unknown", "under_way", "done", "not_done"]
@@ -146,7 +213,7 @@ class Repository(Protocol):
     ) -> Thread:
         """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
 
-        `values` is JSON. Questions that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
+        `values` is JSON. Interrupts that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
         wrote and did not save is gone after a crash. Refused with `LeaseLostError` like any write.
         """
         ...
@@ -160,7 +227,7 @@ class Repository(Protocol):
         ...
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
-        """Erase the thread and everything that hangs on it: runs, events, checkpoints, questions, files, usage detail.
+        """Erase the thread and everything that hangs on it: runs, events, checkpoints, interrupts, files, usage detail.
 
         That it acted is remembered: of an effect stay key, tool, time and outcome.
         A thread with a run under way is refused with `ThreadBusyError`: cancel first.
@@ -195,4 +262,32 @@ class Repository(Protocol):
         """
         ...
 
-    async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]: ...
+    async def usage(
+        self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
+    ) -> list[UsageRow]:
+        """`since`: only runs that ended then or later."""
+        ...
+
+    async def thread_usage(self, owner: str | None, thread_id: str) -> ThreadUsage: ...
+
+    async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
+        """Keep what ran, with the thread. Refused with `LeaseLostError` like any write."""
+        ...
+
+    async def steps(
+        self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
+    ) -> list[KeptStep]:
+        """In the order in which they ended, behind number `after`: of the thread, or of one run."""
+        ...
+
+    async def turns(self, owner: str | None, thread_id: str, *, before: int | None = None, limit: int = 50) -> Turns:
+        """Newest first, behind the cursor `before`."""
+        ...
+
+    async def waiting(
+        self, owner: str | None, *, thread_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> list[Waiting]:
+        """Open questions of a thread or of all threads, those that have waited longest first, behind the cursor `after`."""
+        ...
+
+    async def count_waiting(self, owner: str | None, *, thread_id: str | None = None) -> int: ...

@@ -1,7 +1,22 @@
-"""Whose run it is, in the form in which graphs written for LangGraph's server ask: `configurable["langgraph_auth_user"]`.
+"""What a run's configuration holds: whose run it is, what its graph gets as context, and what of it clients may see.
 
-Rule to keep: it is made from the run's owner, which the server has found out. Names that begin with `PREFIX` are never taken over from
-a caller, or whoever sends one could pass for somebody else inside a graph.
+**Whose run it is** stands in `configurable["langgraph_auth_user"]`, where graphs written for LangGraph's server look for it. Rule to keep:
+it is made from the run's owner, which the server has found out. Names that begin with `USER_PREFIX` are never taken from a caller, or
+whoever sends one could pass for somebody else inside a graph.
+
+**The context.** LangGraph's older clients send `config.configurable` and newer ones `context`; a run has both, saying the same
+(`starting`). So the context may hold names that are meant for somebody else, and only those that the graph's `context_schema` declares
+reach it:
+
+| `context_schema` | the graph gets |
+|---|---|
+| a dataclass or a pydantic model | always one, with its defaults for what was not given; a missing field that has none ends the run |
+| a TypedDict | an object, or `None` when nothing was given |
+| none | all that was given, or `None` |
+
+**What clients may see.** A request's `configurable` may hold keys, and LangGraph adds its own and copies all of it into every checkpoint's
+metadata. So of `configurable` only the place of a checkpoint is shown; of metadata everything but LangGraph's and our own bookkeeping and
+what its name calls a secret. This holds for streams and for the state of a thread alike: there is no second rule.
 """
 
 from __future__ import annotations
@@ -13,11 +28,15 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
-from stepwell.secrets.names import is_secret_name
-from stepwell.secrets.text import hide_secrets
 from stepwell.secrets.values import without_secrets
 
-PREFIX = "langgraph_auth_"
+USER_PREFIX = "langgraph_auth_"
+SECRETS_KEY = "__stepwell_secrets"
+"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
+
+_CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
+_INTERNAL_PREFIXES = ("__", USER_PREFIX, "langgraph_request_")
+_INTERNAL = frozenset({"langgraph_path", "lc_versions", "writes", "counters_since_delta_snapshot", "lease", "fence"})
 
 
 class RunUser(dict[str, Any]):
@@ -45,19 +64,12 @@ class RunUser(dict[str, Any]):
 
 def describe_user(owner: str) -> dict[str, Any]:
     """What a graph finds in `configurable` about its user."""
-    return {"user_id": owner, f"{PREFIX}user": RunUser(owner), f"{PREFIX}user_id": owner, f"{PREFIX}permissions": []}
-
-
-# What a graph gets as `runtime.context`, from the context that its run was given.
-#
-# LangGraph's older clients send `config.configurable` and newer ones `context`; a run has both, saying the same (`starting`). So the
-# context may hold names that are meant for somebody else, and only those that the graph's `context_schema` declares reach it:
-#
-# | `context_schema` | the graph gets |
-# |---|---|
-# | a dataclass or a pydantic model | always one, with its defaults for what was not given; a missing field that has none ends the run |
-# | a TypedDict | an object, or `None` when nothing was given |
-# | none | all that was given, or `None` |
+    return {
+        "user_id": owner,
+        f"{USER_PREFIX}user": RunUser(owner),
+        f"{USER_PREFIX}user_id": owner,
+        f"{USER_PREFIX}permissions": [],
+    }
 
 
 def context_for(schema: Any, given: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -87,43 +99,21 @@ def _is_model(schema: Any) -> bool:
     return isinstance(schema, type) and issubclass(schema, BaseModel)
 
 
-# What of a run's configuration clients may see: LangGraph puts its own, and a request's `configurable` may hold keys.
-#
-# Of `configurable` only the place of a checkpoint is shown. Of metadata everything is shown but LangGraph's and our internals
-# and what its name calls a secret.
-
-
-SECRETS = "__stepwell_secrets"
-"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
-
-_CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
-_INTERNAL_PREFIXES = ("__", PREFIX, "langgraph_request_")
-_INTERNAL = frozenset({"langgraph_path", "lc_versions"})
-
-
 def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The metadata of a message, a task or a checkpoint, without what is nobody's business."""
-    return {name: _shown(value) for name, value in (metadata or {}).items() if not _hidden(name)}
+    """The metadata of a message, a task or a checkpoint, without what clients must not see."""
+    return without_secrets({name: value for name, value in (metadata or {}).items() if not _is_internal(name)})
 
 
 def public_config(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """`{"configurable": {thread_id, checkpoint_ns, checkpoint_id, checkpoint_map}}`, as far as they are there."""
-    if config is None:
-        return None
-    return {"configurable": checkpoint_place(config)}
+    return None if config is None else {"configurable": checkpoint_place(config)}
 
 
 def checkpoint_place(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a checkpoint is, in the form in which clients send it back."""
+    """Where a checkpoint is, in the form in which clients send it back, and nothing else of the config."""
     configurable = config.get("configurable") or {}
-    return {key: configurable[key] for key in _CHECKPOINT_KEYS if key in configurable}
+    return {key: configurable[key] for key in _CHECKPOINT_KEYS if configurable.get(key) is not None}
 
 
-def _shown(value: Any) -> Any:
-    if isinstance(value, str):
-        return hide_secrets(value)
-    return without_secrets(value) if isinstance(value, dict) else value
-
-
-def _hidden(name: str) -> bool:
-    return name in _INTERNAL or name.startswith(_INTERNAL_PREFIXES) or is_secret_name(name)
+def _is_internal(name: str) -> bool:
+    return name in _INTERNAL or name.startswith(_INTERNAL_PREFIXES)

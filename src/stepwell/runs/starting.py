@@ -1,7 +1,7 @@
 """From what a caller sends to a run that can be admitted: pure functions, no database.
 
-Rules: internals of LangGraph and of ours (`__*`) and everything that says whose run it is and which thread or checkpoint is written
-are taken from us, never from the caller's `configurable`.
+Rule to keep: LangGraph's and our own internals (`__*`), and everything that says whose run it is and which thread or checkpoint is
+written, are set by us and never taken from the caller's `configurable`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
-from stepwell.runs.run_config import PREFIX
+from stepwell.runs.run_config import USER_PREFIX
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -62,7 +62,7 @@ def make_admission(
     max_active: int | None = None,
     refuse_bare: bool = False,
 ) -> Admission:
-    """The run that an order means for an assistant. `refuse_bare`: answers have to name their question."""
+    """The run that an order means for an assistant. `refuse_bare`: answers have to name their interrupt."""
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)
@@ -94,24 +94,24 @@ def make_admission(
 def check_answers(
     answers: Mapping[str, Any] | BareAnswer, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
 ) -> dict[str, AnswerShapeError | None]:
-    """Open question -> what is wrong with its answer. A bare answer is held against the question if there is only one."""
+    """Open interrupt -> what is wrong with its answer. A bare answer is held against the interrupt if there is only one."""
     if isinstance(answers, BareAnswer):
-        answers = {question.interrupt_id: answers.answer for question in asked} if len(asked) == 1 else {}
+        answers = {pending.interrupt_id: answers.answer for pending in asked} if len(asked) == 1 else {}
     faults: dict[str, AnswerShapeError | None] = {}
-    for question in asked:
-        if (name := question.interrupt_id) not in answers:
+    for pending in asked:
+        if (name := pending.interrupt_id) not in answers:
             continue
         faults[name] = None
         try:
-            shapes.require(name, question.value, answers[name], question.response_schema)
+            shapes.require(name, pending.value, answers[name], pending.response_schema)
         except AnswerShapeError as error:
             faults[name] = error
     return faults
 
 
 def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
-    """The checkpoint that comes with an order. One in `config` says nothing about where a run begins, but with an answer it says which
-    question its sender has seen."""
+    """The checkpoint that comes with an order. One in `config` does not say where the run begins, but with an answer it says which
+    interrupt the sender has seen."""
     named = order.checkpoint_id
     if answers is not None and not named:
         named = (order.config.get("configurable") or {}).get("checkpoint_id")
@@ -157,14 +157,14 @@ def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:
     if order.context and configurable:
         raise InvalidRequestError("Both context and config.configurable are given, and they mean the same. Send one of them.")
     given = {**assistant.context, **(order.context or configurable or {})}
-    return {key: value for key, value in given.items() if not key.startswith(("__", PREFIX))} or None
+    return {key: value for key, value in given.items() if not key.startswith(("__", USER_PREFIX))} or None
 
 
 def _merge_config(ours: Mapping[str, Any], theirs: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
     configurable = {
         key: value
         for key, value in {**ours.get("configurable", {}), **context}.items()
-        if not key.startswith(("__", PREFIX)) and key not in _OURS
+        if not key.startswith(("__", USER_PREFIX)) and key not in _OURS
     }
     merged: dict[str, Any] = {name: theirs.get(name, ours.get(name)) for name in _TAKEN_OVER}
     merged["tags"] = [*ours.get("tags", ()), *theirs.get("tags", ())]

@@ -1,4 +1,16 @@
-"""Stopping what somebody else wrote: a factory that is still at work, a node that may not listen."""
+"""Stopping a run: its task is cancelled, the text under way is kept, calls without a result are closed.
+
+What is stopped is somebody else's code: a factory that is still at work, or a node that may not listen. `stop_streaming` therefore waits
+for a moment only, and leaves behind what does not end.
+
+**The text under way** (`PartialText`) is written into the thread as a message marked as unfinished, so that it is neither lost nor taken
+for whole.
+
+**Open calls** (`close_open_calls`). A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). Each call that
+has no result yet gets one in the thread at once, so that nobody sees it open: the call whose effect began gets what the journal knows of
+it, calls beside it the result of any call that was stopped. Where this cannot be done (a crash came first, another task's interrupt is
+open in the same step, the state has no messages) the calls are closed when the thread goes on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +27,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateUpdate
 
 from stepwell.errors import LeaseLostError, StorageUnavailableError
-from stepwell.runs.streaming.graph import PartialMessage
+from stepwell.runs.streaming.progress import PartialMessage
 from stepwell.tools.effect_journal import JOURNAL, EffectJournal, Standing, call_key
 
 if TYPE_CHECKING:
@@ -26,6 +38,10 @@ logger = logging.getLogger(__name__)
 
 _STOP_S = 0.8
 """How long a graph may take to stop: a cancelled run has ended within a second."""
+CANCELLED = "cancelled"
+"""The `finish_reason` of an answer that was stopped."""
+_MESSAGES = "messages"
+_OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
 
 
 @contextmanager
@@ -59,14 +75,6 @@ def _forget_late_error(task: asyncio.Task[None]) -> None:
         logger.info("a node that was left behind has ended", exc_info=error)
 
 
-# The text of an answer that was stopped: kept in the thread, marked as unfinished, so that it is neither lost nor taken for whole.
-
-
-CANCELLED = "cancelled"
-"""The `finish_reason` of an answer that was stopped."""
-_MESSAGES = "messages"
-
-
 class PartialText:
     """Remembers the newest answer under way at the root of a graph."""
 
@@ -91,16 +99,6 @@ class PartialText:
             return None
         snapshot = await graph.aget_state(config)
         return snapshot.values
-
-
-# Closing the calls that a rollback leaves: each gets a result in the thread at once, so that nobody sees it open.
-#
-# A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). The call whose effect began is closed with what
-# the journal knows of it, calls beside it as any call is that was stopped. Where this cannot be done (a crash came first, somebody else's
-# question is open in the same step, the state has no messages) the calls are closed when the thread goes on.
-
-
-_OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
 
 
 async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
@@ -135,7 +133,7 @@ async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: Eff
 
 async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
     # Only now: an agent's middleware takes a third of a second to import, and a server starts without it.
-    from stepwell.middleware.effects import outcome
+    from stepwell.middleware.effects import result_of_effect
     from stepwell.middleware.patch_tool_calls import close_dangling
 
     _, closed = close_dangling(messages)
@@ -143,7 +141,7 @@ async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[T
     calls = _calls_by_key(messages, journal)
     begun = await asyncio.wrap_future(journal.look([key for key, call in calls.items() if call["id"] in left]))
     known: dict[str, Standing] = dict(begun)
-    return [*(outcome(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
+    return [*(result_of_effect(calls[key], key, standing) for key, standing in known.items()), *_others(left, calls, known)]
 
 
 def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:

@@ -1,4 +1,4 @@
-"""What has to go on for as long as the process lives, watched in one place: driving runs, telling of their ends, housekeeping.
+"""Loops that have to go on for as long as the process lives, watched in one place: driving runs, delivering webhooks, housekeeping.
 
 ```
 start ─> loop ──raises──> logged, counted, a pause that grows ─> loop again
@@ -26,7 +26,7 @@ _MOST_DOUBLINGS = 10
 
 
 class Duty:
-    """One of them, and how it stands."""
+    """One such loop, and whether its last step succeeded."""
 
     def __init__(self, name: str, *, vital: bool = False, shortest_s: float = SHORTEST_S) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Duty:
         self.failures += 1
         self.failing = f"{type(error).__name__}: {error}"
         if isinstance(error, StorageUnavailableError):
-            # Expected, and over when somebody has made room: looked at again soon, and no reason for a traceback.
+            # Expected, and over when somebody has made room: tried again soon, and no reason for a traceback.
             logger.warning("%s: waits for the database: %s", self.name, error)
             return self._shortest_s
         self._in_a_row = min(self._in_a_row + 1, _MOST_DOUBLINGS)

@@ -1,8 +1,7 @@
 """LangGraph's values as JSON, in the shapes that LangGraph's SDKs read.
 
-`encode` is the hot path (every event of every run): orjson writes what it knows, `known` names the rest. Only a value that
-orjson refuses (a lone surrogate, an integer beyond 64 bit, a tuple as a key, a cycle, 250 levels) is walked in Python
-(`wire_repair`). Nothing is ever read *from* the data: a dict that looks like a LangChain constructor is a dict.
+`encode` is the hot path (every event of every run): orjson writes what it knows, and asks `known` about the rest. Nothing is ever read
+*from* the data: a dict that looks like a LangChain constructor is a dict.
 
 | value | JSON |
 |---|---|
@@ -16,6 +15,17 @@ orjson refuses (a lone surrogate, an integer beyond 64 bit, a tuple as a key, a 
 | `Decimal`, `timedelta` | number (seconds) |
 | NaN, infinity | null |
 | a class, or an object nobody knows | its type's name in angle brackets: a `repr` may hold addresses and secrets |
+
+Only a value that orjson refuses as a whole (a lone surrogate, an integer beyond 64 bit, a tuple as a key, a cycle, 250 levels) is walked
+in Python, by `repair`: every part is looked at, and what cannot be said is replaced by a sentence, so that one odd value never ends a
+run.
+
+| found | becomes |
+|---|---|
+| half of a surrogate pair | U+FFFD (two halves in a row become their character) |
+| NaN, infinity | null |
+| a key that is no string | what orjson makes of it, else `str` of its parts |
+| a value that contains itself; more than `MAX_DEPTH` levels; a value that fails to describe itself | a sentence |
 """
 
 from __future__ import annotations
@@ -25,7 +35,7 @@ import json
 import math
 from base64 import b64encode
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -55,13 +65,22 @@ _OPTIONS = orjson.OPT_NON_STR_KEYS
 _PLAIN_MESSAGES = frozenset({AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage, RemoveMessage})
 """Their dump is their fields as they are; a subclass may have serializers of its own and is dumped by pydantic."""
 
+MAX_DEPTH = 200
+"""Levels of nesting that are sent. orjson writes at most 254, and Python's own stack is not far above."""
+
+CYCLE = "Left out: this value contains itself."
+TOO_DEEP = f"Left out: nested more than {MAX_DEPTH} levels deep."
+TOO_LONG = "Left out: an integer of thousands of digits."
+_MAX_BITS = 12_000
+"""Python refuses to write integers of more than 4,300 digits."""
+
 
 def encode(value: Any) -> bytes:
     """The value as JSON. Never raises because of what the value holds."""
     try:
         return orjson.dumps(value, known, _OPTIONS)
     except (TypeError, RecursionError):
-        return _encode_repaired(repair(value, known))
+        return _encode_repaired(repair(value))
 
 
 def plain(value: Any) -> Any:
@@ -69,7 +88,7 @@ def plain(value: Any) -> Any:
     try:
         return orjson.loads(orjson.dumps(value, known, _OPTIONS))
     except (TypeError, RecursionError):
-        return repair(value, known)
+        return repair(value)
 
 
 def known(value: Any) -> Any:
@@ -124,41 +143,16 @@ def _encode_repaired(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-# The slow way to JSON, for a value that orjson refuses as a whole: every part is looked at, and what cannot be said is
-# replaced by a sentence, so that one odd value never ends a run.
-#
-# | found | becomes |
-# |---|---|
-# | half of a surrogate pair | U+FFFD (two halves in a row become their character) |
-# | NaN, infinity | null |
-# | a key that is no string | what orjson makes of it, else `str` of its parts |
-# | a value that contains itself; more than `MAX_DEPTH` levels; a value that fails to describe itself | a sentence |
-#
-# `known` is `wire.known`; it is passed in because `wire` stands above this module.
-
-
-MAX_DEPTH = 200
-"""Levels of nesting that are sent. orjson writes at most 254, and Python's own stack is not far above."""
-
-CYCLE = "Left out: this value contains itself."
-TOO_DEEP = f"Left out: nested more than {MAX_DEPTH} levels deep."
-TOO_LONG = "Left out: an integer of thousands of digits."
-_MAX_BITS = 12_000
-"""Python refuses to write integers of more than 4,300 digits."""
-
-Known = Callable[[Any], Any]
-
-
-def repair(value: Any, known: Known) -> Any:
+def repair(value: Any) -> Any:
     """The value as plain JSON values, with sentences in place of what cannot be sent."""
-    return _repair(value, known, 0, set())
+    return _repair(value, 0, set())
 
 
-def _repair(value: Any, known: Known, depth: int, above: set[int]) -> Any:
+def _repair(value: Any, depth: int, above: set[int]) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Enum):
-        return _repair(value.value, known, depth, above)
+        return _repair(value.value, depth, above)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int):
@@ -169,10 +163,10 @@ def _repair(value: Any, known: Known, depth: int, above: set[int]) -> Any:
         return str(value)
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    return _container(value, known, depth, above)
+    return _container(value, depth, above)
 
 
-def _container(value: Any, known: Known, depth: int, above: set[int]) -> Any:
+def _container(value: Any, depth: int, above: set[int]) -> Any:
     if id(value) in above:
         return CYCLE
     if depth >= MAX_DEPTH:
@@ -180,17 +174,17 @@ def _container(value: Any, known: Known, depth: int, above: set[int]) -> Any:
     above.add(id(value))
     try:
         if isinstance(value, dict):
-            return {_key(key): _repair(item, known, depth + 1, above) for key, item in value.items()}
+            return {_key(key): _repair(item, depth + 1, above) for key, item in value.items()}
         if isinstance(value, list) or type(value) is tuple:
-            return [_repair(item, known, depth + 1, above) for item in value]
+            return [_repair(item, depth + 1, above) for item in value]
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {_key(name): _repair(item, known, depth + 1, above) for name, item in _fields(value).items()}
-        return _described(value, known, depth, above)
+            return {_key(name): _repair(item, depth + 1, above) for name, item in _fields(value).items()}
+        return _describe(value, depth, above)
     finally:
         above.discard(id(value))
 
 
-def _described(value: Any, known: Known, depth: int, above: set[int]) -> Any:
+def _describe(value: Any, depth: int, above: set[int]) -> Any:
     """A value in its own words, which are code of whoever wrote its class and may fail in any way."""
     try:
         described = known(value)
@@ -198,7 +192,7 @@ def _described(value: Any, known: Known, depth: int, above: set[int]) -> Any:
         # Whatever it raised, one value must not end the run; the kind of error is told.
         return f"Left out: a {type(value).__qualname__} could not be written as JSON ({type(error).__name__})."
     # The description of a value stands on the same level as the value; an object that answers with ever new objects ends below.
-    return _repair(described, known, depth + 1, above)
+    return _repair(described, depth + 1, above)
 
 
 def _fields(value: Any) -> dict[str, Any]:

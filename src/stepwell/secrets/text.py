@@ -50,6 +50,13 @@ _hide_in_short = lru_cache(maxsize=4096)(_hide_forms)
 """Every checkpoint and every chunk of a message carries the same metadata: what was looked through once is known."""
 
 
+def without_keys(text: str) -> str:
+    """The text with a space in the place of each key of a known form: for words that must make sense without them."""
+    for form in (_OUR_KEY, _JWT, _SK_KEY, _PROVIDER_KEY, _CASHU_TOKEN, _WALLET_KEY):
+        text = form.sub(" ", text)
+    return text
+
+
 def secrets_of_address(text: str) -> Iterator[str]:
     """If the text is an address: its password, and the values of its parameters that are keys."""
     if "://" not in text:
@@ -65,18 +72,18 @@ def secrets_of_address(text: str) -> Iterator[str]:
     yield from (value for name, value in parse_qsl(parts.query) if is_secret_parameter(name))
 
 
-def _parameter(found: re.Match[str]) -> str:
+def _hide_parameter(found: re.Match[str]) -> str:
     # `state` belongs to a sign-in and may be anything elsewhere, but running text does not say where it comes from.
     mark, name, _ = found.groups()
     return f"{mark}{name}={HIDDEN}" if name.casefold() == "state" or is_secret_parameter(name) else found[0]
 
 
-def _named(found: re.Match[str]) -> str:
+def _hide_named(found: re.Match[str]) -> str:
     name, value = found.groups()
     return f"{name}={HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _hide_quoted(found: re.Match[str]) -> str:
     name, between, quote, value = found.groups()
     return f"{name}{between}{quote}{HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
 
@@ -86,9 +93,21 @@ def _is_plain_word(value: str) -> bool:
     return value.isascii() and value.isalpha() and value.islower() and len(value) < _LONGEST_WORD
 
 
+# Keys by the beginnings that their makers give them, so that they can be found where they should not be.
+_OUR_KEY = re.compile(r"\bsw_([0-9a-f]{12})_[A-Za-z0-9_-]{20,}")
+_JWT = re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
+_SK_KEY = re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*|(?:sk|pk|rk)_(?:live|test)_)[A-Za-z0-9_-]{20,}")
+_PROVIDER_KEY = re.compile(
+    r"\b(AIza|AKIA|ASIA|ya29\.|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|lsv2_|npm_|pypi-AgE|SG\.|"
+    r"dop_v1_|shpat_|shpss_|ntn_|lin_api_|figd_|hvs\.|dapi|pplx-|r8_|whsec_)[A-Za-z0-9_.-]{12,}"
+)
+# Money and identities: a Cashu token is spent by whoever reads it; private keys of Nostr and of wallets.
+_CASHU_TOKEN = re.compile(r"\b(cashu[AB])[A-Za-z0-9_+/-]{20,}={0,2}")
+_WALLET_KEY = re.compile(r"\b(nsec1|[xyz]prv)[0-9A-Za-z]{50,}")
+
 _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
-    (re.compile(r"\bsw_([0-9a-f]{12})_[A-Za-z0-9_-]{20,}"), rf"sw_\1_{HIDDEN}"),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"), HIDDEN),
+    (_OUR_KEY, rf"sw_\1_{HIDDEN}"),
+    (_JWT, HIDDEN),
     (
         re.compile(r"(?i)\b((?:proxy-)?authorization[\"']?\s*[:=,]\s*b?[\"']?\s*(?:bearer|basic)\s+)[^\s\"',;)]+"),
         rf"\1{HIDDEN}",
@@ -96,21 +115,13 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
     (re.compile(r"(?i)\b(x-api-key[\"']?\s*[:=,]\s*b?[\"']?\s*)[^\s\"',;)]+"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(stepwell_(?:session|sign_in)=)[^\s\"';,]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _parameter),
+    (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _hide_parameter),
     # A password before the host of an address; it may hold an '@' itself.
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,100}:)[^\s/\"'?#]{1,500}(?=@)"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*|(?:sk|pk|rk)_(?:live|test)_)[A-Za-z0-9_-]{20,}"), rf"\1{HIDDEN}"),
-    # By the beginnings that providers give their keys, so that they can be found where they should not be.
-    (
-        re.compile(
-            r"\b(AIza|AKIA|ASIA|ya29\.|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|lsv2_|npm_|pypi-AgE|SG\.|"
-            r"dop_v1_|shpat_|shpss_|ntn_|lin_api_|figd_|hvs\.|dapi|pplx-|r8_|whsec_)[A-Za-z0-9_.-]{12,}"
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    # Money and identities: a Cashu token is spent by whoever reads it; private keys of Nostr and of wallets.
-    (re.compile(r"\b(cashu[AB])[A-Za-z0-9_+/-]{20,}={0,2}"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(nsec1|[xyz]prv)[0-9A-Za-z]{50,}"), rf"\1{HIDDEN}"),
+    (_SK_KEY, rf"\1{HIDDEN}"),
+    (_PROVIDER_KEY, rf"\1{HIDDEN}"),
+    (_CASHU_TOKEN, rf"\1{HIDDEN}"),
+    (_WALLET_KEY, rf"\1{HIDDEN}"),
     (
         re.compile(
             r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)"
@@ -122,6 +133,6 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
     (re.compile(r"(?i)\b(hooks\.slack\.com/services/)[A-Za-z0-9_/-]{10,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(discord(?:app)?\.com/api/webhooks/\d+/)[A-Za-z0-9_-]{10,}"), rf"\1{HIDDEN}"),
     # A name and its value, as environments, dictionaries and calls are printed.
-    (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _named),
-    (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _quoted),
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _hide_named),
+    (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _hide_quoted),
 )

@@ -11,7 +11,7 @@ from stepwell.secrets.names import is_secret_name
 from stepwell.secrets.text import hide_secrets, secrets_of_address
 
 _SHORTEST_VALUE = 6
-"""A shorter secret is none, and hiding it in a text would tear holes into words."""
+"""A shorter value is not looked for in texts: hiding it would blot out parts of ordinary words."""
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:

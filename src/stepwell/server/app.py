@@ -1,9 +1,10 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > routes (policy, parse, one service, answer)
+RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
 ```
-Making it does no work: the services are open already, and are closed by whoever opened them.
+`install_sign_in` adds the authenticator that policies ask, and the routes of signing in. Making an application does no work: the
+services are open already, and are closed by whoever opened them.
 """
 
 from __future__ import annotations
@@ -20,23 +21,28 @@ from stepwell.clock import Clock
 from stepwell.runs.access import AccessRecords
 from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade
-from stepwell.server.limits.layers import OpenStreams, limit_layers
+from stepwell.server.limits.layers import limit_layers
+from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
 from stepwell.server.login.authentication import Authenticator
-from stepwell.server.login.sessions import LoginRoutes, login_router
+from stepwell.server.login.sign_in import LoginRoutes, login_router
 from stepwell.server.login.throttle import CredentialThrottle
 from stepwell.server.monitoring.metrics import CountRequests
 from stepwell.server.monitoring.request_log import RequestLog
 from stepwell.server.openapi import install_openapi
+from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
+    access,
     account,
     assistants,
+    conversation,
     crons,
     effects,
     model_load,
     research,
     research_bundle,
+    research_evidence,
     runs,
     stateless_runs,
     store,
@@ -57,26 +63,36 @@ ROUTERS = (
     runs.router,  # then what is asked for most: routes are tried in this order
     threads.router,
     thread_state.router,
+    conversation.router,
     thread_streams.router,
     stateless_runs.router,
     assistants.router,
     store.router,
     model_load.router,
+    research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
+    access.router,
     account.router,
     effects.router,
     system.router,
 )
 
 
-def create_app(services: Services, settings: ServerSettings, facades: Mapping[str, Facade] | None = None) -> FastAPI:
-    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes."""
+def create_app(
+    services: Services,
+    settings: ServerSettings,
+    facades: Mapping[str, Facade] | None = None,
+    page: PageFiles | None = None,
+) -> FastAPI:
+    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes; `page` is
+    another build of the web page than the package's."""
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
+        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who),
     ]
     app = FastAPI(
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers
@@ -92,14 +108,6 @@ def create_app(services: Services, settings: ServerSettings, facades: Mapping[st
     return app
 
 
-# Puts signing in together and hangs it into an application: the one call `create_app` makes for all of it.
-#
-# ```python
-# app = FastAPI(middleware=[..., *limit_layers(settings)])
-# install_sign_in(app, settings, records, clock)
-# ```
-
-
 def install_sign_in(
     app: FastAPI,
     settings: ServerSettings,
@@ -108,13 +116,14 @@ def install_sign_in(
     *,
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> None:
-    """Sets `app.state.authenticator` and `app.state.open_streams`, which policies use, and adds the routes of signing in."""
+    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in."""
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
     )
     authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, CredentialThrottle(clock))
     app.state.authenticator = authenticator
     app.state.open_streams = OpenStreams(settings.max_streams_per_owner)
+    app.state.sign_in_ways = ["key", "provider"] if oidc else ["key"]
     app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
 
 

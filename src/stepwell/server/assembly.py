@@ -1,8 +1,9 @@
-"""What the routes stand on, opened by whoever starts the server. Routes hold nothing of their own.
+"""Puts together what a server's routes use, and opens it: storage, graphs, assistants, threads, the engine, metrics.
 
-`open_services` is the order of a start: storage, then a look at the serializer, at who can sign in and at every graph, then
-the engine. A server that cannot keep its promises does not begin to serve; it says which one. Of several graphs, one that cannot
-be built keeps only itself from being served: `registry.problems`.
+`open_services` is the order of a start: storage, then a check of the serializer, of who can sign in and of every graph, then the
+engine. A server that cannot keep its promises does not begin to serve; it says which one. Of several graphs, one that cannot be built
+keeps only itself from being served: `registry.problems`. Whoever starts the server opens and closes it; routes hold nothing of their
+own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
+from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
@@ -48,6 +50,7 @@ class Services:
     metrics: Metrics
     supervisor: Supervisor
     """What goes on for as long as the server does."""
+    started_at: datetime
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -63,7 +66,7 @@ async def open_services(
     check_graphs: bool = True,
     watchers: Sequence[RunWatcher] = (),
     metrics: Metrics | None = None,
-    **engine_options: Any,
+    answer_shapes: AnswerShapes | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
@@ -94,11 +97,22 @@ async def open_services(
             webhook_rules=settings.webhook_rules,
             watchers=(RunLog(), metrics.runs, *watchers),
             supervisor=supervisor,
-            **engine_options,
+            answer_shapes=answer_shapes,
+            drain_s=settings.drain_s,
         )
         async with engine:
             services = Services(
-                persistence, registry, assistants, threads, engine, model_loading, clock, new_id, metrics, supervisor
+                persistence,
+                registry,
+                assistants,
+                threads,
+                engine,
+                model_loading,
+                clock,
+                new_id,
+                metrics,
+                supervisor,
+                clock.now(),
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)
@@ -123,5 +137,5 @@ async def _install_assistants(assistants: Assistants, supervisor: Supervisor) ->
 
 
 def _check_serializer(persistence: Persistence) -> None:
-    """A checkpoint must not be able to run code. Asked of the saver that will be used, not of a setting."""
+    """A checkpoint must not be able to run code. The saver that will be used is checked, not a setting."""
     check_strict(persistence.saver().serde)

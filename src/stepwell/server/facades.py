@@ -1,4 +1,4 @@
-"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's.
+"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's API.
 
 The server knows no application. Whoever makes the server joins a façade's name (its routes are here) with what an application
 says about itself: which graph, and three pure functions between the wire and the graph.
@@ -8,8 +8,8 @@ question ─make_input─> run ─its events─> translate ─> named messages a
 answer ──make_answer─> the run that goes on
 ```
 
-Rule to keep: of the messages that one event of a run becomes, only the last bears the event's number. A client that lost the
-connection between two of them gets both again, instead of never the second.
+Rule to keep: of the messages that one event of a run becomes, only the last carries the event's number. A client that lost the
+connection between two of them gets both again, rather than never seeing the second.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -41,9 +42,11 @@ class Facade:
     make_input: Callable[[Mapping[str, Any]], Any]
     """The fields of the request (in snake_case) -> the graph's input."""
     make_answer: Callable[[Mapping[str, Any], PendingInterrupt | None], Any]
-    """The fields of the request and the open question, where it is known -> what the question gets."""
+    """The fields of the request and the open interrupt, where it is known -> the answer that resumes it."""
     translate: Callable[[RunEvent], Sequence[tuple[str, Mapping[str, Any]]]]
     """An event of a run -> names and data of the messages it becomes."""
+    export: Callable[[Path, str], bytes] | None = None
+    """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for a format that is not to be had."""
 
 
 async def research_of(request: Request) -> Facade:
@@ -52,7 +55,7 @@ async def research_of(request: Request) -> Facade:
     facade: Facade | None = request.app.state.facades.get(RESEARCH)
     if facade is None or facade.graph_id not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
-        raise NotFoundError("graph", RESEARCH, f"It is not served here, and these routes stand on it. Served are: {served}.")
+        raise NotFoundError("graph", RESEARCH, f"It is not served here, and these routes need it. Served are: {served}.")
     return facade
 
 
@@ -67,8 +70,8 @@ async def messages(facade: Facade, batches: AsyncIterator[Sequence[RunEvent]]) -
 
 
 def _frames(facade: Facade, event: RunEvent) -> bytes:
-    told = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
-    return b"".join((*told[:-1], b"id: %d\n" % event.seq, told[-1])) if told else b""
+    frames = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
+    return b"".join((*frames[:-1], b"id: %d\n" % event.seq, frames[-1])) if frames else b""
 
 
 async def runs_of_question(services: Services, principal: Principal, facade: Facade, thread_id: str) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Is the server well: what `/ok` and `/info` say."""
+"""Whether the server is well and what it can do: what `/ok` and `/info` say."""
 
 from __future__ import annotations
 
@@ -49,4 +49,28 @@ def describe_server() -> dict[str, Any]:
             "strict_resume": True,
         },
         "metadata": {"server": "stepwell"},
+    }
+
+
+async def describe_health(services: Services) -> dict[str, Any]:
+    """For operators: what runs, what fails, how much is kept. Never an error of its own: what cannot be asked is a problem of the list."""
+    problems = [*services.registry.problems.values()]
+    try:
+        await check_readiness(services, check_db=True)
+    except (NotReadyError, StorageUnavailableError) as error:
+        problems.append(str(error))
+    backlog = await services.persistence.maintenance.backlog()
+    figures = services.persistence.maintenance.figures()
+    return {
+        "ok": not problems,
+        "version": version("stepwell"),
+        "started_at": services.started_at,
+        "runs": {"running": backlog.running, "pending": backlog.pending, "oldest_pending_s": backlog.oldest_s},
+        "streams": len(services.streams),
+        "database": {"bytes": figures.size_bytes},
+        "duties": [
+            {"name": duty.name, "vital": duty.vital, "ok": duty.failing is None, "failures": duty.failures}
+            for duty in services.supervisor.duties
+        ],
+        "problems": problems,
     }

@@ -1,4 +1,4 @@
-"""Speaks HTTP on a socket until it is told to stop, and then stops in good order.
+"""Speaks HTTP on a socket until it is told to stop, and then stops in an orderly way.
 
 ```
 signal -> no new connections -> streams end (their clients come back) -> runs finish, for a while -> the rest is handed back
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from stepwell.server.assembly import Services
 
-_ANSWERS_S = 2
-"""For answers that are being written when the runs are done with."""
+_RESPONSES_S = 2
+"""For responses that are still being sent when the runs have been drained."""
 _IDLE_S = 75
 """For a connection nobody uses. Longer than clients keep one (httpx: 5 s, the same as uvicorn's own): who closes it must be the
-client, or a request sent at that very moment is lost without an answer."""
+client, or a request sent at that very moment is lost without a response."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -47,7 +47,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise ConfigurationError(f"'{host}' is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.") from error
+        raise ConfigurationError(f"'{host}' is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.") from error
     reason: OSError | None = None
     for family, kind, protocol, _, address in found:
         try:
@@ -58,12 +58,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def local_url_of(bound: socket.socket, host: str) -> str:
-    """The address to tell people on this machine."""
+    """The URL to tell people on this machine."""
     return _http({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), bound)  # noqa: S104 - compared
 
 
 def network_urls_of(bound: socket.socket, host: str) -> list[str]:
-    """The addresses to tell people on other machines, if the server listens on all that this machine has."""
+    """The URLs to tell people on other machines, if the server listens on all that this machine has."""
     families = {"0.0.0.0": [socket.AF_INET], "::": [socket.AF_INET, socket.AF_INET6]}.get(host, [])  # noqa: S104 - compared
     return [_http(address, bound) for family in families if (address := _own_address(family))]
 
@@ -73,7 +73,7 @@ def _http(host: str, bound: socket.socket) -> str:
 
 
 def _own_address(family: socket.AddressFamily) -> str | None:
-    """This machine's address on the way to the world; `None` without a network. A datagram socket that is connected sends nothing."""
+    """The address under which other machines reach this one; `None` without a network. Connecting a datagram socket sends nothing."""
     outside = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # kept for documentation (RFC 5737, RFC 3849)
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asking:
@@ -104,11 +104,11 @@ async def listen(
         app,
         http=BoundedHeads,
         lifespan="off",  # the services are the caller's
-        ws="none",  # none are offered; a request for one is answered like any other
+        ws="none",  # none are offered; a request for one is treated like any other
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_ANSWERS_S,
+        timeout_graceful_shutdown=_RESPONSES_S,
         timeout_keep_alive=_IDLE_S,
     )
     await _Listener(config, services, on_ready, farewell).serve(sockets=[bound])
@@ -129,10 +129,10 @@ class _Listener(uvicorn.Server):
         for server in self.servers:
             server.close()
         for connection in tuple(self.server_state.connections):
-            connection.shutdown()  # at once if it is idle, otherwise after its answer
+            connection.shutdown()  # at once if it is idle, otherwise after its response
         logging.getLogger("uvicorn.error").addFilter(_is_not_about_cut_streams)
         self._services.streams.end_all()
-        # Before uvicorn waits for answers: whoever waits for a run that ends in time still hears of it.
+        # Before uvicorn waits for responses: whoever waits for a run that ends in time still hears of it.
         await self._drain()
         self._services.streams.end_all()  # one may have been asked for in between
         await super().shutdown(sockets)
@@ -198,4 +198,4 @@ def _refusal(host: str, port: int, reason: OSError | None) -> str:
         )
     if code == errno.EACCES:
         return f"Port {port} of '{host}' needs rights this user does not have. Choose one above 1023 with --port."
-    return f"'{host}' is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all."
+    return f"'{host}' is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all."

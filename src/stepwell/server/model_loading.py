@@ -1,4 +1,4 @@
-"""Loading the embedded model on request, and telling how far it is. One load however many ask; who comes later joins it.
+"""Loads the embedded model on request and tells how far it is. However many ask, it is loaded once: whoever comes later joins in.
 
 The work is done by the model's own thread (`stepwell.models.local`); here its events are carried over to the event loop.
 """
@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import MissingExtraError, StepwellError
+from stepwell.models.choice import ModelChoice
 from stepwell.models.status import ModelEvent
 
 if TYPE_CHECKING:
@@ -23,23 +24,35 @@ LOAD_TIMEOUT_S = 3600.0
 
 
 class ModelLoading:
-    """The embedded model of this server: `events` loads it if need be."""
+    """The embedded model of this server: `events` loads it if need be. `choose` says which model the applications run on."""
 
-    def __init__(self, local_models: Callable[[], LocalModels], model: str) -> None:
+    def __init__(
+        self, local_models: Callable[[], LocalModels], model: str, choose: Callable[[], ModelChoice] | None = None
+    ) -> None:
         self._local_models = local_models
         self._model = model
+        self._choose = choose
 
-    async def events(self) -> AsyncIterator[ModelEvent]:
-        """Load the model once and tell how it goes. The last event is `ready` or `error`."""
+    def choice(self) -> ModelChoice | None:
+        """The model that our applications run on; `None` where the graphs are somebody else's. Raises `ConfigurationError`."""
+        return self._choose() if self._choose else None
+
+    def local_models(self) -> LocalModels | None:
+        """The models that can be loaded here; `None` where that is not installed."""
+        return self._local_models() if find_spec("xllamacpp") else None
+
+    async def events(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
+        """Load a model once, the server's if none is named, and tell how it goes. The last event is `ready` or `error`."""
+        wanted = model or self._model
         try:
             require_local()
             models = self._local_models()
-            latest = models.status(self._model)
+            latest = models.status(wanted)
         except StepwellError as error:
-            yield ModelEvent(self._model, "error", message=str(error))
+            yield ModelEvent(wanted, "error", message=str(error))
             return
         with models.board.following() as news:
-            outcome = self._ask(models)
+            outcome = self._ask(models, wanted)
             if latest.status != "idle":
                 yield latest
             async with asyncio.timeout(LOAD_TIMEOUT_S):
@@ -48,9 +61,9 @@ class ModelLoading:
                     for event in _drain(news, latest.model_id):
                         if event.status in ("downloading", "loading"):
                             yield event
-        yield _last(outcome, models.status(self._model))
+        yield _last(outcome, models.status(wanted))
 
-    def _ask(self, models: LocalModels) -> asyncio.Future[BaseException | None]:
+    def _ask(self, models: LocalModels, model: str) -> asyncio.Future[BaseException | None]:
         """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""
         from stepwell.models.local.llama.runtime import LlamaRequest
 
@@ -65,7 +78,7 @@ class ModelLoading:
             if item is None or isinstance(item, BaseException):
                 loop.call_soon_threadsafe(settle, item)
 
-        models.runtime(self._model).ask(LlamaRequest(None, deliver))
+        models.runtime(model).ask(LlamaRequest(None, deliver))
         return outcome
 
 

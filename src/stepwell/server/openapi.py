@@ -1,8 +1,8 @@
-"""The OpenAPI document: what FastAPI finds in the routes, and the problems that every route may answer with.
+"""The OpenAPI document: what FastAPI finds in the routes, and the problems that every route may respond with.
 
 | code | when |
 |---|---|
-| 400, 413, 415, 422 | where there is something to read: no JSON, too big, not JSON at all, a field that is wrong |
+| 400, 413, 415, 422 | where there is a body or a parameter: not JSON, too big, not even called JSON, a field that is wrong |
 | 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
 | 404, 409 | where something is named; where something is changed |
 """
@@ -21,10 +21,10 @@ from stepwell.server.schemas.system import Problem
 DESCRIPTION = "Assistants, threads and runs: the API of LangGraph's SDKs. Errors are RFC 9457 problems."
 _WORDS = {
     400: "The body is not JSON",
-    401: "Who asks is not known",
+    401: "Not signed in",
     403: "Not allowed",
     404: "There is no such thing",
-    409: "It stands against what is there",
+    409: "It conflicts with what is there",
     413: "The body is too big",
     415: "The body does not say that it is JSON",
     422: "A field is wrong, or the request cannot be carried out",

@@ -10,10 +10,10 @@ async def get_thread(thread_id: str, principal: Annotated[Principal, Depends(pol
 A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`.
 
 `authorize` decides by the action alone. Whose *things* may be seen is decided by the database, which is asked with
-`principal.owner`: a thing of somebody else is not found (404), never forbidden.
+`principal.owner`: what belongs to somebody else is not found (404), never forbidden.
 
-Rules to keep: a route has a policy or stands in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
-action that is not in the table cannot be declared, so that a typing error does not open what was meant for operators.
+Rules to keep: a route has a policy or is in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
+action that is not in the table cannot be declared, so that a misspelt one does not open what was meant for operators.
 """
 
 from __future__ import annotations
@@ -32,13 +32,20 @@ from stepwell.server.login.principal import Principal
 from stepwell.server.sse import READER_CHECK
 
 if TYPE_CHECKING:
-    from stepwell.server.limits.layers import OpenStreams
+    from stepwell.server.limits.streams import OpenStreams
     from stepwell.server.login.authentication import Authenticator
 
-PUBLIC_PATHS = frozenset({"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout"})
+PUBLIC_PATHS = frozenset(
+    {"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+)
 """Answered to anybody. They show nothing that belongs to a user."""
 
-OPERATOR_ONLY = frozenset({"metrics:read", "usage:all", "effects:all", "db:read", "db:write", "users:export", "users:delete"})
+OPERATOR_ONLY = frozenset(
+    {
+        *("metrics:read", "health:read", "usage:all", "effects:all", "keys:read", "keys:write"),
+        *("db:read", "db:write", "users:export", "users:delete"),
+    }
+)
 """For operators; on a server that asks nobody who they are, everybody is one."""
 
 _NOUNS = ("assistants", "threads", "runs", "store", "model")
@@ -79,14 +86,14 @@ class RoutePolicy:
 def policy(action: str) -> RoutePolicy:
     """The policy of a route, for `Depends(...)`."""
     if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
-        raise ConfigurationError(f"No action '{action}'. Add it to USER_ACTIONS or OPERATOR_ONLY in server/policy.py.")
+        raise ConfigurationError(f"No action '{action}'. Add it to USER_ACTIONS or OPERATOR_ONLY.")
     return RoutePolicy(action)
 
 
 @dataclass(frozen=True)
 class StreamPolicy:
-    """The same for a route that answers with a stream: it also counts the stream until it has ended, refuses one too many
-    (`LimitReachedError`) before the route has begun anything, and lets the stream ask whether its reader is still welcome."""
+    """The same for a route whose response is a stream: it also counts the stream until it has ended, refuses one too many
+    (`LimitReachedError`) before the route has begun anything, and lets the stream ask whether its reader may still read."""
 
     action: str
 
@@ -95,7 +102,7 @@ class StreamPolicy:
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = open_streams.take(principal.owner)
         if principal.may_lapse:
-            setattr(request.state, READER_CHECK, partial(request.app.state.authenticator.still_counts, request))
+            setattr(request.state, READER_CHECK, partial(request.app.state.authenticator.may_still_read, request))
         try:
             yield principal
         finally:

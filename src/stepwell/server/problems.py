@@ -1,8 +1,8 @@
-"""From an error to an answer: RFC 9457 `application/problem+json`. The only place that knows HTTP codes of errors.
+"""From an error to a response: RFC 9457 `application/problem+json`. The only place that knows HTTP codes of errors.
 
 ```
 StepwellError      -> the nearest class in KINDS, its own sentence as `detail`
-body, query, path  -> 422 with the field named; a body that is no JSON 400
+body, query, path  -> 422 with the field named; a body that is not JSON 400
 unknown path       -> 404, wrong method 405, not JSON 415
 anything else      -> 500 with a reference that is in the log; nothing about the inside goes out
 ```
@@ -12,7 +12,7 @@ anything else      -> 500 with a reference that is in the log; nothing about the
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -29,6 +29,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell import errors
+from stepwell.validation import name_place, reason_of
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -45,20 +46,20 @@ class ProblemKind:
 
 
 KINDS: Mapping[type[BaseException], ProblemKind] = {
-    errors.AnswerShapeError: ProblemKind(422, "answer-shape", "The answer does not fit the question"),
+    errors.AnswerShapeError: ProblemKind(422, "answer-shape", "The answer does not fit the interrupt"),
     errors.InvalidRequestError: ProblemKind(422, "invalid-request", "The request cannot be carried out as it stands"),
     errors.NotFoundError: ProblemKind(404, "not-found", "There is no such thing"),
     errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id is taken"),
     errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is at work on the thread"),
-    errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The question has an answer already"),
-    errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open question"),
+    errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt has an answer already"),
+    errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
     errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
     errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
     errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
     errors.PaymentError: ProblemKind(402, "payment", "Money is missing or not acceptable"),
-    errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Who asks is not known"),
+    errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
     errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
     errors.AccessError: ProblemKind(403, "access", "Not allowed"),
     errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
@@ -72,13 +73,13 @@ _UNEXPECTED = ProblemKind(500, "unexpected", "Something went wrong in the server
 def problem(
     status: int, name: str, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
 ) -> Response:
-    """An answer that says what is wrong. `members` are added to the standard ones."""
+    """A response that says what is wrong. `members` are added to the standard ones."""
     body = {"type": f"urn:stepwell:problem:{name}", "title": title, "status": status, "detail": detail, **members}
     return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
 
 
 def problem_of(error: errors.StepwellError) -> Response | None:
-    """The answer to an error that the caller can do something about; `None` for one nobody expected."""
+    """The response to an error that the caller can do something about; `None` for one nobody expected."""
     kind = next((KINDS[ancestor] for ancestor in type(error).__mro__ if ancestor in KINDS), None)
     if kind is None:
         return None
@@ -93,10 +94,10 @@ def problem_of(error: errors.StepwellError) -> Response | None:
 
 
 def _for_stepwell(request: Request, error: Exception) -> Response:
-    answer = problem_of(cast("errors.StepwellError", error))
-    if answer is None:
+    response = problem_of(cast("errors.StepwellError", error))
+    if response is None:
         raise error
-    return answer
+    return response
 
 
 def _for_http(request: Request, error: Exception) -> Response:
@@ -104,7 +105,7 @@ def _for_http(request: Request, error: Exception) -> Response:
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
     details = {
-        404: f"Nothing is served at '{request.url.path}'. What there is stands in /openapi.json.",
+        404: f"Nothing is served at '{request.url.path}'. /openapi.json lists what there is.",
         405: f"'{request.url.path}' does not take {request.method}.",
     }
     plain = error.detail == status.phrase
@@ -127,11 +128,9 @@ def _for_validation(request: Request, error: Exception) -> Response:
     if faults and faults[0]["type"] == "json_invalid":
         at = faults[0]["loc"][-1]
         return problem(400, "not-json", "The body is not JSON", f"The body cannot be read as JSON, from character {at} on.")
-    fields = [{"field": _field(fault["loc"]), "message": _sentence(fault["msg"])} for fault in faults[:20]]
+    fields = [{"field": name_place(fault["loc"], "body"), "message": reason_of(fault)} for fault in faults[:20]]
     first = fields[0] if fields else {"field": "request", "message": "invalid"}
-    return problem(
-        422, "invalid-field", "A field is not as it must be", f"{first['field']}: {first['message']}.", errors=fields
-    )
+    return problem(422, "invalid-field", "A field is wrong", f"{first['field']}: {first['message']}.", errors=fields)
 
 
 def _for_namespace(request: Request, error: Exception) -> Response:
@@ -140,16 +139,8 @@ def _for_namespace(request: Request, error: Exception) -> Response:
     return problem(kind.status, kind.name, kind.title, str(error))
 
 
-def _sentence(message: str) -> str:
-    return message.removeprefix("Value error, ")
-
-
-def _field(place: Sequence[int | str]) -> str:
-    return ".".join(str(part) for part in place) or "body"
-
-
 def install_problems(app: FastAPI) -> None:
-    """Answer every error of the routes with a problem."""
+    """Make every error of the routes a problem."""
     app.add_exception_handler(errors.StepwellError, _for_stepwell)
     app.add_exception_handler(HTTPException, _for_http)
     app.add_exception_handler(RequestValidationError, _for_validation)
@@ -169,18 +160,18 @@ class UnexpectedErrors:
             return
         begun = False
 
-        def watched(message: Message) -> Awaitable[None]:
+        def send_watched(message: Message) -> Awaitable[None]:
             nonlocal begun
             begun = True
             return send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_watched)
         except Exception:
             reference = self._new_id()
             _log.exception("unexpected error, reference %s: %s %s", reference, scope["method"], scope["path"])
-            if begun:  # the answer cannot be taken back; a connection that breaks off tells the client to ask again
+            if begun:  # the response cannot be taken back; a connection that breaks off tells the client to ask again
                 raise
             detail = f"The server could not answer. The operator finds the cause in the log under '{reference}'."
-            answer = problem(_UNEXPECTED.status, _UNEXPECTED.name, _UNEXPECTED.title, detail, reference=reference)
-            await answer(scope, receive, send)
+            response = problem(_UNEXPECTED.status, _UNEXPECTED.name, _UNEXPECTED.title, detail, reference=reference)
+            await response(scope, receive, send)

@@ -1,4 +1,11 @@
-"""Answers that are ready: JSON as bytes, encoded once and not checked against a model again."""
+"""How routes respond: with JSON that is encoded once and not checked against a model again, or with a run (at once, when it has ended,
+or as it goes). Shared by the routes of runs with and without a thread.
+
+```
+Content-Location: /threads/T/runs/R             which run this is
+Location:         /threads/T/runs/R/stream|join where a client that lost the connection goes on
+```
+"""
 
 from __future__ import annotations
 
@@ -16,6 +23,18 @@ from stepwell.server.login.principal import Principal
 from stepwell.server.schemas.runs import RunCreate, run_wire
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
 
+LastEventId = Annotated[str | None, Header(json_schema_extra={"pattern": "^(-1|[0-9]{1,18})?$"})]
+
+SSE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {}}}}
+}
+RESULT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The graph's values at the end; a run that failed gives `{'__error__': {error, message}}`",
+        "content": {"application/json": {"schema": {}}},
+    }
+}
+
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """`value` as JSON; messages, times and what else graphs hold included."""
@@ -30,27 +49,6 @@ def nothing(status: int = 204) -> Response:
 def next_page(offset: int, limit: int, found: int) -> dict[str, str]:
     """The header that tells clients where the next page begins. `found` was asked for with one more than `limit`."""
     return {"X-Pagination-Next": str(offset + limit)} if found > limit else {}
-
-
-# How a run is answered: at once, when it has ended, or as it goes. Shared by the routes of runs with and without a thread.
-#
-# ```
-# Content-Location: /threads/T/runs/R             which run this is
-# Location:         /threads/T/runs/R/stream|join where a client that lost the connection goes on
-# ```
-
-
-LastEventId = Annotated[str | None, Header(json_schema_extra={"pattern": "^(-1|[0-9]{1,18})?$"})]
-
-SSE: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {}}}}
-}
-RESULT: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The graph's values at the end; a run that failed gives `{'__error__': {error, message}}`",
-        "content": {"application/json": {"schema": {}}},
-    }
-}
 
 
 def parse_last_event_id(text: str | None) -> int | None:
@@ -88,14 +86,14 @@ def stream_run(
 ) -> Response:
     """What the run says, from `after` on."""
     batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
-    on_gone = _cancelling(services, principal, run) if cancel_on_disconnect else None
+    on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     return EventStream(frames(batches), services.streams, headers=run_headers(run, "stream"), on_gone=on_gone)
 
 
 def await_run(services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool) -> Response:
     """The run's values, when it has ended."""
     result = services.engine.result(principal.owner, run.thread_id, run.run_id)
-    on_gone = _cancelling(services, principal, run) if cancel_on_disconnect else None
+    on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
 
 
@@ -104,7 +102,7 @@ def cancels_on_disconnect(body: RunCreate) -> bool:
     return body.on_disconnect == "cancel"
 
 
-def _cancelling(services: Services, principal: Principal, run: Run) -> Gone:
+def _make_canceller(services: Services, principal: Principal, run: Run) -> Gone:
     async def cancel() -> None:
         await services.engine.cancel(principal.owner, run.thread_id, [run.run_id], action="interrupt", wait=False, status=None)
 

@@ -1,4 +1,4 @@
-"""What every route has: a body read by orjson, and the services. What is not JSON has been refused before (`bodies`)."""
+"""What every route has: a body read by orjson, and the services. A body that is not JSON has been refused before (`limits.bodies`)."""
 
 from __future__ import annotations
 

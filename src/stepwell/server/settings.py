@@ -7,27 +7,28 @@ yes                              everybody; without keys or tokens set up the se
 yes, with --insecure             nobody
 ```
 
-"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it stands behind a
-proxy that is open to others.
+"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is behind a
+proxy that others can reach.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
-from stepwell.runs.webhook_rules import WebhookRules
-from stepwell.server.monitoring.log_lines import LogFormat, LogLevel
+from stepwell.runs.webhooks.rules import WebhookRules
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS, is_loopback
 from stepwell.settings import Secret
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8123
+T = TypeVar("T")
+
+LogFormat = Literal["auto", "json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
 MAX_RUN_TIMEOUT_S = 30 * 24 * 3600
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
 
 
@@ -61,7 +62,7 @@ class ServerSettings:
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     public_url: str | None = None
-    """How the server is called from outside, when a proxy stands before it."""
+    """The server's address from outside, when it is behind a proxy."""
     extra_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
@@ -76,7 +77,7 @@ class ServerSettings:
     run_timeout_s: int | None = None
     """How long a run may work before it is stopped; waiting for a person is not work."""
     refuse_bare_answers: bool = False
-    """Answers have to name the question that they are for."""
+    """Answers have to name the interrupt that they are for."""
     power_loss: bool = False
     """Every write reaches the disk before it is confirmed, so that it outlives the machine's power too."""
     webhook_allow: tuple[str, ...] = ()
@@ -93,7 +94,7 @@ class ServerSettings:
 
     @property
     def reachable(self) -> bool:
-        """Somebody else than this machine's user may be able to send requests."""
+        """Others than this machine's user may be able to send requests."""
         return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
 
     @property
@@ -108,7 +109,7 @@ class ServerSettings:
         if everywhere and self.asks_who and not self.extra_hosts and not self.public_url:
             # The list guards servers that ask nobody: a page that takes over a name has no key and no cookie of that name.
             return ("*",)
-        bound = () if everywhere else (_bracketed(self.host),)
+        bound = () if everywhere else (_bracket(self.host),)
         return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
 
     @property
@@ -127,7 +128,7 @@ class ServerSettings:
 
     @property
     def _public_host(self) -> tuple[str, ...]:
-        return (_bracketed(urlsplit(self.public_url).hostname or ""),) if self.public_url else ()
+        return (_bracket(urlsplit(self.public_url).hostname or ""),) if self.public_url else ()
 
     @classmethod
     def load(
@@ -183,15 +184,6 @@ def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def _jwt(read: Variables) -> JwtSettings | None:
     issuer, audience = read.address("STEPWELL_JWT_ISSUER"), read.text("STEPWELL_JWT_AUDIENCE")
     if not issuer and not audience:
@@ -237,7 +229,7 @@ def _origins(listed: tuple[str, ...]) -> tuple[str, ...]:
     return listed
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
 
 
@@ -245,14 +237,9 @@ def _secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None
 
 
-# Text of variables -> values, with an error that names the variable. Knows nothing of what they are for.
-
-
-T = TypeVar("T")
-
-
 class Variables:
-    """Reads variables one by one. An empty one counts as not set."""
+    """Reads variables one by one: their text as values, or an error that names the variable. An empty one counts as not set. It knows
+    nothing of what they are for."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -291,9 +278,9 @@ class Variables:
             return None
         try:
             parts = urlsplit(text)
-            loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
+            loopback = is_loopback(parts.hostname or "")
         except ValueError as error:
-            raise ConfigurationError(f"{name} is no address: {error}.") from error
+            raise ConfigurationError(f"{name} is not an address: {error}.") from error
         if not parts.hostname or parts.username or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):
             raise ConfigurationError(f"{name} must be an https:// address without a user name (http:// only for this machine).")
         return text.rstrip("/")

@@ -1,12 +1,12 @@
-"""Answers that take their time: server-sent events, and JSON that is not there yet.
+"""Responses that take their time: server-sent events, and JSON that is not there yet.
 
 ```
 EventStream   headers and a comment at once -> frames as they come -> a comment in every quiet HEARTBEAT_S
-PatientJson   short waits: a plain answer; long ones: a newline every HEARTBEAT_S, then the JSON
+PatientJson   short waits: plain JSON; long ones: a newline every HEARTBEAT_S, then the JSON
 ```
-Whoever goes away is noticed at once, and `on_gone` says what that means for the run. Whoever is no longer welcome (a key that was
-revoked, a session that is over, a token that is out of date) is cut off: `policy.StreamPolicy` leaves the question in the request's
-state, and a stream asks it every RECHECK_S. A stream that fails in the middle, or whose server stops, breaks off without an end:
+A client that goes away is noticed at once, and `on_gone` says what that means for the run. A reader that may no longer read (a key that
+was revoked, a session that is over, a token that is out of date) is cut off: `policy.StreamPolicy` leaves a check in the request's
+state, and a stream calls it every RECHECK_S. A stream that fails in the middle, or whose server stops, breaks off without an end:
 clients then come back with the last id they saw, and nothing is lost. Nothing here knows what a run is beyond its events. Written on
 plain ASGI: one task reads, one watches the connection, one keeps it alive, and nothing is made for a single event.
 """
@@ -26,7 +26,7 @@ from stepwell.runs.records import RunEvent
 
 HEARTBEAT_S = 5.0
 RECHECK_S = 15.0
-READER_CHECK = "still_welcome"
+READER_CHECK = "reader_check"
 OPENING = b": connected\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 
@@ -103,12 +103,12 @@ class EventStream(Response):
         await send(_part(OPENING))
         pump = asyncio.create_task(self._pump(send))
         self._live.add(pump)
-        still_welcome: ReaderCheck | None = scope.get("state", {}).get(READER_CHECK)
-        stayed = await _unless_gone(receive, pump, self._beat(send), _watch(pump, still_welcome))
+        may_read: ReaderCheck | None = scope.get("state", {}).get(READER_CHECK)
+        stayed = await _unless_gone(receive, pump, self._beat(send), _watch(pump, may_read))
         if not stayed:
             await _tell(self._on_gone)
         elif pump.cancelled():
-            # The server stops, or does not want this reader any more. No last part is sent: a client that saw a clean end would
+            # The server stops, or this reader may not read any more. No last part is sent: a client that saw a clean end would
             # ask for the run, and if that has ended meanwhile it would not come back for the rest.
             _log.debug("a stream was cut off")
         elif (error := pump.exception()) is not None:  # broken off too, so that the client comes back
@@ -150,7 +150,7 @@ class PatientJson(Response):
         if not await _unless_gone(receive, result, self._beat(send)):
             await _tell(self._on_gone)
             return
-        body = result.result()  # an error before the first byte is answered as a problem
+        body = result.result()  # an error before the first byte becomes a problem
         if not self._begun:
             self.headers["content-length"] = str(len(body))
             await self._begin(send)
@@ -181,11 +181,11 @@ async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Corou
         await asyncio.gather(work, *others, return_exceptions=True)
 
 
-async def _watch(pump: asyncio.Task[None], still_welcome: ReaderCheck | None) -> None:
-    """End the stream when its reader is not welcome any more."""
-    while still_welcome is not None:
+async def _watch(pump: asyncio.Task[None], may_read: ReaderCheck | None) -> None:
+    """End the stream when its reader may not read any more."""
+    while may_read is not None:
         await asyncio.sleep(RECHECK_S)
-        if not await still_welcome():
+        if not await may_read():
             pump.cancel()
             return
 

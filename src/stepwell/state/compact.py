@@ -9,6 +9,12 @@ The checkpoints that stay load as before: the same values, metadata, parent ids,
 checkpoints and their writes, and the namespaces of subagents that have finished. A branch whose beginning goes is cut in the same
 way: every kept checkpoint that loses its parent gets whole values.
 
+A subagent, or any graph that runs inside a task of another, stores its checkpoints under a namespace: `tools:<task id>`, and deeper ones
+with further parts behind `|`. Its metadata names the checkpoint of the thread that the task belongs to. Such a namespace is kept, whole
+and with everything below it, as long as the task may go on: its checkpoint stays, and the task has no result yet. A namespace without a
+task id in its first part belongs to a graph with a memory of its own (`checkpointer=True`), from which every later call goes on: it is
+never touched.
+
 Which channels are incremental is read from the checkpoints themselves; how their writes are put together is the graph's
 knowledge. Without `graph` it is taken that `messages` and `files` are a deep agent's, and any other incremental channel is
 refused.
@@ -50,6 +56,13 @@ from stepwell.state.history import (
 from stepwell.state.memory_history import MemoryHistory
 
 ROOT = ""
+"""The namespace of the thread's own checkpoints."""
+SUPPORTED = "InMemorySaver, SqliteSaver, AsyncSqliteSaver, and savers with a method thread_history(thread_id)"
+
+_PART_END = "|"
+_ID_START = ":"
+_NOT_A_RESULT = frozenset({"__interrupt__", "__error__", "__scheduled__", "__resume__", "__error_source_node__"})
+"""LangGraph's marks on a task that paused, failed, was scheduled or got an answer; any other write is the task's result."""
 
 Channels: TypeAlias = Mapping[str, BaseChannel[Any, Any, Any]]
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
@@ -78,7 +91,7 @@ def compact(
     Raises:
         ConfigurationError: If the saver cannot be compacted, or a channel is incremental that nobody knows. Nothing has changed.
     """
-    steps = _compaction(str(thread_id), _checked(keep_last), _channels_of(graph))
+    steps = _compaction(str(thread_id), _check_keep(keep_last), _channels_of(graph))
     return history_of(saver, str(thread_id), graph).run(steps)
 
 
@@ -86,11 +99,11 @@ async def acompact(
     saver: BaseCheckpointSaver[Any], thread_id: str, *, keep_last: int = 1, graph: Graph | None = None
 ) -> CompactReport:
     """`compact` for async code."""
-    steps = _compaction(str(thread_id), _checked(keep_last), _channels_of(graph))
+    steps = _compaction(str(thread_id), _check_keep(keep_last), _channels_of(graph))
     return await history_of(saver, str(thread_id), graph).arun(steps)
 
 
-def _checked(keep_last: int) -> int:
+def _check_keep(keep_last: int) -> int:
     if keep_last < 1:
         raise ConfigurationError(f"keep_last={keep_last} would keep nothing. Keep 1 or more, or use the saver's delete_thread.")
     return keep_last
@@ -178,24 +191,8 @@ def _values_from_ancestors(
     }
 
 
-# Which nested namespaces a compacted thread still needs.
-#
-# A graph that runs inside a task of another stores its checkpoints under a namespace: `tools:<task id>`, and deeper ones with
-# further parts behind `|`. Its metadata names the checkpoint of the thread that the task belongs to. Such a namespace is needed as
-# long as the task may go on: its checkpoint stays, and the task has not delivered. It is then kept whole, deeper parts included.
-#
-# A namespace whose first part has no task id belongs to a graph with a memory of its own (`checkpointer=True`), which every later
-# call goes on from: it is never touched.
-
-
-_PART_END = "|"
-_ID_START = ":"
-# LangGraph's marks on a task that paused, failed, was scheduled or got an answer; any other write is the task's result.
-_NOT_A_RESULT = frozenset({"__interrupt__", "__error__", "__scheduled__", "__resume__", "__error_source_node__"})
-
-
 def surviving_namespaces(rows: Iterable[Row], kept: Collection[str]) -> Steps[Request, set[str]]:
-    """The nested namespaces that stay, when of the thread's own checkpoints these are kept."""
+    """The nested namespaces that stay if these of the thread's own checkpoints are kept."""
     samples: dict[str, Key] = {}
     namespaces: dict[str, set[str]] = {}
     for row in rows:
@@ -212,6 +209,7 @@ def surviving_namespaces(rows: Iterable[Row], kept: Collection[str]) -> Steps[Re
 
 
 def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request, bool]:
+    """Whether a task may still go on. `sample` is one of the checkpoints in its namespace."""
     loaded: Loaded = yield Load(sample)
     owner = (loaded.metadata.get("parents") or {}).get("")
     if owner is None or owner not in kept:
@@ -221,14 +219,8 @@ def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request,
     return not any(writer == task_id and channel not in _NOT_A_RESULT for writer, channel in writers)
 
 
-# Which savers can be compacted, and by which adapter. A saver with a `thread_history` of its own needs none.
-
-
-SUPPORTED = "InMemorySaver, SqliteSaver, AsyncSqliteSaver, and savers with a method thread_history(thread_id)"
-
-
 def history_of(saver: BaseCheckpointSaver[Any], thread_id: str, graph: Pregel[Any, Any, Any, Any] | None) -> ThreadHistory:
-    """A thread's history in this saver."""
+    """A thread's history in this saver: the saver's own (`thread_history`), or an adapter of ours for it."""
     if isinstance(saver, KeepsHistory):
         return saver.thread_history(thread_id)
     # A graph may read through a copy of the saver whose serializer knows the types of its state.

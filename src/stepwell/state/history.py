@@ -4,7 +4,7 @@
 `ThreadHistory` performs them on its storage, all in one transaction. A saver takes part in one of two ways:
 
 - it has a method `thread_history(thread_id) -> ThreadHistory` of its own (how Stepwell's server saver, or anybody's, plugs in);
-- it is a stock saver, for which `savers.py` knows an adapter.
+- it is a stock saver, for which `compact` knows an adapter.
 
 | request | answer |
 |---|---|

@@ -39,7 +39,7 @@ _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
 
 def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[BaseMessage]:
     """The message list after some writes; each write is a message-like or a list of them."""
-    messages = _typed(state or [])
+    messages = _as_messages(state or [])
     known: set[str | None] = set(map(_id_of, messages))
     for message in _flatten(writes):
         kind = message.type  # by name: `isinstance` on these classes takes ten times as long, and this runs in every step
@@ -72,7 +72,7 @@ def _made_id(message: BaseMessage, place: int, known: set[str | None]) -> str:
     return made
 
 
-def _typed(state: Sequence[Any]) -> list[BaseMessage]:
+def _as_messages(state: Sequence[Any]) -> list[BaseMessage]:
     # A copy, never the given list: nodes and checkpoints may still hold it.
     if not state or isinstance(state[0], BaseMessage):
         return list(state)
@@ -88,10 +88,10 @@ def _flatten(writes: Sequence[Any]) -> list[BaseMessage]:
             flat.append(write)
     if all(isinstance(item, BaseMessage) for item in flat):
         return flat
-    return [item if isinstance(item, BaseMessage) else _converted(item) for item in flat]
+    return [item if isinstance(item, BaseMessage) else _convert(item) for item in flat]
 
 
-def _converted(item: Any) -> BaseMessage:
+def _convert(item: Any) -> BaseMessage:
     (message,) = convert_to_messages([item])
     message.id = message.id or _WANTED
     return message

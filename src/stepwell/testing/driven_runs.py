@@ -1,4 +1,4 @@
-"""Runs that are driven by a test, word for word, through the seams alone: for suites that need a run under way.
+"""Runs that a test drives by hand, through the protocols alone: for suites that need a run under way.
 
 ```python
 async with driving(persistence) as runs:
@@ -22,6 +22,7 @@ from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import Run, RunOutcome, RunRequest, Thread
 
 OWNER = "somebody"
+DONE = RunOutcome("success", "idle", values=b"{}")
 PATIENCE_S = 20.0
 """How long a suite waits for what must come; reached only when it does not come."""
 
@@ -65,8 +66,8 @@ class DrivenRuns:
     async def next(self) -> ClaimedRun:
         return await asyncio.wait_for(self._claims.get(), PATIENCE_S)
 
-    async def end(self, claim: ClaimedRun, outcome: RunOutcome | None = None) -> Run:
-        run = await self._persistence.queue.finish(claim.lease, outcome or RunOutcome("success", "idle", values=b"{}"))
+    async def end(self, claim: ClaimedRun, outcome: RunOutcome = DONE) -> Run:
+        run = await self._persistence.queue.finish(claim.lease, outcome)
         self._ended[claim.run.run_id, claim.lease.fence].set()
         return run
 
@@ -76,6 +77,11 @@ class DrivenRuns:
         self._ended[claim.run.run_id, claim.lease.fence].set()
         return await self.next()
 
+    async def idle(self) -> bool:
+        """Nothing more to claim: something that is claimable would have come by now."""
+        await asyncio.sleep(0.05)
+        return self._claims.empty()
+
     async def drive(self, claim: ClaimedRun) -> None:
         ended = self._ended[claim.run.run_id, claim.lease.fence] = asyncio.Event()
         self._claims.put_nowait(claim)
@@ -83,11 +89,11 @@ class DrivenRuns:
 
 
 @asynccontextmanager
-async def driving(persistence: Persistence) -> AsyncIterator[DrivenRuns]:
+async def driving(persistence: Persistence, concurrency: int = 1000) -> AsyncIterator[DrivenRuns]:
     """Work for as long as the block lasts. Runs that have not ended by then are abandoned."""
     runs = DrivenRuns(persistence)
     working = asyncio.create_task(
-        persistence.queue.work(runs.drive, worker="a test", concurrency=1000, draining=asyncio.Event())
+        persistence.queue.work(runs.drive, worker="a test", concurrency=concurrency, draining=asyncio.Event())
     )
     try:
         yield runs

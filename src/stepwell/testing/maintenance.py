@@ -1,4 +1,14 @@
-"""What the suite for maintenance stands on: a clock that the test moves, threads in every condition, and histories to shrink."""
+"""What keeping any database in shape must do, and must leave alone, as tests. Subclass `MaintenanceConformance` and give it a
+`persistence` fixture that is opened with the suite's `clock`.
+
+```python
+class TestMyMaintenance(MaintenanceConformance):
+    @pytest.fixture
+    async def persistence(self, clock, tmp_path):
+        async with MyPersistence(..., clock=clock) as opened:
+            yield opened
+```
+"""
 
 from __future__ import annotations
 
@@ -23,6 +33,7 @@ from stepwell.testing.driven_runs import OWNER, DrivenRuns, a_run, driving, new_
 from stepwell.tools.effect_journal import Done
 
 Graph = Pregel[Any, Any, Any, Any]
+DAY = timedelta(days=1)
 
 
 class MovableClock(Clock):
@@ -112,21 +123,6 @@ class MaintenanceCase:
     async def checkpoints(self, persistence: Persistence, thread_id: str) -> int:
         config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
         return len([found async for found in persistence.saver().alist(config)])
-
-
-# What keeping any database in shape must do, and must leave alone, as tests. Subclass `MaintenanceConformance` and give it a
-# `persistence` fixture that is opened with the suite's `clock`.
-#
-# ```python
-# class TestMyMaintenance(MaintenanceConformance):
-#     @pytest.fixture
-#     async def persistence(self, clock, tmp_path):
-#         async with MyPersistence(..., clock=clock) as opened:
-#             yield opened
-# ```
-
-
-DAY = timedelta(days=1)
 
 
 class _LookingCases(MaintenanceCase):

@@ -35,15 +35,15 @@ class StateFiles:
         """Call a verb from a step of a graph that holds the files, then apply what it changed."""
         job = _Job(lambda: getattr(backend, verb)(*args, **kwargs))
         _sync_graph().invoke({"files": self.files}, job.config())
-        return self._applied(job.answer)
+        return self._apply(job.answer)
 
     async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
         """The same in async code; the verb is named without its `a`."""
         job = _Job(lambda: getattr(backend, f"a{verb}")(*args, **kwargs))
         await _async_graph().ainvoke({"files": self.files}, job.config())
-        return self._applied(job.answer)
+        return self._apply(job.answer)
 
-    def _applied(self, answer: Any) -> Any:
+    def _apply(self, answer: Any) -> Any:
         update = getattr(answer, "files_update", None)
         if update:
             with self._guard:

@@ -1,4 +1,18 @@
-"""What every test of the store suite stands on: stores, and their methods in either colour."""
+"""What every store must do, as tests. Subclass `StoreConformance` and give it your store.
+
+```python
+from stepwell.testing import StoreConformance
+
+
+class TestMyStore(StoreConformance):
+    def make_store(self, owner="ada"):
+        return self.store
+```
+
+pytest finds the tests in the subclass. Each runs through the sync methods and through the async ones. A store that belongs to an owner
+and lets items expire, as those behind `stepwell.runs` do, runs `OwnedStoreConformance`. A test that cannot apply is switched off by
+name in the subclass (`test_a_changed_item_keeps_its_day_of_birth = None`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +32,8 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+
+__all__ = ["OwnedStoreConformance", "StoreCalls", "StoreCase", "StoreConformance"]
 
 Keys = list[tuple[tuple[str, ...], str]]
 
@@ -44,19 +60,19 @@ class StoreCase:
 
 
 class StoreCalls:
-    """The methods of a store in one colour."""
+    """The methods of a store, sync or async."""
 
-    def __init__(self, store: BaseStore, runner: asyncio.Runner, colour: str) -> None:
+    def __init__(self, store: BaseStore, runner: asyncio.Runner, form: str) -> None:
         self.store = store
         self._runner = runner
-        self._colour = colour
+        self._form = form
 
     def other(self, store: BaseStore) -> StoreCalls:
         """The same for another store."""
-        return StoreCalls(store, self._runner, self._colour)
+        return StoreCalls(store, self._runner, self._form)
 
     def call(self, method: str, *args: Any, **options: Any) -> Any:
-        if self._colour == "sync":
+        if self._form == "sync":
             return getattr(self.store, method)(*args, **options)
         return self._runner.run(getattr(self.store, f"a{method}")(*args, **options))
 
@@ -85,9 +101,6 @@ class StoreCalls:
     def batch(self, *ops: Op) -> list[Result]:
         results: list[Result] = self.call("batch", list(ops))
         return results
-
-
-# The store suite: items are kept, apart for each owner, and for as long as they should live.
 
 
 VALUE: dict[str, Any] = {
@@ -241,9 +254,6 @@ class WordsCases(StoreCase):
         assert store.search(("a",), query="?!") == []
 
 
-# The store suite: searching, and listing namespaces.
-
-
 class SearchingItemsCases(StoreCase):
     @pytest.fixture
     def shelf(self, store: StoreCalls) -> StoreCalls:
@@ -333,25 +343,6 @@ class NamespaceCases(StoreCase):
         store.put(("a",), "k", {})
         store.call("delete", ("a",), "k")
         assert store.namespaces() == []
-
-
-# A suite that every store passes, and that other people's stores can run.
-#
-# ```python
-# from stepwell.testing import StoreConformance
-#
-#
-# class TestMyStore(StoreConformance):
-#     def make_store(self, owner="ada"):
-#         return self.store
-# ```
-#
-# pytest finds the tests in the subclass. Each runs through the sync methods and through the async ones. A store that belongs to an
-# owner and lets items expire, as those behind `stepwell.runs` do, runs `OwnedStoreConformance`. A test that cannot apply is switched
-# off by name in the subclass (`test_a_changed_item_keeps_its_day_of_birth = None`).
-
-
-__all__ = ["OwnedStoreConformance", "StoreCalls", "StoreCase", "StoreConformance"]
 
 
 class StoreConformance(KeepingCases, SearchingItemsCases, NamespaceCases):

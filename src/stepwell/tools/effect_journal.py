@@ -90,7 +90,7 @@ class NotedCall:
 class EffectJournal(Protocol):
     """Each method hands its work over at once, in order, and gives a future that is done when it is durable.
 
-    Such a future serves both colours: sync code takes its `result()`, async code wraps it.
+    Such a future serves both kinds of callers: sync code takes its `result()`, async code wraps it.
     """
 
     @property

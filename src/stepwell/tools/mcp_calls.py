@@ -64,7 +64,7 @@ def tool_of(
     )
     if not isinstance(adapted, StructuredTool) or adapted.coroutine is None:
         raise ConfigurationError(f"The tool '{tool.name}' of the MCP server '{server}' came in a form that cannot be called.")
-    call = _guarded(adapted.coroutine, server, tool.name, call_timeout_s)
+    call = _guard(adapted.coroutine, server, tool.name, call_timeout_s)
     hints = adapted.metadata or {}
     return McpTool(
         name=safe_name(f"{server}_{tool.name}" if prefix else tool.name),
@@ -100,7 +100,7 @@ def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
     return "once" if hints.get("idempotentHint") is False else "idempotent"
 
 
-def _guarded(call: ServerCall, server: str, tool: str, timeout_s: float) -> ServerCall:
+def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> ServerCall:
     async def guarded(**arguments: Any) -> tuple[Any, Any]:
         try:
             async with asyncio.timeout(timeout_s):

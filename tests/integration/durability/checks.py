@@ -1,4 +1,7 @@
-"""The invariants of faults.md, asked from outside when everything is quiet. Each gives what is wrong, nothing when all is well."""
+"""The invariants that no fault may break, checked from outside when everything is quiet. Each check gives what is wrong, and nothing when
+all is well: messages stand once (I1), runs end and threads show it (I2), effects happen at most once (I4), files stay (I5), events have no
+gap (I6), every tool call has one result (I7), and the database is sound (I8).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full: new work is refused, reading goes on, what was promised waits and ends when there is room (faults.md). One that
+"""A disk that is full: new work is refused, reading goes on, what was promised waits and ends when there is room. One that
 the database has filled itself can be emptied with our own commands."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What every release has stored is opened, read and resumed by the code of today (faults.md: upgrade with open interrupts).
+"""What every release has stored is opened, read and resumed by the code of today, open interrupts included.
 
-A file that fails here holds threads of real users. Mend the code, not the file: see "Golden databases" in CONTRIBUTING.md.
+A file that fails here holds threads of real users. Fix the code, not the file: see "Golden databases" in CONTRIBUTING.md.
 """
 
 from __future__ import annotations

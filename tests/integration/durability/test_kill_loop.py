@@ -1,4 +1,4 @@
-"""The server is killed again and again while people work with it, and no promise is broken (faults.md, I1 to I8)."""
+"""The server is killed again and again while people work with it, and no promise is broken (`checks`)."""
 
 from __future__ import annotations
 

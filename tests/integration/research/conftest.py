@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
+from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
@@ -29,11 +29,11 @@ async def _no_wait(seconds: float) -> None:
     """Politeness towards engines is tested elsewhere."""
 
 
-MakeKit = Callable[..., Equipment]
+MakeEquipment = Callable[..., Equipment]
 
 
 @pytest.fixture
-def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
+def equipment_for(world: OfflineWorld, tmp_path: Path) -> MakeEquipment:
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
 
     def make(**changes: Any) -> Equipment:
@@ -51,9 +51,9 @@ def kit_for(world: OfflineWorld, tmp_path: Path) -> MakeKit:
 class Research:
     """A thread of the graph, driven by hand."""
 
-    def __init__(self, kit: Equipment) -> None:
-        self.kit = kit
-        self.graph = build_graph(kit)
+    def __init__(self, equipment: Equipment) -> None:
+        self.equipment = equipment
+        self.graph = build_graph(equipment)
         self.graph.checkpointer = InMemorySaver()
         self.config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
 
@@ -65,15 +65,15 @@ class Research:
 
     @property
     def vault(self) -> Any:
-        return self.kit.vault_for(self.config)
+        return self.equipment.vault_for(self.config)
 
 
 StartResearch = Callable[..., Research]
 
 
 @pytest.fixture
-def start(kit_for: MakeKit) -> StartResearch:
-    return lambda **changes: Research(kit_for(**changes))
+def start(equipment_for: MakeEquipment) -> StartResearch:
+    return lambda **changes: Research(equipment_for(**changes))
 
 
 Awaited = Awaitable[dict[str, Any]]

@@ -22,14 +22,14 @@ from typing import Any
 from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.recording import requests_made
+from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
+from stepwell.evidence.equipment import make_equipment
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.assistants import Assistants
@@ -134,7 +134,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
     roles = Roles(write=word_for_word)
     planner = ScriptedModel.answering(lambda asked: plan(*subjects))
-    kit = make_equipment(
+    equipment = make_equipment(
         settings,
         web=world.web,
         search=lambda web: search_chain(settings, web, cached=False, sleep=_no_wait),
@@ -144,7 +144,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
         clock=StandingClock(),
         pages_per_step=2,
     )
-    return build_graph(kit)
+    return build_graph(equipment)
 
 
 async def research(folder: Path, port: int, die_before: int, requests: int) -> dict[str, Any]:
@@ -167,7 +167,7 @@ async def research(folder: Path, port: int, die_before: int, requests: int) -> d
         "report": values["final_report"],
         "skipped": values["skipped"],
         "problems": [str(problem) for problem in verification.problems],
-        "requests": requests_made(entries),
+        "requests": count_requests(entries),
         "trail": [[entry.seq, entry.kind, entry.key, entry.data.get("resend", 0)] for entry in entries],
     }
 

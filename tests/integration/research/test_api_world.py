@@ -12,7 +12,7 @@ import pytest
 from tests.integration.research.talking import approve, ask, read, serving, shape
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import make_equipment
+from stepwell.evidence.equipment import make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import SearchSettings, Settings

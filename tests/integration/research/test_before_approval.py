@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.kit import make_equipment
-from stepwell.apps.research.policy_file import default_policy, parse_policy
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.cli.research.gate import plan_lines
+from stepwell.evidence.equipment import make_equipment
+from stepwell.evidence.policy.file import default_policy, parse_policy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 from tests.integration.research.talking import ask, post, serving
 
-from stepwell.apps.research.export.dossier import read_dossier
 from stepwell.apps.research.graph import build_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
+from stepwell.audit.export.dossier import read_dossier
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
 from stepwell.models.embedding.lexical import LexicalEmbedder
@@ -20,7 +20,7 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.testing import Asked, ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
-from .conftest import MakeKit, Research, StartResearch
+from .conftest import MakeEquipment, Research, StartResearch
 from .roles import Roles, plan
 
 
@@ -158,9 +158,11 @@ async def fetched_bundle(http: httpx.AsyncClient, thread: str, folder: Path) -> 
     return path
 
 
-async def test_a_copy_of_a_thread_tells_what_led_to_it(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path) -> None:
+async def test_a_copy_of_a_thread_tells_what_led_to_it(
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path
+) -> None:
     subject = world.pages[0].subject
-    async with serving(tmp_path, {"research": build_graph(kit_for())}) as http:
+    async with serving(tmp_path, {"research": build_graph(equipment_for())}) as http:
         waiting = (await ask(http, f"What is known about the {subject}?"))[-1]
         copied = (await http.post(f"/threads/{waiting.state['threadId']}/copy")).json()["thread_id"]
         (report,) = [
@@ -176,7 +178,7 @@ async def test_a_copy_of_a_thread_tells_what_led_to_it(world: OfflineWorld, kit_
 
 
 async def test_a_run_that_was_rolled_back_leaves_its_question_as_another_branch(
-    world: OfflineWorld, kit_for: MakeKit, tmp_path: Path
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path
 ) -> None:
     subject, planning = world.pages[0].subject, asyncio.Event()
 
@@ -188,7 +190,7 @@ async def test_a_run_that_was_rolled_back_leaves_its_question_as_another_branch(
 
     roles = Roles()
     models = ModelRoutes(plan=ScriptedModel.answering(reply), audit=roles.auditor, write=roles.writer)
-    async with serving(tmp_path, {"research": build_graph(kit_for(models=models))}) as http:
+    async with serving(tmp_path, {"research": build_graph(equipment_for(models=models))}) as http:
         thread = (await http.post("/threads", json={})).json()["thread_id"]
         run = {"assistant_id": "research", "multitask_strategy": "rollback"}
         await http.post(f"/threads/{thread}/runs", json={**run, "input": {"user_query": "A first thought?"}})

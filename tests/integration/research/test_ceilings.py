@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.policy import Limits, ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
-from stepwell.testing import say
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import count_requests
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits, ResearchPolicy
+from stepwell.testing import ScriptedModel, say
 from stepwell.testing.web import OfflineWorld
 
 from .conftest import StartResearch
@@ -36,7 +36,7 @@ async def test_requests_never_exceed_the_ceiling_and_the_report_says_what_is_mis
     state = await research.answer(True)
     assert state["status"] == "complete"
     assert world.count() <= ceiling
-    assert requests_made(await research.vault.entries()) <= ceiling
+    assert count_requests(await research.vault.entries()) <= ceiling
     assert "limits.requests" in state["final_report"]
     assert "## What was skipped" in state["final_report"]
     if not any(page.subject in state["final_report"] for page in world.pages):
@@ -130,3 +130,25 @@ async def test_the_receipt_keeps_apart_what_was_refused(world: OfflineWorld, sta
         ("https://traps.example/redirect/private", "address"),
         ("https://127.0.0.1/admin", "address"),
     }
+
+
+class Known(ScriptedModel):
+    """A model whose price is in the table."""
+
+    model_name: str = "gpt-5"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return {"ls_provider": "openai", "ls_model_name": self.model_name}
+
+
+async def test_the_ceiling_of_money_holds_beside_a_model_without_a_price(start: StartResearch) -> None:
+    """Known calls count against it, and the sentence names the models whose price nobody knows."""
+    costly = say(plan("bridges")).using(input_tokens=100_000, output_tokens=0)
+    refused = say(audit("rejected", "J1")).using(input_tokens=1, output_tokens=0)
+    roles = Roles(audits=[refused])
+    roles.planner = Known([costly] * 50)
+    state = await start(models=roles.routes, policy=limited(cost_usd=0.3, tokens=10**9)).ask("Why?", max_plan_revisions=1000)
+    assert state["status"] == "failed"
+    assert "limits.cost_usd" in state["error_message"]
+    assert "scriptedmodel" in state["error_message"]
+    assert len(roles.planner.asked) == 3

@@ -13,23 +13,23 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError
-from stepwell.apps.research.deep import REPORT, build_agent, make_graph
-from stepwell.apps.research.export import FORMATS, export_bundle
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.deep_research.agent import REPORT, build_agent, make_graph
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import count_requests
+from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import requests_made
 from stepwell.audit.trail import check_chain
 from stepwell.audit.vault import VAULT
 from stepwell.audit.verify import verify_bundle
 from stepwell.backends.changes import text_of
 from stepwell.errors import BundleError
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
@@ -100,8 +100,8 @@ def judging(scripts: dict[str, Any], verdict: str = "supported") -> ScriptedMode
     return ScriptedModel.by_agent(said, key=lambda asked: "judge" if asked.system.startswith("You check one") else asked.agent)
 
 
-async def run(kit: Equipment, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
-    graph = build_agent(kit, checkpointer=InMemorySaver())
+async def run(equipment: Equipment, vault: Any, thread: str = "t1", question: str = "Who designed them?") -> dict[str, Any]:
+    graph = build_agent(equipment, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": thread, **({VAULT: vault} if vault else {})}}
     result: dict[str, Any] = await graph.ainvoke({"messages": [("user", question)]}, config)
     return result
@@ -179,7 +179,7 @@ async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(wor
     vault = FolderVault(tmp_path / "vault")  # on disk: counting and writing take time, so that calls can meet
     await run(deep_kit(world, ScriptedModel.by_agent(scripts), tmp_path, requests=5), vault)
     entries = await vault.entries()
-    assert requests_made(entries) == world.count() == 5
+    assert count_requests(entries) == world.count() == 5
     assert any("ceiling of 5 requests" in each for each in told)
     assert [entry.data["rule"] for entry in entries if entry.kind == "limit"] == ["limits.requests"]
 
@@ -189,14 +189,14 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
     page = pages_for(world)["one"]
     script = [call("fetch_page", url=page.url), say("Read.")] * 2
     vault = MemoryVault()
-    kit = deep_kit(world, ScriptedModel(script), tmp_path, requests=2)
-    graph = build_agent(kit, checkpointer=InMemorySaver())
+    equipment = deep_kit(world, ScriptedModel(script), tmp_path, requests=2)
+    graph = build_agent(equipment, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t1", VAULT: vault}}
     for question in ("Who?", "Who else?"):
         result = await graph.ainvoke({"messages": [("user", question)]}, config)
         assert "Source s1:" in result["messages"][-2].text
     entries = await vault.entries()
-    assert requests_made(entries) == world.count() == 3  # robots.txt is remembered
+    assert count_requests(entries) == world.count() == 3  # robots.txt is remembered
     assert list(read_evidence(entries).sources) == ["s1"]
 
 
@@ -239,9 +239,9 @@ async def test_the_policy_holds_for_tools_too(world: OfflineWorld, tmp_path: Pat
 async def test_without_an_engine_vault_the_evidence_is_in_the_data_folder(world: OfflineWorld, tmp_path: Path):
     """D16: under `langgraph dev` no vault is handed over; a folder for the thread takes its place."""
     page = pages_for(world)["one"]
-    kit = deep_kit(world, ScriptedModel([call("fetch_page", url=page.url), say("Read.")]), tmp_path)
-    await run(kit, None, thread="0b7c1d6e-0000-4000-8000-000000000001")
-    vault = kit.vault_for({"configurable": {"thread_id": "0b7c1d6e-0000-4000-8000-000000000001"}})
+    equipment = deep_kit(world, ScriptedModel([call("fetch_page", url=page.url), say("Read.")]), tmp_path)
+    await run(equipment, None, thread="0b7c1d6e-0000-4000-8000-000000000001")
+    vault = equipment.vault_for({"configurable": {"thread_id": "0b7c1d6e-0000-4000-8000-000000000001"}})
     assert list(read_evidence(await vault.entries()).sources) == ["s1"]
     assert list((tmp_path / "research").iterdir())
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from stepwell.audit.receipt import egress_receipt
+from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.testing.web import OfflineWorld
 from stepwell.testing.web.injections import INJECTIONS
 from stepwell.testing.web.search_pages import ENGINE_HOSTS

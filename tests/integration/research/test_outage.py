@@ -12,19 +12,20 @@ import pytest
 from tests.integration.research.talking import approve, ask, serving
 
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.replaying import replay_bundle
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.errors import FetchFailedError
+from stepwell.evidence.equipment import Equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
-from .conftest import MakeKit, Research, StartResearch
+from .conftest import MakeEquipment, Research, StartResearch
 
 ENGINES = ("duckduckgo", "wikipedia")
 
@@ -50,22 +51,22 @@ def about(world: OfflineWorld) -> str:
 class Shell:
     """`stepwell research` typed in a terminal."""
 
-    def __init__(self, folder: Path, kit: Equipment, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, equipment: Equipment, capsys: pytest.CaptureFixture[str]) -> None:
         self._settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
-        self._kit = kit
+        self._equipment = equipment
         self._capsys = capsys
 
     def type(self, asked: ResearchOptions, typed: str = "") -> tuple[int, str, str]:
         screen = io.StringIO()
-        code = run(asked, kit=self._kit, settings=self._settings, terminal=Terminal(io.StringIO(typed), screen))
+        code = run(asked, equipment=self._equipment, settings=self._settings, terminal=Terminal(io.StringIO(typed), screen))
         return code, screen.getvalue(), self._capsys.readouterr().out
 
 
 def test_being_offline_is_said_and_carrying_on_asks_again(
-    world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cable = Cable(world.web)
-    shell = Shell(tmp_path, kit_for(web=cable), capsys)
+    shell = Shell(tmp_path, equipment_for(web=cable), capsys)
     code, screen, report = shell.type(ResearchOptions(about(world), yes=True))
     assert (code, report) == (1, "")
     assert "No report: No search engine could be reached (duckduckgo: 'html.duckduckgo.com' cannot be reached" in screen
@@ -172,9 +173,9 @@ async def test_an_answer_that_nobody_understands_is_asked_for_again(world: Offli
     assert "to try again" in question.value["problem"]
 
 
-async def test_a_client_of_the_api_can_try_again(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path) -> None:
+async def test_a_client_of_the_api_can_try_again(world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path) -> None:
     cable = Cable(world.web)
-    async with serving(tmp_path, {"research": build_graph(kit_for(web=cable))}) as http:
+    async with serving(tmp_path, {"research": build_graph(equipment_for(web=cable))}) as http:
         gate = (await ask(http, about(world)))[-1]
         waiting = (await approve(http, gate, decision="approve"))[-1]
         assert (waiting.name, waiting.node, waiting.state["interruptType"]) == ("hitl_waiting", "search_retry", "search_retry")

@@ -19,26 +19,27 @@ from typing import Any
 import pytest
 from tests.integration.research.talking import serving
 
-from stepwell.apps.research.export import FORMATS, export_bundle
 from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.kit import Equipment, make_equipment
-from stepwell.apps.research.policy_file import parse_policy
 from stepwell.audit.bundle import BundleReader, write_bundle
+from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.research import export, replay
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.errors import ConfigurationError, InvalidRequestError, NotFoundError, RunError
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.policy.file import parse_policy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Settings
-from stepwell.testing import ResearchOptions as AskedModel
+from stepwell.testing import Asked as AskedModel
 from stepwell.testing import ScriptedModel
 from stepwell.testing.web import OfflineWorld
 
-MakeKit = Callable[..., Equipment]
+MakeEquipment = Callable[..., Equipment]
 ABSENT = "00000000-0000-4000-8000-000000000000"
 
 
@@ -61,15 +62,15 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(equipment_for: MakeEquipment, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command with these lines typed."""
 
-    def start(question: str | None, typed: str = "", *, kit: Equipment | None = None, **asked: object) -> Ended:
+    def start(question: str | None, typed: str = "", *, equipment: Equipment | None = None, **asked: object) -> Ended:
         settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
         screen = io.StringIO()
         code = run(
             ResearchOptions(question, **asked),  # type: ignore[arg-type]
-            kit=kit or kit_for(),
+            equipment=equipment or equipment_for(),
             settings=settings,
             terminal=Terminal(io.StringIO(typed), screen),
         )
@@ -100,11 +101,11 @@ def writer(asked: AskedModel) -> str:
 
 @pytest.mark.parametrize("writes", [False, True], ids=["extractive", "written"])
 def test_an_approved_question_ends_in_a_report_that_verifies_replays_and_exports(
-    world: OfflineWorld, kit_for: MakeKit, command: Command, writes: bool
+    world: OfflineWorld, equipment_for: MakeEquipment, command: Command, writes: bool
 ) -> None:
     """Mission R15 and the command line of research: gate, report, bundle, replay to the byte, every format."""
-    kit = kit_for(models=ModelRoutes(ScriptedModel.answering(writer))) if writes else kit_for()
-    ended = command(question_about(world), "a\n", kit=kit)
+    equipment = equipment_for(models=ModelRoutes(ScriptedModel.answering(writer))) if writes else equipment_for()
+    ended = command(question_about(world), "a\n", equipment=equipment)
     assert ended.code == 0, ended.screen
     fact = next(fact for fact in world.pages[0].facts if fact.kind == "number")
     assert fact.value in ended.report
@@ -185,11 +186,16 @@ class Interrupting(Terminal):
         raise KeyboardInterrupt
 
 
-def test_ctrl_c_stops_and_says_how_to_go_on(world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, command: Command) -> None:
+def test_ctrl_c_stops_and_says_how_to_go_on(
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path, command: Command
+) -> None:
     screen = io.StringIO()
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
     code = run(
-        ResearchOptions(question_about(world)), kit=kit_for(), settings=settings, terminal=Interrupting(io.StringIO(), screen)
+        ResearchOptions(question_about(world)),
+        equipment=equipment_for(),
+        settings=settings,
+        terminal=Interrupting(io.StringIO(), screen),
     )
     assert code == 130
     [thread] = re.findall(r"stepwell research --continue (\S+)", screen.getvalue())
@@ -201,8 +207,9 @@ import sys
 import threading
 import time
 from pathlib import Path
-from stepwell.apps.research.kit import make_equipment
-from stepwell.cli.research.command import ResearchOptions, run
+from stepwell.evidence.equipment import make_equipment
+from stepwell.cli.research.command import run
+from stepwell.cli.research.options import ResearchOptions
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
@@ -218,8 +225,8 @@ with OfflineWorld(idle_timeout_s=30.0) as world:
     world.engine("duckduckgo", "slow")
     threading.Thread(target=tell_when_asked, daemon=True).start()
     search = lambda web: search_chain(settings, web, cached=False)
-    kit = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
-    code = run(ResearchOptions(sys.argv[2], yes=True), kit=kit, settings=settings)
+    equipment = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=None)
+    code = run(ResearchOptions(sys.argv[2], yes=True), equipment=equipment, settings=settings)
 sys.exit(code)
 """
 
@@ -272,11 +279,13 @@ def test_blocked_engines_give_no_report_but_say_so(world: OfflineWorld, command:
     assert "Insufficient" not in ended.screen, "nobody has searched, so nobody knows whether there is something"
 
 
-def test_a_ceiling_gives_a_partial_report_that_replays(world: OfflineWorld, kit_for: MakeKit, command: Command) -> None:
+def test_a_ceiling_gives_a_partial_report_that_replays(
+    world: OfflineWorld, equipment_for: MakeEquipment, command: Command
+) -> None:
     """Pages are fetched side by side, so which of them the ceiling let through is not the same each time: the trail says it."""
-    kit = kit_for()
-    text = kit.policy.text.replace("requests = 40", "requests = 6")
-    ended = command(question_about(world), "a\n", kit=kit_for(policy=parse_policy(text, "POLICY.md")))
+    equipment = equipment_for()
+    text = equipment.policy.text.replace("requests = 40", "requests = 6")
+    ended = command(question_about(world), "a\n", equipment=equipment_for(policy=parse_policy(text, "POLICY.md")))
     assert ended.code == 0
     assert len(ended.entries("request")) == 6
     assert "limits.requests" in ended.report
@@ -286,9 +295,9 @@ def test_a_ceiling_gives_a_partial_report_that_replays(world: OfflineWorld, kit_
 def test_a_question_that_was_asked_before_is_recorded_whole(world: OfflineWorld, tmp_path: Path, command: Command) -> None:
     """Results kept from another research would be missing in this one's recording."""
     settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
-    kit = make_equipment(settings, web=world.web, embedder=LexicalEmbedder(), models=None)
+    equipment = make_equipment(settings, web=world.web, embedder=LexicalEmbedder(), models=None)
     for _ in range(2):
-        ended = command(question_about(world), "a\n", kit=kit)
+        ended = command(question_about(world), "a\n", equipment=equipment)
         assert [entry for entry in ended.entries("request") if str(entry["why"]).startswith("search:")]
         assert replay.run(ended.bundle) == 0
 
@@ -318,7 +327,7 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
         (ResearchOptions("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),
         (ResearchOptions("q", out=Path(__file__) / "report.md"), "There is no folder"),
         (ResearchOptions("q", out=Path("/")), "is a folder"),
-        (ResearchOptions("q", url="127.0.0.1:1"), "no address of a server"),
+        (ResearchOptions("q", url="127.0.0.1:1"), "not the address of a server"),
         (ResearchOptions(None, thread="../../etc"), "No research '../../etc'"),
     ],
 )
@@ -406,11 +415,11 @@ def test_a_policy_with_a_syntax_error_is_refused_with_its_line(tmp_path: Path) -
 
 
 async def test_a_research_on_a_server_is_approved_read_and_exported_here(
-    world: OfflineWorld, kit_for: MakeKit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every format works against a server as it does in process; the bundle verifies and replays."""
     out = tmp_path / "report.md"
-    async with serving(tmp_path, {"research": build_graph(kit_for())}) as http:
+    async with serving(tmp_path, {"research": build_graph(equipment_for())}) as http:
         url = str(http.base_url)
 
         def start(typed: str, **asked: Any) -> tuple[int, str]:

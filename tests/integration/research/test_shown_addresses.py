@@ -10,9 +10,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell.apps.research.deep import build_agent
+from stepwell.apps.deep_research.agent import build_agent
+from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
 from stepwell.audit.vault import VAULT
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.web import OfflineWorld

@@ -13,8 +13,8 @@ from langgraph.types import Command
 
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
 from stepwell.audit.bundle import write_bundle
-from stepwell.audit.references import check_references
 from stepwell.audit.verify import verify_bundle
+from stepwell.audit.writing.references import check_references
 from stepwell.testing import fail
 from stepwell.testing.web import OfflineWorld
 

@@ -1,4 +1,4 @@
-"""A clock that is set back or forward loses nothing and holds nothing up (faults.md, clock jump)."""
+"""A clock that is set back or forward loses nothing and holds nothing up."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ async def test_an_answer_while_a_sibling_runs_waits_for_it(runs: Runs, thread_id
 
 
 async def test_200_double_answers_at_once_are_200_effects(runs: Runs) -> None:
-    """Architecture, decision 7: one answer per interrupt."""
+    """One answer per interrupt."""
     threads = [new_id() for _ in range(200)]
     first = [await runs.start("asking", thread, input={"words": []}, stream_modes=[]) for thread in threads]
     await asyncio.gather(*(runs.result(run) for run in first))

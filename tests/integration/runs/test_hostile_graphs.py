@@ -1,4 +1,4 @@
-"""Whatever a graph does, its run ends, its caller hears of it, and nobody else notices (faults.md, I2)."""
+"""Whatever a graph does, its run ends, its caller hears of it, and nobody else notices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conftest import OWNER, OpenRuns, Runs
 WRONG = {
     "raises_base": "odd",
     "raises_group": "several (1 sub-exception)",
-    "raises_mute": "cannot be put into words",
+    "raises_mute": "has no text",
     "raises_half_a_character": "half ? of it",
     "raises_cancelled": "CancelledError",
     "raises_stop": "",

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, no promise is broken (faults.md, I1, I2, I4)."""
+"""Whatever happens in whatever order, no promise is broken."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,13 @@ class Server:
 async def serve(
     folder: Path, settings: ServerSettings | None = None, graphs: Mapping[str, Any] = GRAPHS, clock: Clock | None = None
 ) -> AsyncIterator[Server]:
-    settings = settings or ServerSettings()
+    settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
     async with open_services(
-        persistence, registry, settings, clock=clock, new_id=lambda: str(uuid.uuid4()), model_loading=loading, drain_s=1
+        persistence, registry, settings, clock=clock, new_id=lambda: str(uuid.uuid4()), model_loading=loading
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

@@ -23,7 +23,7 @@ from langgraph.types import interrupt
 from tests.integration.server.auth.test_auth_server import Asking, asking
 from tests.integration.server.conftest import Server, serve
 
-from stepwell.server.protocol.following import beginning
+from stepwell.server.protocol.following import find_beginning
 from stepwell.server.protocol.subscription import Subscription
 from stepwell.testing import ScriptedModel, raw, slow
 
@@ -286,7 +286,7 @@ async def test_a_watcher_who_comes_while_a_run_ends_with_a_question_is_told_of_i
     then: Any = SimpleNamespace(records=persistence.records, events=events)
     seen = replace(await persistence.records.get_thread(None, thread_id), status="busy")
     watcher = Subscription(frozenset({"lifecycle", "input"}))
-    assert await beginning(then, seen, watcher, talking.services.clock.now()) < min(questions)
+    assert await find_beginning(then, seen, watcher, talking.services.clock.now()) < min(questions)
 
 
 async def test_twenty_answers_at_once_are_one(talking: Server) -> None:

@@ -17,8 +17,9 @@ from stepwell.clock import SystemClock
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks, insert_webhook
 from stepwell.runs.records import Run, RunRequest
-from stepwell.runs.webhook_rules import WebhookRules
-from stepwell.runs.webhooks import DELAYS_S, HOLD_S, MAX_TRIES, WebhookSender, verify_signature
+from stepwell.runs.webhooks import verify_signature
+from stepwell.runs.webhooks.rules import WebhookRules
+from stepwell.runs.webhooks.sender import DELAYS_S, HOLD_S, MAX_DELIVERY_ATTEMPTS, WebhookSender
 from stepwell.settings import Secret
 
 LOCAL = WebhookRules.allowing(["127.0.0.1"], secret=Secret("shared"))
@@ -109,7 +110,7 @@ async def until(condition, seconds: float = 30) -> None:
 
 
 async def tried(database: Database, clock: MovableClock, times: int) -> None:
-    """Until so many tries have been made and written down: from then on, moving the clock makes the next one due."""
+    """Until so many attempts have been made and recorded: from then on, moving the clock makes the next one due."""
 
     def settled() -> bool:
         attempts, due_at = database.read_now(lambda c: tuple(c.execute("SELECT attempts, due_at FROM webhooks").fetchone()))
@@ -159,13 +160,13 @@ async def test_after_the_last_try_it_is_given_up(database, receiver):
     receiver.answers = [500]
     finish(database, clock, receiver.url)
     async with sender(database, clock):
-        for tries in range(1, MAX_TRIES):
-            await tried(database, clock, tries)
+        for attempts in range(1, MAX_DELIVERY_ATTEMPTS):
+            await tried(database, clock, attempts)
             clock.move(DELAYS_S[-1] + 1)
         await until(lambda: row(database)[0] == "given_up")
         clock.move(10 * DELAYS_S[-1])
         await asyncio.sleep(0.1)
-    assert len(receiver.received) == MAX_TRIES == 8
+    assert len(receiver.received) == MAX_DELIVERY_ATTEMPTS == 8
     assert row(database)[2] == b""
 
 
@@ -269,8 +270,8 @@ async def test_a_message_that_breaks_the_sender_is_given_up_in_the_end(database,
     finish(database, clock, "https://hooks.example/", "mad")
     rules = replace(LOCAL, resolve=broken)
     async with sender(database, clock, rules):
-        for tries in range(1, MAX_TRIES + 1):
-            await until(lambda tries=tries: row(database, "mad")[1] == tries)
+        for attempts in range(1, MAX_DELIVERY_ATTEMPTS + 1):
+            await until(lambda attempts=attempts: row(database, "mad")[1] == attempts)
             clock.move(HOLD_S + 1)
         await until(lambda: row(database, "mad")[0] == "given_up")
         finish(database, clock, receiver.url, "sound")

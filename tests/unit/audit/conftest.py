@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import pytest
 
 from stepwell.audit.canonical import sha256
-from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import Source
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote, passages
-from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
-from stepwell.audit.report import write_report
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.report import write_report
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -16,10 +16,10 @@ from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.canonical import sha256
 from stepwell.audit.container import write_members
 from stepwell.audit.evidence import Claim, Quote, Source
+from stepwell.audit.exchanges.recording import Outgoing
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import record_claim, record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.recording import Outgoing
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.verify import Verification, verify_bundle
 from stepwell.errors import BundleError, EvidenceError, EvidenceMissingError

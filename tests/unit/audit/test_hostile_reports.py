@@ -10,10 +10,10 @@ import pytest
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.container import write_members
-from stepwell.audit.links import strip_links
-from stepwell.audit.references import check_references
 from stepwell.audit.sentences import passages
 from stepwell.audit.verify import verify_bundle
+from stepwell.audit.writing.links import strip_links
+from stepwell.audit.writing.references import check_references
 
 SIZE = 300_000
 

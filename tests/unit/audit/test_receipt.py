@@ -10,10 +10,10 @@ import pytest
 from stepwell.audit.bundle import FIRST_FORMAT, FORMAT, SECOND_FORMAT, BundleReader, manifest_bytes, write_bundle
 from stepwell.audit.canonical import sha256
 from stepwell.audit.container import write_members
+from stepwell.audit.exchanges.receipt import egress_receipt, first_receipt_bytes
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
+from stepwell.audit.exchanges.refusals import record_refusal
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt, first_receipt_bytes
-from stepwell.audit.recording import Outgoing, RecordedReply, Recorder
-from stepwell.audit.refusals import record_refusal
 from stepwell.audit.trail import head
 from stepwell.audit.verify import verify_bundle
 

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder, count_requests, recording_lines
+from stepwell.audit.exchanges.redaction import without_secrets
+from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.receipt import egress_receipt
-from stepwell.audit.recording import Outgoing, RecordedReply, Recorder, recording_lines, requests_made
-from stepwell.audit.redaction import without_secrets
-from stepwell.audit.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, EvidenceError, NotRecordedError, RequestCeilingError
 
@@ -77,7 +77,7 @@ async def test_the_ceiling_holds_when_many_ask_at_once():
     asked = [Outgoing(f"k{n}", "web", "GET", f"https://a.test/{n}") for n in range(20)]
     results = await asyncio.gather(*(recorder.once(each, wire) for each in asked), return_exceptions=True)
     assert sum(isinstance(result, RequestCeilingError) for result in results) == 15
-    assert wire.sent == 5 == requests_made(await vault.entries())
+    assert wire.sent == 5 == count_requests(await vault.entries())
 
 
 @pytest.mark.parametrize("requests", [200, 800])

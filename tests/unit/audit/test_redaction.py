@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.audit.redaction import without_secret_headers, without_secrets
+from stepwell.audit.exchanges.redaction import without_secret_headers, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import VERDICTS, Claim, Quote, Source
-from stepwell.audit.links import strip_links
-from stepwell.audit.references import check_references, reference_line
-from stepwell.audit.report import INSUFFICIENT, Report, insufficient_evidence, write_report
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.links import strip_links
+from stepwell.audit.writing.references import check_references, reference_line
+from stepwell.audit.writing.report import INSUFFICIENT, Report, insufficient_evidence, write_report
 from stepwell.errors import EvidenceError
 
 AT = "2026-01-02T03:04:05+00:00"

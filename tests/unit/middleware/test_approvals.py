@@ -199,7 +199,7 @@ def test_an_answer_of_the_wrong_shape_leaves_the_question_open(saver, wrong, nam
     agent = create_deep_agent(ScriptedModel([WRITE, say("ok")]), checkpointer=saver, interrupt_on={"write_file": True})
     asked = agent.invoke(ASK, THREAD)["__interrupt__"][0]
     for _ in range(2):
-        with pytest.raises(AnswerShapeError, match="The question is still open"):
+        with pytest.raises(AnswerShapeError, match="The interrupt is still open"):
             agent.invoke(Command(resume={asked.id: wrong} if named else wrong), THREAD)
         assert [one.id for one in agent.get_state(THREAD).interrupts] == [asked.id]
     assert answer(agent, APPROVE)["files"]["/a.md"]["content"] == ["draft"]

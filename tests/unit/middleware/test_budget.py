@@ -6,6 +6,7 @@ import time
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId
 from langgraph.checkpoint.memory import InMemorySaver
@@ -14,8 +15,9 @@ from langgraph.types import Command
 from stepwell import create_deep_agent
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.budget import BudgetMiddleware
+from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.models.pricing import Price
-from stepwell.testing import ScriptedModel, call, calls, fail, repeat, say, slow
+from stepwell.testing import ScriptedModel, call, calls, fail, repeat, say, slow, stream_then_fail
 
 USER = {"messages": [("user", "go")]}
 COLOURS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -39,19 +41,19 @@ def ticks(number: int):
 
 @COLOURS
 @pytest.mark.parametrize(
-    ("limit", "says"),
+    ("limit", "says", "calls_made"),
     [
-        ({"max_tokens": 250}, "250 tokens"),
-        ({"max_model_calls": 3}, "3 model calls"),
-        ({"max_cost_usd": 0.5, "prices": {"scriptedmodel": Price(1000, 5000)}}, "$0.50"),
+        ({"max_tokens": 250}, "250 tokens", 3),
+        ({"max_model_calls": 3}, "3 model calls", 3),
+        ({"max_cost_usd": 0.5, "prices": {"scriptedmodel": Price(1000, 5000)}}, "$0.50", 4),
     ],
     ids=["tokens", "calls", "money"],
 )
-async def test_at_the_ceiling_the_agent_stops_and_says_so(is_async, limit, says):
+async def test_at_the_ceiling_the_agent_stops_and_says_so(is_async, limit, says, calls_made):
     model = ScriptedModel([*ticks(10), say("never")], usage=(90, 10))
     agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(**limit)])
     messages = (await run(agent, is_async=is_async))["messages"]
-    assert len(model.asked) in (3, 4)
+    assert len(model.asked) == calls_made
     assert messages[-1].text.startswith("I stopped before the end: the budget of")
     assert says in messages[-1].text
     assert messages[-1].response_metadata["finish_reason"] == "budget"
@@ -417,3 +419,77 @@ async def test_a_tool_may_return_anything_that_a_tool_may_return(is_async, shape
     messages = (await run(agent, USER, THREAD, is_async=is_async))["messages"]
     assert [message.text for message in messages[-2:]] == ["yes", "done"]
     assert spent_by(agent, THREAD) == 1_200, "what the tool's own call cost is counted"
+
+
+def robust(**limits):
+    async def no_wait(_seconds: float) -> None:
+        return None
+
+    return RobustCallsMiddleware(asleep=no_wait, sleep=lambda _seconds: None, **limits)
+
+
+async def spending_of(agent) -> dict[str, Any]:
+    """What a run has spent that somebody follows token by token."""
+    async for _ in agent.astream(USER, THREAD, stream_mode="messages"):
+        pass
+    return (await agent.aget_state(THREAD)).values["spending"]
+
+
+async def test_a_stream_that_breaks_off_counts_what_it_read_and_said():
+    cut = stream_then_fail("word " * 800, ConnectionError("cut"))
+    model = ScriptedModel([cut, cut, say("done").using(input_tokens=10, output_tokens=5)])
+    budget = BudgetMiddleware(max_tokens=10**9)
+    spent = await spending_of(create_deep_agent(model, middleware=[budget, robust()], checkpointer=InMemorySaver()))
+    assert spent["calls"] == 3
+    assert spent["tokens"] > 2 * 1_000, "each of the two said about a thousand tokens before the line was cut"
+
+
+async def test_a_stream_that_is_given_up_counts_what_it_read_and_said():
+    class Stalling(ScriptedModel):
+        """Says a good deal, the first time, and then nothing more."""
+
+        async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+            async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+                yield chunk
+                if len(self.asked) == 1:
+                    await asyncio.Event().wait()
+
+    model = Stalling([say("x" * 4_000), say("done").using(input_tokens=10, output_tokens=5)])
+    budget = BudgetMiddleware(max_tokens=10**9)
+    agent = create_deep_agent(model, middleware=[budget, robust(idle_s=0.05)], checkpointer=InMemorySaver())
+    spent = await spending_of(agent)
+    assert spent["calls"] == 2
+    assert spent["tokens"] > 1_000
+
+
+async def test_a_model_that_only_completes_text_counts_what_it_read():
+    def oracle(question: str) -> str:
+        """Ask."""
+        return FakeListLLM(responses=["yes"]).invoke(question)
+
+    model = ScriptedModel([call("oracle", question="why? " * 800), say("done")], usage=(1, 1))
+    agent = create_deep_agent(model, [oracle], middleware=[BudgetMiddleware(max_tokens=10**9)], checkpointer=InMemorySaver())
+    await run(agent, USER, THREAD)
+    spent = (await agent.aget_state(THREAD)).values["spending"]
+    assert spent["calls"] == 3
+    assert spent["tokens"] > 1_000
+
+
+async def test_a_report_of_no_tokens_is_no_report():
+    silent = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+    model = ScriptedModel([AIMessage("x" * 4_000, usage_metadata=silent)])
+    agent = create_deep_agent(model, middleware=[BudgetMiddleware(max_tokens=10**9)], checkpointer=InMemorySaver())
+    assert (await spending_of(agent))["tokens"] > 1_000
+
+
+async def test_a_model_without_a_name_is_not_charged_as_somebody_else(caplog):
+    class Nameless(ScriptedModel):
+        def _get_ls_params(self, stop=None, **kwargs):
+            return {}
+
+    model = Nameless([*ticks(3), say("done")], usage=(1_000, 1_000))
+    agent = create_deep_agent(model, [tick], middleware=[BudgetMiddleware(max_cost_usd=0.01)], checkpointer=InMemorySaver())
+    await run(agent, USER, THREAD)
+    spent = (await agent.aget_state(THREAD)).values["spending"]
+    assert (spent["usd"], spent["unpriced"]) == (0.0, ["unnamed"])
+    assert "No price is known for a model without a name" in caplog.text

@@ -9,7 +9,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError, SummarizationMiddleware, create_deep_agent
 from stepwell.middleware.summarization import default_trigger
-from stepwell.models.token_count import IncrementalCounter
 from stepwell.testing import ScriptedModel, call, fail, say
 
 THREAD = {"configurable": {"thread_id": "t"}}
@@ -129,27 +128,6 @@ def test_summariser_s_words_are_not_streamed_as_the_agent_s():
 def test_keep_messages_must_be_positive():
     with pytest.raises(ConfigurationError, match="keep_messages is 0"):
         SummarizationMiddleware(ScriptedModel(), keep_messages=0)
-
-
-def test_counter_counts_each_message_once():
-    """Speed: a step counts only what is new."""
-    counted = []
-
-    def count(messages):
-        counted.extend(messages)
-        return 10 * len(messages)
-
-    counter = IncrementalCounter(count)
-    thread = talk(5)
-    assert counter.total(thread) == 100
-    assert counter.total([*thread, HumanMessage("new", id="n")]) == 110
-    assert len(counted) == 11
-
-
-def test_counter_trusts_the_provider_s_report():
-    report = AIMessage("x", id="r", usage_metadata={"input_tokens": 900, "output_tokens": 100, "total_tokens": 1000})
-    counter = IncrementalCounter(lambda messages: len(messages))
-    assert counter.total([*talk(3), report, HumanMessage("new", id="n")]) == 1001
 
 
 def test_tools_still_work_after_a_summary():

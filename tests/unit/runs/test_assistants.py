@@ -138,7 +138,7 @@ async def test_an_id_can_be_chosen_once(assistants: Assistants) -> None:
     assert await assistants.create("ada", graph_id="plan", assistant_id=chosen, if_exists="do_nothing") == first
     with pytest.raises(AlreadyExistsError):
         await assistants.create("ada", graph_id="talk", assistant_id=chosen)
-    with pytest.raises(InvalidRequestError, match="'mine' is no UUID"):
+    with pytest.raises(InvalidRequestError, match="'mine' is not a UUID"):
         await assistants.create("ada", graph_id="talk", assistant_id="mine")
 
 

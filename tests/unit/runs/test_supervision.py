@@ -11,8 +11,8 @@ from stepwell.clock import SystemClock
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.supervision import LONGEST_S, Duty, Supervisor, stop
 from stepwell.runs.upkeep.maintenance import Housekeeping
-from stepwell.runs.webhook_rules import WebhookRules
-from stepwell.runs.webhooks import Webhook, WebhookSender, WebhookState
+from stepwell.runs.webhooks.rules import WebhookRules
+from stepwell.runs.webhooks.sender import Webhook, WebhookSender, WebhookState
 
 
 async def until(supervisor: Supervisor, *failing: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.file.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers

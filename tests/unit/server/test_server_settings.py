@@ -82,6 +82,12 @@ def test_a_variable_that_cannot_be_meant_is_named(name: str, value: str):
         load({name: value})
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.2", "[::1]", "agents.localhost"])
+def test_plain_http_is_for_this_machine_by_whichever_name(host: str):
+    assert load({"STEPWELL_PUBLIC_URL": f"http://{host}:8123"}).public_url == f"http://{host}:8123"
+    assert load({"STEPWELL_PUBLIC_URL": f"http://{host}:8123"}).reachable is False
+
+
 @pytest.mark.parametrize("algorithm", ["none", "HS256", "RS256,HS512", "rs256"])
 def test_algorithms_without_a_key_pair_cannot_be_set(algorithm: str):
     with pytest.raises(ConfigurationError, match="STEPWELL_JWT_ALGORITHMS"):

@@ -1,6 +1,7 @@
-"""What a person may answer where a research waits: one reading for the nodes that ask and for whoever checks an answer before it is taken.
+"""What a person may answer to an interrupt of research. The nodes that ask read answers with it, and so does whoever checks an answer
+before it is taken.
 
-| question | answer |
+| interrupt | answer |
 |---|---|
 | `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
 | `search_retry` | as for a plan: `approve` tries the same steps again, `reject` ends the research |
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 
 from stepwell.answers import FindFault
 from stepwell.apps.research.schemas import Approval
+from stepwell.validation import describe_first_fault
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
@@ -25,7 +27,7 @@ REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the li
 
 
 def read_approval(answer: Any) -> Approval:
-    """`true` approves, as in document 002; everything else is an object. `ValueError` for what is no answer."""
+    """`true` approves, as older clients send it; everything else is an object. `ValueError` for what is no answer."""
     if isinstance(answer, bool):
         return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
     approval = Approval.model_validate(answer)
@@ -61,12 +63,11 @@ def read_retry(answer: Any) -> Approval:
 def approval_fault(error: ValueError) -> str:
     """What `read_approval` has against an answer, in words."""
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+        return describe_first_fault(error)
     return str(error)
 
 
-def _plan_fault(question: Mapping[str, Any], answer: Any) -> str | None:
+def _plan_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     try:
         read_approval(answer)
     except ValueError as error:
@@ -77,7 +78,7 @@ def _plan_fault(question: Mapping[str, Any], answer: Any) -> str | None:
     return None
 
 
-def _retry_fault(question: Mapping[str, Any], answer: Any) -> str | None:
+def _retry_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     try:
         read_retry(answer)
     except ValueError as error:
@@ -85,8 +86,8 @@ def _retry_fault(question: Mapping[str, Any], answer: Any) -> str | None:
     return None
 
 
-def _review_fault(question: Mapping[str, Any], answer: Any) -> str | None:
-    known = [source["id"] for source in question["sources"]]
+def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
+    known = [source["id"] for source in asked["sources"]]
     return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
 
 

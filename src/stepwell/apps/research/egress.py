@@ -1,29 +1,29 @@
-"""What has left the machine for a question so far, in words for the person at the gate. From the trail, and from nothing else."""
+"""What has left the machine for a question so far, in words for the person at the gate. Read from the trail alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stepwell.apps.research.desk import Inquiry
-from stepwell.audit.receipt import egress_receipt
+from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.trail import Entry
+from stepwell.evidence.inquiry import Inquiry
 
 NOTHING = "Nothing has left the machine."
 _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
 """What each role is shown; the thinker also gets what the question came with."""
 
 
-async def sent_so_far(desk: Inquiry) -> dict[str, Any]:
+async def sent_so_far(inquiry: Inquiry) -> dict[str, Any]:
     """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Names are those of the wire."""
-    entries = [entry for entry in await desk.vault.entries() if entry.key.startswith(f"{desk.scope}:")]
+    entries = [entry for entry in await inquiry.vault.entries() if entry.key.startswith(f"{inquiry.scope}:")]
     question = next((entry for entry in entries if entry.kind == "question"), None)
     places: dict[tuple[str, str], dict[str, Any]] = {}
     for request in egress_receipt(entries)["requests"]:
-        place = places.setdefault(_place(request), {**_named(request), "what": [], "requests": 0, "bytes": 0})
+        place = places.setdefault(_place(request), {**_name_place(request), "what": [], "requests": 0, "bytes": 0})
         place["requests"] += 1
         place["bytes"] += request.get("bytes") or 0
-        place["what"] = list(dict.fromkeys([*place["what"], *_held(request, question, entries)]))
+        place["what"] = list(dict.fromkeys([*place["what"], *_list_sent(request, question, entries)]))
     return {"nothing": not places, "summary": _summary(list(places.values())), "to": list(places.values())}
 
 
@@ -31,14 +31,14 @@ def _place(request: dict[str, Any]) -> tuple[str, str]:
     return str(request.get("host") or ""), str(request.get("model") or "")
 
 
-def _named(request: dict[str, Any]) -> dict[str, Any]:
+def _name_place(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "host": request.get("host") or "",
         **({"model": request.get("model") or ""} if request.get("to") == "model" else {}),
     }
 
 
-def _held(request: dict[str, Any], question: Entry | None, entries: Iterable[Entry]) -> list[str]:
+def _list_sent(request: dict[str, Any], question: Entry | None, entries: Iterable[Entry]) -> list[str]:
     if request.get("to") != "model":
         return ["requests of an approved plan"]
     held = list(_ROLES.get(str(request.get("why")), ("question", "evidence")))

@@ -25,9 +25,11 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan, Violation
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.errors import InvalidRequestError, ResumeError
+from stepwell.evidence.policy.rules import Violation
 from stepwell.runs.records import PendingInterrupt, RunEvent
+from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"
 
@@ -59,18 +61,18 @@ def make_input(asked: Mapping[str, Any]) -> Json:
     }
 
 
-def make_answer(said: Mapping[str, Any], question: PendingInterrupt | None) -> Json:
-    """What the question gets. `question` is the open one where it is known, to refuse an answer that was meant for another."""
+def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> Json:
+    """What resumes an interrupt. `interrupt` is the open one where it is known, to refuse an answer that was meant for another."""
     given = {name: value for name, value in said.items() if value is not None}
     review = "admit" in given or "deny" in given
     answer = _review(given) if review else _approval(given)
-    kind = question.value.get("type") if question and isinstance(question.value, Mapping) else None
-    if question and kind in _NODES and (kind == SOURCE_REVIEW) != review:
+    kind = interrupt.value.get("type") if interrupt and isinstance(interrupt.value, Mapping) else None
+    if interrupt and kind in _NODES and (kind == SOURCE_REVIEW) != review:
         wanted = "'admit' and 'deny'" if kind == SOURCE_REVIEW else "'decision'"
         raise ResumeError(
-            f"The open question '{question.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
+            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
             "Send 'interruptId' with an answer to say which question it is for.",
-            (question.interrupt_id,),
+            (interrupt.interrupt_id,),
         )
     return answer
 
@@ -109,9 +111,8 @@ def _check_plan(plan: Any) -> Any:
     try:
         ResearchPlan.model_validate(plan)
     except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(("plan", *map(str, fault["loc"])))
-        raise InvalidRequestError(f"{place}: {fault['msg']}. Send the plan as it was shown, with your changes.") from error
+        fault = describe_first_fault(error, under=("plan",))
+        raise InvalidRequestError(f"{fault}. Send the plan as it was shown, with your changes.") from error
     return plan
 
 
@@ -122,7 +123,7 @@ def translate(event: RunEvent) -> list[Message]:
             return _tell_start(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
         case "values":
             values = orjson.loads(event.data)
-            return _tell_start(event, _shown(values) if isinstance(values, dict) else {})
+            return _tell_start(event, _show_state(values) if isinstance(values, dict) else {})
         case "updates":
             return [
                 message for node, update in orjson.loads(event.data).items() for message in _tell_update(event, node, update)
@@ -142,23 +143,23 @@ def _tell_start(event: RunEvent, state: Json) -> list[Message]:
 
 def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
     if node == _INTERRUPT:
-        for question in update:
-            yield from _tell_interrupt(event, question)
+        for interrupt in update:
+            yield from _tell_interrupt(event, interrupt)
         return
-    state = _shown(update) if isinstance(update, Mapping) else {}
+    state = _show_state(update) if isinstance(update, Mapping) else {}
     yield "research", {"node": node, "state": state}
     if state.get("status") == "failed":
         yield _tell_failure(state.get("errorMessage"))
 
 
-def _tell_interrupt(event: RunEvent, question: Mapping[str, Any]) -> Sequence[Message]:
-    """One message under both names: 002's clients look for the status, ours for the name."""
-    value = question["value"] if isinstance(question["value"], Mapping) else {}
+def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[Message]:
+    """One message under both names: older clients look for the status, ours for the name."""
+    value = interrupt["value"] if isinstance(interrupt["value"], Mapping) else {}
     kind = value.get("type", PLAN_APPROVAL)
     state = {
         "status": "awaiting_approval",
         "interruptType": kind,
-        "interruptId": question["id"],
+        "interruptId": interrupt["id"],
         "threadId": event.thread_id,
         "runId": event.run_id,
         **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
@@ -176,7 +177,7 @@ def _tell_failure(message: Any) -> Message:
     return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
 
 
-def _shown(state: Mapping[str, Any]) -> Json:
+def _show_state(state: Mapping[str, Any]) -> Json:
     told = {to_camel(name): _camel(state[name]) for name in SHOWN if name in state}
     if told.get("auditResult"):
         told["auditResult"] = _audit(state["audit_result"])
@@ -184,7 +185,7 @@ def _shown(state: Mapping[str, Any]) -> Json:
 
 
 def _audit(audit: Mapping[str, Any]) -> Json:
-    """With 002's `policyViolations`, one line each, beside the rules by id."""
+    """With the `policyViolations` that older clients read, one line each, beside the rules by id."""
     lines = [str(Violation.model_validate(each)) for each in audit.get("violations") or ()]
     return {**_camel(audit), "policyViolations": lines}
 

@@ -15,7 +15,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.apps.research import routing
-from stepwell.apps.research.kit import Equipment, make_equipment
 from stepwell.apps.research.nodes.auditor import auditor
 from stepwell.apps.research.nodes.hitl_gate import hitl_gate
 from stepwell.apps.research.nodes.intake import intake
@@ -25,12 +24,14 @@ from stepwell.apps.research.nodes.synthesizer import synthesizer
 from stepwell.apps.research.nodes.thinker import thinker
 from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import Node, ReasoningEntry
-from stepwell.apps.research.state import ResearchInput, ResearchState
+from stepwell.apps.research.state import Done, ResearchInput, ResearchState
 from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.evidence.inquiry import Inquiry
 
 logger = logging.getLogger(__name__)
 
-Work = Callable[[Equipment, ResearchState, RunnableConfig], Awaitable[dict[str, Any]]]
+Work = Callable[[Inquiry, ResearchState], Awaitable[Done]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 NODES: dict[Node, Work] = {
@@ -50,11 +51,11 @@ def make_graph() -> Graph:
     return build_graph(make_equipment())
 
 
-def build_graph(kit: Equipment) -> Graph:
-    """The graph on a kit. Whoever runs it gives it a saver."""
+def build_graph(equipment: Equipment) -> Graph:
+    """The graph on equipment of the caller's. Whoever runs it gives it a saver."""
     builder = StateGraph(ResearchState, input_schema=ResearchInput)
     for name, work in NODES.items():
-        builder.add_node(name, _end_on_failure(name, work, kit))
+        builder.add_node(name, _make_node(name, work, equipment))
     builder.add_edge(START, "intake")
     builder.add_conditional_edges("intake", routing.after_intake)
     builder.add_conditional_edges("thinker", routing.after_thinker)
@@ -66,19 +67,38 @@ def build_graph(kit: Equipment) -> Graph:
     return builder.compile(name="research")
 
 
-def _end_on_failure(name: Node, work: Work, kit: Equipment) -> Any:
-    """A node that fails says so in the trace and ends the research, with a sentence; what pauses or moves a run passes through."""
+def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
+    """What all nodes have in common: the inquiry is opened, what the node told the trail is remembered, and its line stands in the trace.
+
+    A node that fails says so there and ends the research, with a sentence; what pauses or moves a run passes through.
+    """
 
     async def node(state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
         try:
-            return await work(kit, state, config)
+            inquiry = await _open_inquiry(equipment, state, config)
+            change, line = await work(inquiry, state)
         except (GraphBubbleUp, LeaseLostError, StorageUnavailableError):
             raise
         except Exception as error:
             logger.info("a research node failed", extra={"node": name}, exc_info=error)
             message = str(error) or type(error).__name__
-            entry = ReasoningEntry(node=name, timestamp=kit.clock.now(), summary=f"Error: {message}")
-            return {"status": "failed", "error_message": message, "reasoning": [entry]}
+            return {"status": "failed", "error_message": message, "reasoning": say(f"Error: {message}")}
+        told = {"newest_entry": inquiry.newest} if inquiry.newest != state.get("newest_entry", "") else {}
+        return {**told, **change, **({"reasoning": say(line)} if line else {})}
+
+    def say(line: str) -> list[ReasoningEntry]:
+        return [ReasoningEntry(node=name, timestamp=equipment.clock.now(), summary=line)]
 
     node.__name__ = name
     return node
+
+
+async def _open_inquiry(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
+    """The question that the thread is at."""
+    return await Inquiry.open(
+        equipment,
+        config,
+        number=state.get("question_number", 0),
+        newest=state.get("newest_entry", ""),
+        retries=state.get("retries", 0),
+    )

@@ -22,14 +22,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import Graph, build_graph
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy_file import parse_policy
-from stepwell.apps.research.replay_parts import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.audit.bundle import BundleReader
-from stepwell.audit.replay import Replay
+from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.story import Story, story_of
 from stepwell.audit.trail import Entry
 from stepwell.errors import BundleError, NotRecordedError
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.policy.file import parse_policy
+from stepwell.evidence.recorded.replay_stand_ins import NoModel, NoWeb, ReplayVault, recorded_search
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
@@ -104,8 +104,8 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         embedder = embedder or _embedder(questions[-1])
         vault = ReplayVault(entries)
         policy, writes = bundle.read("policy.md").decode(), questions[-1].data.get("mode") == "written"
-        kit = _kit(policy, entries, replay, embedder, vault, writes=writes)
-        values = await _drive(build_graph(kit), story, vault, show)
+        equipment = _equipment(policy, entries, replay, embedder, vault, writes=writes)
+        values = await _drive(build_graph(equipment), story, vault, show)
     report = str(values.get("final_report") or "")
     differences = [] if report == recorded else list(_differences(recorded, report, values))
     if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
@@ -120,7 +120,7 @@ def _embedder(question: Entry) -> Embedder:
     return choose_embedder(Settings.load(), kind="lexical" if lexical else "auto")
 
 
-def _kit(
+def _equipment(
     policy: str, entries: Sequence[Entry], replay: Replay, embedder: Embedder, vault: ReplayVault, *, writes: bool
 ) -> Equipment:
     settings = Settings(search=recorded_search(entries))
@@ -138,6 +138,7 @@ def _kit(
         local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
+        sleep=at_once,
     )
 
 

@@ -21,7 +21,7 @@ END: Final = "__end__"
 """LangGraph's name for the end, as a literal that the routers' types can name."""
 
 
-def failed(state: ResearchState) -> bool:
+def has_failed(state: ResearchState) -> bool:
     return state.get("status") == "failed"
 
 
@@ -30,16 +30,16 @@ def ceiling_reached(state: ResearchState) -> bool:
 
 
 def after_intake(state: ResearchState) -> Literal["thinker", "__end__"]:
-    return END if failed(state) else "thinker"
+    return END if has_failed(state) else "thinker"
 
 
 def after_thinker(state: ResearchState) -> Literal["auditor", "__end__"]:
-    return END if failed(state) else "auditor"
+    return END if has_failed(state) else "auditor"
 
 
 def after_audit(state: ResearchState) -> Literal["thinker", "hitl_gate", "__end__"]:
     """Only a plain approval leads to the gate. The auditor has set `failed`, with a sentence, when the ceiling is reached."""
-    if failed(state):
+    if has_failed(state):
         return END
     audit = state.get("audit_result")
     if audit is None or audit.verdict != "approved" or audit.violations:
@@ -48,7 +48,7 @@ def after_audit(state: ResearchState) -> Literal["thinker", "hitl_gate", "__end_
 
 
 def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thinker", "__end__"]:
-    if failed(state):
+    if has_failed(state):
         return END
     if state.get("human_approved"):
         return "tool_executor"
@@ -56,7 +56,7 @@ def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thi
 
 
 def after_tools(state: ResearchState) -> Literal["tool_executor", "search_retry", "source_review", "__end__"]:
-    if failed(state) or not state.get("human_approved"):
+    if has_failed(state) or not state.get("human_approved"):
         return END
     if ready_steps(state):
         return "tool_executor"
@@ -64,15 +64,16 @@ def after_tools(state: ResearchState) -> Literal["tool_executor", "search_retry"
 
 
 def after_retry(state: ResearchState) -> Literal["tool_executor", "__end__"]:
-    return END if failed(state) else "tool_executor"
+    return END if has_failed(state) else "tool_executor"
 
 
 def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:
-    return END if failed(state) else "synthesizer"
+    return END if has_failed(state) else "synthesizer"
 
 
 def ready_steps(state: ResearchState) -> list[ResearchStep]:
-    """Steps that can be done now. One that waits for a step that does not exist, or in a ring, is ready: nothing will come."""
+    """Steps that can be done now. Where steps wait for one another in a circle, or for a step that does not exist, they count as ready:
+    what they wait for will never come."""
     plan = state.get("plan")
     if plan is None:
         return []

@@ -13,16 +13,18 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from stepwell.evidence.policy.rules import StepTool, Violation
+from stepwell.evidence.queries import LONGEST_INPUT
+
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
 MOST_PLAN_REVISIONS = 1000
 """What a caller may ask for. The ceilings of tokens, money and time end it before."""
 MAX_QUERY_CHARS = 4000
-MAX_INPUT_CHARS = 500
+MAX_INPUT_CHARS = LONGEST_INPUT
 
 ResearchStatus = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
 PlanVerdict = Literal["approved", "rejected", "needs_revision"]
-Tool = Literal["web_search", "fetch_page"]
 Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "source_review", "synthesizer"]
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -42,7 +44,7 @@ class ResearchStep(Wire):
     """One thing to look up. `depends_on` names steps that have to be done before; the others run side by side."""
 
     id: str = Field(default_factory=_new_id)
-    tool: Tool = "web_search"
+    tool: StepTool = "web_search"
     input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
     rationale: str = ""
     depends_on: tuple[str, ...] = ()
@@ -63,16 +65,6 @@ def plan_sha256(plan: ResearchPlan) -> str:
     return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
 
 
-class Violation(Wire):
-    """A rule that a plan breaks, by its id."""
-
-    rule: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.reason}"
-
-
 class AuditResult(Wire):
     verdict: PlanVerdict
     violations: tuple[Violation, ...] = ()
@@ -82,7 +74,7 @@ class AuditResult(Wire):
 
     @property
     def policy_violations(self) -> list[str]:
-        """As document 002 has them: one line each."""
+        """One line each, as `/api/research` shows them."""
         return [str(violation) for violation in self.violations]
 
 

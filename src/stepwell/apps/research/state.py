@@ -6,15 +6,20 @@ That cap is for the view only: the whole record is the trail in the vault, which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStatus
+from stepwell.audit.ledger import Evidence
+from stepwell.evidence.gathering import Unreached
 
 MAX_REASONING_ENTRIES = 20
+
+Done = tuple[dict[str, Any], str]
+"""What a node gives: what it changes in the state, and a line about it for whoever watches; empty where there is nothing to say."""
 
 
 def append_reasoning(
@@ -33,14 +38,6 @@ class ResearchInput(TypedDict, total=False):
     context_urls: list[str]
     max_plan_revisions: int
     review_sources: bool
-
-
-class Unreached(TypedDict):
-    """A step that could not be asked: why, what each engine or page said, and the sentence about it in `skipped`."""
-
-    cause: Literal["offline", "blocked", "failed"]
-    tried: str
-    told: str
 
 
 class ResearchState(ResearchInput, total=False):
@@ -76,3 +73,9 @@ class ResearchState(ResearchInput, total=False):
     denied_sources: list[str]
     final_report: str | None
     error_message: str | None
+
+
+def read_sources(state: ResearchState, evidence: Evidence) -> list[str]:
+    """The ids of the sources that this branch has read. A thread from before branches were told apart has read all there are."""
+    known = state.get("read_sources")
+    return list(evidence.sources) if known is None else [each for each in known if each in evidence.sources]

@@ -1,4 +1,10 @@
-"""What a sentence states that a machine can look up: figures, dates, names, negations, directions.
+"""What a sentence states that a machine can look up, read from the claim and looked for in its quotes.
+
+```
+read     figures.py (number_words.py, units.py)   dates.py   names.py   negations.py   directions.py (opposites, more and less)
+         qualifiers.py (may be, because, will be, the most)   words.py    all together: statement.py
+match    figure_match.py   date_match.py   word_match.py (names, turned and reversed wording)   additions.py (words put in)
+```
 
 Every reader here is deterministic and errs on one side: a fact it cannot read surely is not found in the quotes, so the claim's
 verdict is lower, never higher. Word lists are English first, with the commonest words of German, French and Spanish.

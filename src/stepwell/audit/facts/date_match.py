@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from stepwell.audit.facts.dates import DatePoint
 from stepwell.audit.facts.figure_match import SAME_SUBJECT
-from stepwell.audit.facts.finding import FOUND, Finding
-from stepwell.audit.facts.statement import Statement
+from stepwell.audit.facts.statement import FOUND, Finding, Statement
 from stepwell.audit.facts.words import stem
 
 _NAMED_BY_YEAR = (

@@ -1,7 +1,9 @@
-"""Words that turn a statement round: more and less, before and after; and words that widen or narrow it.
+"""Words that turn a statement round, such as more and less or before and after; and words that widen or narrow it.
 
-A claim that says *rose* where its quote says *fell* is contradicted; one that says *all* where the quote does not says more than its
-quote. What is denied, or only may be so, is `negations`' and `hedges`'.
+Opposites stand in pairs of sides. A claim with a word of one side (*rose*), whose quote has only words of the other (*fell*), is
+contradicted. With a word of a *strict* pair it says something that the quote has to say too, in whatever word of the pair; *loose* ones
+are too common in other senses for that. A claim that says *all* where the quote does not says more than its quote. What is denied is
+`negations`' affair, what only may be so is `qualifiers`'.
 """
 
 from __future__ import annotations
@@ -10,8 +12,99 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepwell.audit.facts.opposites import LOOSE, STRICT
 from stepwell.audit.facts.words import fold, stem, words
+
+STRICT: tuple[tuple[str, str], ...] = (
+    (
+        "increase rise rose risen raise raised grow grew grown growth gain climb surge expand soar jump up higher upward steigen stieg "
+        "gestiegen zugenommen wuchs gewachsen augmenter augmenté augmentation aumentar aumentó crecer creció",
+        "decrease decline fall fell fallen drop ease eased shrink shrank shrunk reduce reduction plunge plummet slump down lower "
+        "downward sinken sank gesunken abgenommen schrumpfte diminuer diminué baisse baisser disminuir disminuyó bajó",
+    ),
+    (
+        "more greater larger bigger exceed above mehr größer plus más mayor",
+        "less fewer smaller below weniger kleiner moins menos menor",
+    ),
+    ("before prior earlier vorher avant antes", "after later following afterwards nachher après después"),
+    (
+        "most largest biggest highest greatest maximum größte höchste",
+        "least smallest lowest minimum fewest kleinste niedrigste",
+    ),
+    ("longest", "shortest"),
+    ("oldest older", "youngest younger newest newer"),
+    ("best better", "worst worse"),
+    ("faster fastest quicker", "slower slowest"),
+    ("first earliest erste premier primero", "last latest letzte dernier último"),
+    ("allow permit legal erlaubt autorisé", "ban forbid forbidden prohibit illegal verboten interdit"),
+    ("accept approve approval", "reject rejection refuse deny denied"),
+    ("win won winner victory", "lose lost loser defeat"),
+    ("profit surplus", "loss deficit"),
+    ("north northern", "south southern"),
+    ("east eastern", "west western"),
+    ("open opened", "close closed shut"),
+    ("hot hotter warm warmer", "cold colder cool cooler"),
+    ("safe", "unsafe dangerous"),
+    ("success succeed successful", "fail failure failed unsuccessful"),
+    ("possible able", "impossible unable"),
+    ("true correct", "false incorrect wrong"),
+    ("import", "export"),
+    ("majority", "minority"),
+    ("cause causes caused", "prevent prevents prevented"),
+)
+LOOSE: tuple[tuple[str, str], ...] = (
+    ("accelerate accelerated quicken speeded", "slow slowed slowing decelerate decelerated"),
+    ("double doubled triple tripled", "halve halved"),
+    ("raise raised lift lifted boost boosted hike", "cut cuts cutting slash slashed trim trimmed lowered"),
+    ("improve improved improvement", "worsen worsened worsening deteriorate deteriorated deterioration"),
+    ("grant granted award awarded", "refuse refused deny denied withhold withheld"),
+    ("gain gained", "lose lost"),
+    ("arrive arrived arrival enter entered", "depart departed departure leave leaves leaving"),
+    ("buy bought acquire acquired purchase purchased", "sell sold selling"),
+    ("hire hired recruit recruited", "dismiss dismissed sack sacked"),
+    ("strengthen strengthened strong stronger", "weaken weakened weak weaker"),
+    ("widen widened broaden wide wider", "narrow narrowed narrower"),
+    ("lengthen lengthened long longer", "shorten shortened short shorter"),
+    ("deepen deep deeper", "shallow shallower"),
+    ("high", "low"),
+    ("heavy heavier", "light lighter"),
+    ("thick thicker", "thin thinner"),
+    ("rich richer wealthy", "poor poorer"),
+    ("wet wetter", "dry drier"),
+    ("early", "late"),
+    ("common frequent widespread", "rare uncommon scarce infrequent"),
+    ("support supported supports favour favoured favor favored back backed", "oppose opposed opposes"),
+    ("introduce introduced", "abolish abolished scrap scrapped repeal repealed withdraw withdrawn withdrew"),
+    ("start started begin began begun launch launched found founded", "end ended stop stopped cease ceased dissolve dissolved"),
+    ("build built construct constructed", "demolish demolished destroy destroyed"),
+    ("present", "absent"),
+    ("include included", "exclude excluded"),
+    ("add added", "remove removed"),
+    ("attract attracted", "repel repelled"),
+    ("appear appeared", "disappear disappeared vanish vanished"),
+    ("borrow borrowed", "lend lent"),
+    ("major", "minor"),
+    ("public", "private"),
+    ("urban", "rural"),
+    ("voluntary optional", "compulsory mandatory obligatory"),
+    ("innocent acquitted", "guilty convicted"),
+    ("alive living", "dead"),
+    ("simple easy", "complex difficult"),
+    ("expensive dear", "cheap"),
+    ("full", "empty"),
+    ("positive", "negative"),
+    ("domestic", "foreign"),
+    ("temporary", "permanent"),
+    ("ascend ascended", "descend descended"),
+    ("agree agreed", "disagree disagreed"),
+    ("valid", "invalid void"),
+    ("visible", "invisible"),
+    ("known", "unknown"),
+    ("changed", "unchanged"),
+    ("equal", "unequal"),
+    ("dependent", "independent"),
+    ("complete completed", "incomplete unfinished"),
+)
+
 
 _ALL = (*STRICT, *LOOSE)
 _PHRASES = (

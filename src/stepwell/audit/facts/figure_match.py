@@ -16,8 +16,7 @@ from itertools import pairwise
 
 from stepwell.audit.facts.dates import DatePoint
 from stepwell.audit.facts.figures import Figure
-from stepwell.audit.facts.finding import FOUND, Finding
-from stepwell.audit.facts.statement import Anchors, Statement
+from stepwell.audit.facts.statement import FOUND, Anchors, Finding, Statement
 from stepwell.audit.facts.units import DIMENSION_OF
 from stepwell.audit.facts.words import stem
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from stepwell.audit.facts.dates import DatePoint
-from stepwell.audit.facts.fractions import UNIT as FRACTION
-from stepwell.audit.facts.fractions import fractions
-from stepwell.audit.facts.number_words import read_number
+from stepwell.audit.facts.number_words import FRACTION, fractions, read_number
 from stepwell.audit.facts.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
 from stepwell.audit.facts.words import decimal_mark, is_function, stem, words
 
@@ -86,11 +84,11 @@ def figures(text: str, known_dates: Sequence[DatePoint], mark: str | None = None
     for match in _NUMBER.finditer(text):
         if not any(taken[match.start() : match.end()]):
             found.append(_figure(text, match.start("body"), match.end("body"), _values(match["body"], convention)))
-    found += [figure for figure in _written(text) if not taken[figure.start]]
+    found += [figure for figure in _read_written(text) if not taken[figure.start]]
     return _with_shared_units(text, sorted(found, key=lambda figure: figure.start))
 
 
-def _written(text: str) -> list[Figure]:
+def _read_written(text: str) -> list[Figure]:
     tokens, found, position = words(text), [], 0
     while position < len(tokens):
         number = read_number(tokens, position)

@@ -1,9 +1,14 @@
-"""Numbers written as words: "twenty-one", "two hundred and fifty thousand", "zwölf". "One" alone is a pronoun too often to
-count, and "once" is a word of English before it is eleven in Spanish.
+"""Numbers written as words: "twenty-one", "two hundred and fifty thousand", "zwölf"; and fractions: "a fifth of", "two-thirds".
+
+"One" alone is a pronoun too often to count, and "once" is a word of English before it is eleven in Spanish. "Half" and "quarter" are not
+read here: `directions` looks for them as words.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from stepwell.audit.facts.units import MULTIPLIER_OF
@@ -72,3 +77,30 @@ def _add(total: Decimal, part: Decimal, piece: str) -> tuple[Decimal, Decimal]:
             return total, (part or Decimal(1)) * factor
         return total + (part or Decimal(1)) * factor, Decimal(0)
     return total, part + Decimal(_TENS.get(piece, _SMALL.get(piece, 0)))
+
+
+FRACTION = "fraction"
+_PARTS = {"third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100}
+_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+_FRACTION = re.compile(
+    rf"\b(?P<count>{'|'.join(_COUNTS)})[\s-](?P<part>{'|'.join(_PARTS)})(?P<plural>s?)\b"
+    r"(?=(?P<after>\s+(?:of|less|more|fewer|below|above|under|over|smaller|larger|lower|higher|went|were|was)\b|\s*[.,;:)]|\s*$)?)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    """A part of one, and where it stands."""
+
+    value: Decimal
+    start: int
+    end: int
+
+
+def fractions(text: str) -> Iterator[Fraction]:
+    """Parts of a whole. "A third season" is the third one, so what follows counts too."""
+    for match in _FRACTION.finditer(text):
+        if match["plural"] or match["after"] is not None:
+            value = Decimal(_COUNTS[match["count"].lower()]) / Decimal(_PARTS[match["part"].lower()])
+            yield Fraction(value, match.start(), match.end())

@@ -1,4 +1,4 @@
-"""A sentence read: its figures, dates, names and words, and which of them belong together."""
+"""A sentence read: its figures, dates, names and words, and which of them belong together; and what looking one of them up gave."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from stepwell.audit.facts.dates import DatePoint, dates
 from stepwell.audit.facts.figures import Figure, figures
@@ -91,3 +92,20 @@ def read(text: str, mark: str | None = None, plain: Container[str] = frozenset()
     return Statement(
         text, tuple(when), tuple(how_much), tuple(names(text, taken, plain)), frozenset(content_stems(text)), negated(text)
     )
+
+
+FactOutcome = Literal["found", "missing", "contradicted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact of a claim: found in the quotes, missing there, or there with another value. `reason` is for the reader."""
+
+    outcome: FactOutcome
+    reason: str = ""
+    tells_whom: bool = False
+    """It is a name: it says whom the sentence is about, and nothing of what it says of them."""
+
+
+FOUND = Finding("found")
+NAMED = Finding("found", tells_whom=True)

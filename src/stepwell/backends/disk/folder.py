@@ -6,7 +6,7 @@ there every method takes one name, never a path, and never follows a link. Two f
 | form | held by | strength |
 |---|---|---|
 | `HeldFolder` | a file descriptor | moving or swapping any folder above it changes nothing |
-| `disk_portable.NamedFolder` | its path | checked before and after each step; for systems without descriptors of folders |
+| `portable.NamedFolder` | its path | checked before and after each step; for systems without descriptors of folders |
 
 Failures are `OSError`s, so one place (`filesystem.explain`) can put them into words: `PermissionError` for what is refused on
 principle, `InTheWayError` for a file where a folder should be, `TooLargeError`, `ChangedError`.

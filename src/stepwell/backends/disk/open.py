@@ -7,7 +7,7 @@ while it opens:
 openat2(root, "a/b", BENEATH | NO_SYMLINKS | NO_MAGICLINKS)        Linux 5.6 and later: one call
 └─ refused or missing: step by step, each open relative to the last,  every POSIX system; also says *what* was wrong
    with O_NOFOLLOW | O_DIRECTORY
-   └─ no such means: disk_portable                                   checked before and after; weaker
+   └─ no such means: `portable`                                      checked before and after; weaker
 ```
 
 Links are refused wherever they point. A root given through links is the host's own choice and is resolved once, when built.

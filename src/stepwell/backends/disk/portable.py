@@ -1,6 +1,6 @@
 """Containment for systems that cannot open a file relative to a folder (Windows).
 
-Weaker than `disk_open.HeldTree`, and only used where that cannot be: a path is checked, used, and checked again. Somebody
+Weaker than `open.HeldTree`, and only used where that cannot be: a path is checked, used, and checked again. Somebody
 who can swap folders of the host between two checks may get one step through, which is then reported as refused. Links that
 simply lie in the tree never get through.
 """
@@ -62,11 +62,11 @@ class NamedFolder:
 
     def open(self, name: str) -> int:
         self.check()
-        return self._checked(os.open(self._at(name), READ_FLAGS), name)
+        return self._check_descriptor(os.open(self._at(name), READ_FLAGS), name)
 
     def create(self, name: str) -> int:
         self.check()
-        return self._checked(os.open(self._at(name), CREATE_FLAGS, 0o666), name)
+        return self._check_descriptor(os.open(self._at(name), CREATE_FLAGS, 0o666), name)
 
     def replace(self, source: str, target: str) -> None:
         self.check()
@@ -111,7 +111,7 @@ class NamedFolder:
     def _at(self, name: str) -> str:
         return os.path.join(self._path, name)
 
-    def _checked(self, descriptor: int, name: str) -> int:
+    def _check_descriptor(self, descriptor: int, name: str) -> int:
         """The descriptor, once it is certain that it belongs to the name in this folder."""
         try:
             self.check()

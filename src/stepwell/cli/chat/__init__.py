@@ -1,4 +1,5 @@
-"""`stepwell chat`: `command` with an agent in this process, `on_server` with an assistant of a server.
+"""`stepwell chat`: `arguments` decides between `command`, with an agent in this process, and `on_server`, with an assistant of a server.
 
-Importing this package imports nothing, so that `--help` stays fast.
+Both hand over to `loop`, the prompt with its slash commands; `view` shows turns and what a thread keeps. Importing this package imports
+nothing, so that `--help` stays fast.
 """

@@ -1,6 +1,6 @@
-"""`stepwell chat` in this process: builds an agent and lets `conversation.Chat` talk to it.
+"""`stepwell chat` with an agent in this process: choose a model, build the agent, talk.
 
-Files live in the agent's state, so nothing on the disk is touched. A chat with a server is `chat_server`.
+Files live in the agent's state, so nothing on the disk is touched. A chat with an assistant of a server is `on_server`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.session import LocalSession
+from stepwell.cli.dialogue.answers import CHOICES
+from stepwell.cli.dialogue.graph_session import GraphConversations
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
 
@@ -39,7 +40,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         terminal.line(NO_MODEL)
         return _demonstrate(terminal)
     with _showing_local_models(), asyncio.Runner() as runner:
-        chat = Chat(runner, terminal, LocalSession(agent))
+        chat = Chat(runner, terminal, GraphConversations(agent))
         return chat.converse() if once is None else chat.only(once)
 
 
@@ -55,19 +56,19 @@ def _choose(model: str | None) -> Any:
 
 
 def _last_resort(terminal: Terminal, once: str | None) -> Any:
-    """The embedded model where somebody waits for an answer; None where a demonstration is the better answer."""
+    """The embedded model where somebody waits for a reply; None where a demonstration serves better."""
     if once is None and not terminal.interactive:
         return None
     try:
-        return _embedded(terminal)
+        return _resolve_embedded(terminal)
     except ModelUnavailableError:
         if once is not None:
             raise
         return None
 
 
-def _embedded(terminal: Terminal) -> Any:
-    """The last resort, with a plain word on what to expect of it."""
+def _resolve_embedded(terminal: Terminal) -> Any:
+    """The embedded model, with a plain word on what to expect of it."""
     from stepwell.models import find_local_model, resolve_model
 
     try:
@@ -106,14 +107,17 @@ def _showing_local_models() -> AbstractContextManager[None]:
 
 
 def _demonstrate(terminal: Terminal) -> int:
-    from stepwell.cli.chat.demo import REQUEST, build_demo
+    from langgraph.checkpoint.memory import InMemorySaver
 
-    def approve(question: str) -> str:
-        terminal.line(question)
-        terminal.line("answer> y   (scripted)")
-        return "y"
+    from stepwell.cli.demo.agent import REQUEST, build_demo
 
-    pace_s = 0.02 if terminal.interactive else 0.0
+    def answer(text: str) -> str:
+        typed = "y" if CHOICES in text else "2"
+        terminal.line(text)
+        terminal.line(f"answer> {typed}   (scripted)")
+        return typed
+
+    agent = build_demo(pace_s=0.02 if terminal.interactive else 0.0, checkpointer=InMemorySaver())
     with asyncio.Runner() as runner:
         terminal.line(f"you> {REQUEST}   (scripted)")
-        return Chat(runner, terminal, LocalSession(build_demo(pace_s=pace_s)), approve).only(REQUEST)
+        return Chat(runner, terminal, GraphConversations(agent), ask=answer).only(REQUEST)

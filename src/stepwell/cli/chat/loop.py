@@ -1,22 +1,22 @@
-"""The conversation as a person sees it: read a line, show the turn, put the agent's questions to the person, go round.
+"""`stepwell chat` as a person sees it: a prompt, turns, and commands that begin with a slash.
 
-Ctrl-C stops a turn, Ctrl-D leaves. It knows sessions and the terminal, and not where the agent is.
-
-One event loop serves the whole conversation (clients belong to a loop), and lines are read outside it.
+Ctrl-C stops a turn, Ctrl-D leaves. It knows conversations and the terminal, and not where the agent is.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
-from typing import cast
+from collections.abc import AsyncGenerator
 
-from stepwell.cli.chat.session import Session
+from stepwell.cli.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.cli.dialogue.answers import Ask, answer_all
-from stepwell.cli.dialogue.events import TurnEvent
+from stepwell.cli.dialogue.loop import Dialogue, NotStoppedError
+from stepwell.cli.dialogue.session import Conversations, Session, StreamPart
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import StepwellError
+
+TITLE_CHARS = 60
+"""A thread is listed under the beginning of its first message."""
 
 NOTHING_SAID = "(The turn ended without a word. This chat shows what an assistant keeps in the 'messages' of its state.)"
 NOBODY = "The agent asks, and there is nobody to answer."
@@ -32,17 +32,30 @@ HELP = """/files         the files the agent keeps
 
 
 class UnansweredError(EOFError):
-    """The input ended at a question of the agent, not at our prompt."""
+    """The input ended where the agent waits for an answer, not at our prompt."""
 
 
 class Chat:
-    """Joins a session and a terminal."""
+    """Joins conversations and a terminal. It begins with a new thread unless it is given one."""
 
-    def __init__(self, runner: asyncio.Runner, terminal: Terminal, session: Session, ask: Ask | None = None) -> None:
+    def __init__(
+        self,
+        runner: asyncio.Runner,
+        terminal: Terminal,
+        conversations: Conversations,
+        *,
+        session: Session | None = None,
+        ask: Ask | None = None,
+    ) -> None:
         self._runner = runner
         self._terminal = terminal
-        self._session = session
+        self._conversations = conversations
         self._ask = ask or terminal.ask
+        self._take(session or conversations.new())
+
+    @property
+    def thread_id(self) -> str:
+        return self._session.thread_id
 
     def converse(self) -> int:
         """Go round until the person leaves."""
@@ -64,7 +77,7 @@ class Chat:
                 self._terminal.line("(Ctrl-D leaves)")
 
     def only(self, text: str) -> int:
-        """One message for a script; a question that nobody is there to answer ends it."""
+        """One message for a script; an interrupt that nobody is there to answer ends it."""
         try:
             return self.once(text)
         except EOFError:
@@ -73,57 +86,42 @@ class Chat:
 
     def once(self, text: str) -> int:
         """One message and everything that follows from it."""
-        return self._turn(self._session.say(text), if_silent=NOTHING_SAID)
+        message = {"messages": [{"role": "user", "content": text}]}
+        return self._turn(self._session.send(message, title=text[:TITLE_CHARS]), if_silent=NOTHING_SAID)
 
     def catch_up(self) -> int:
-        """Show where a thread stands: the last answer, a turn that is still under way, questions that wait."""
-        if answer := self._runner.run(self._session.last_answer()):
+        """Show where a thread stands: the last answer, a turn that is still under way, interrupts that wait."""
+        if answer := last_answer(self._runner.run(self._session.values())):
             self._terminal.line(answer)
         return self._turn(self._session.follow())
 
-    def _turn(self, events: AsyncIterator[TurnEvent], if_silent: str = "") -> int:
+    def _take(self, session: Session) -> None:
+        self._session = session
+        self._dialogue = Dialogue(
+            self._runner, session, ChatView(self._terminal), lambda interrupts: answer_all(interrupts, self._ask)
+        )
+
+    def _turn(self, parts: AsyncGenerator[StreamPart], if_silent: str = "") -> int:
         try:
-            silent = not self._show(events)
-            while questions := self._runner.run(self._session.questions()):
-                silent = False
-                self._show(self._session.answer(answer_all(questions, self._ask)))
-            if silent and if_silent:
-                self._terminal.line(if_silent)
-        except KeyboardInterrupt:
-            return self._stop()
-        except EOFError as end:
-            raise UnansweredError from end
+            ending = self._dialogue.run(parts)
+        except NotStoppedError as error:
+            self._terminal.line(f"The turn could not be stopped: {error}")
+            return 130
         except StepwellError as error:
             self._terminal.line(f"The turn failed: {error}")
             return 1
         except Exception as error:  # whatever a provider or a tool raised, the conversation can go on
             self._terminal.line(f"The turn failed: {type(error).__name__}: {error}")
             return 1
+        match ending:
+            case "unanswered":
+                raise UnansweredError
+            case "stopped":
+                self._terminal.line("(stopped)")
+                return 130
+            case "silent" if if_silent:
+                self._terminal.line(if_silent)
         return 0
-
-    def _stop(self) -> int:
-        try:
-            self._runner.run(self._session.stop())
-            self._terminal.line("(stopped)")
-        except StepwellError as error:
-            self._terminal.line(f"The turn could not be stopped: {error}")
-        return 130
-
-    def _show(self, events: AsyncIterator[TurnEvent]) -> bool:
-        """Show a turn; gives whether there was anything to show."""
-
-        async def show() -> bool:
-            some = False
-            # Closed here also when the screen fails (`| head`): what drives the turn must not be left to the end of the loop.
-            async with aclosing(cast("AsyncGenerator[TurnEvent]", events)) as turn:
-                async for event in turn:
-                    some = True
-                    self._terminal.show(event)
-            return some
-
-        shown = self._runner.run(show())
-        self._terminal.end_text()
-        return shown
 
     def _command(self, text: str) -> None:
         name, _, argument = text.partition(" ")
@@ -137,15 +135,16 @@ class Chat:
             case "/help":
                 self._terminal.line(HELP)
             case "/todos":
-                todos = self._runner.run(self._session.todos())
+                todos = todos_of(self._runner.run(self._session.values()))
                 self._terminal.plan(todos) if todos else self._terminal.line("No plan yet.")
             case "/files":
                 self._files(argument)
             case "/new":
-                self._runner.run(self._session.new_thread())
+                self._take(self._conversations.new())
                 self._terminal.line(f"Thread {self._session.thread_id}")
             case "/threads":
-                lines = [f"{thread.thread_id}  {thread.about}" for thread in self._runner.run(self._session.threads())]
+                newest = self._runner.run(self._conversations.newest())
+                lines = [f"{thread.thread_id}  {thread.about}" for thread in newest]
                 self._terminal.line("\n".join(lines) or "No threads yet.")
             case "/thread":
                 self._thread(argument)
@@ -156,11 +155,11 @@ class Chat:
         if not thread_id:
             self._terminal.line(f"Thread {self._session.thread_id}")
             return
-        self._runner.run(self._session.open_thread(thread_id))
+        self._take(self._runner.run(self._conversations.open(thread_id)))
         self.catch_up()
 
     def _files(self, path: str) -> None:
-        files = self._runner.run(self._session.files())
+        files = files_of(self._runner.run(self._session.values()))
         if not path:
             listing = [f"{name}  {len(text.encode('utf-8', 'replace'))} bytes" for name, text in files.items()]
             self._terminal.line("\n".join(listing) or "No files yet.")

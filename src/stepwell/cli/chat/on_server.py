@@ -1,73 +1,96 @@
-"""`stepwell chat --url`: a conversation with an assistant on a running server.
-
-The key comes from STEPWELL_API_KEY and never from the arguments, which other users of the machine can see.
-"""
+"""`stepwell chat --url`: a conversation with an assistant on a running server. Finds the server, the assistant and the thread."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
+from uuid import uuid4
 
 import httpx
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError, UnprocessableEntityError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 from langgraph_sdk.schema import Assistant
 
-from stepwell.cli import DEFAULT_URL
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.remote_session import RemoteSession
-from stepwell.cli.dialogue.server_errors import refusal
+from stepwell.cli.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
+from stepwell.cli.dialogue.server_errors import as_sentences, refusal
+from stepwell.cli.dialogue.session import ThreadLine
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.settings import Settings
 
+MODES = ("messages-tuple", "updates")
 USUAL_ASSISTANT = "simple_agent"
 _FIRST_CONTACT_S = 5.0
 
 
 def run(*, url: str, assistant: str | None, thread: str | None, once: str | None) -> int:
     """The command; gives the exit code."""
-    url = _checked(url)
-    key = Settings.load().api_key
     terminal = Terminal(sys.stdin, sys.stdout)
-    with asyncio.Runner() as runner:
-        client = get_client(url=url, api_key=key.reveal() if key else None)
-        try:
-            chosen = runner.run(_choose(client, url, assistant, thread))
-            session = RemoteSession(client, chosen["assistant_id"], url=url, tell=terminal.line)
-            if thread:
-                runner.run(session.open_thread(thread))
-            where = f"{_name(chosen)} at {url}"
-            return _talk(Chat(runner, terminal, session), session, where, once, continued=bool(thread))
-        finally:
-            runner.run(client.aclose())
+    with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
+        chosen = runner.run(_choose(client, address, assistant, thread))
+        line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
+        conversations = RemoteConversations(line)
+        session = runner.run(conversations.open(thread)) if thread else None
+        chat = Chat(runner, terminal, conversations, session=session)
+        return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread))
 
 
-def _talk(chat: Chat, session: RemoteSession, where: str, once: str | None, *, continued: bool) -> int:
+def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool) -> int:
     if once is not None:
         code = chat.only(once)
-        print(f"Thread {session.thread_id}", file=sys.stderr)
+        print(f"Thread {chat.thread_id}", file=sys.stderr)
         return code
-    print(f"{where}, thread {session.thread_id}", flush=True)
+    print(f"{where}, thread {chat.thread_id}", flush=True)
     if continued:
         try:
             chat.catch_up()
-        except EOFError:  # a question waits, and nobody is there; it waits on
+        except EOFError:  # an interrupt waits, and nobody is there; it goes on waiting
             return 0
     code = chat.converse()
-    print(f"Go on with: {session.carry_on}", file=sys.stderr)
+    print(f"Go on with: {_carry_on(url, chat.thread_id)}", file=sys.stderr)
     return code
 
 
-def _checked(url: str) -> str:
-    if not url.startswith(("http://", "https://")) or not httpx.URL(url).host:
-        raise ConfigurationError(f"'{url}' is no address of a server. Write it like {DEFAULT_URL}.")
-    return url.rstrip("/")
+def _carry_on(url: str, thread_id: str) -> str:
+    return spell_command(f"chat --url {url} --thread {thread_id}")
+
+
+class RemoteConversations:
+    """The threads of the user at the server, whichever assistant answered there."""
+
+    def __init__(self, line: ServerLine, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
+        self._line = line
+        self._new_id = new_id
+
+    def new(self) -> RemoteSession:
+        return self._session(self._new_id(), known=False)
+
+    async def open(self, thread_id: str) -> RemoteSession:
+        with as_sentences(self._line.url, _carry_on(self._line.url, thread_id)):
+            try:
+                await self._line.client.threads.get(thread_id)
+            except (NotThereError, UnprocessableEntityError):  # unprocessable: it is not even an id
+                raise NotFoundError("thread", thread_id, "/threads in a chat lists them.") from None
+        return self._session(thread_id, known=True)
+
+    async def newest(self) -> list[ThreadLine]:
+        threads = self._line.client.threads
+        with as_sentences(self._line.url, spell_command(f"chat --url {self._line.url}")):
+            found = await threads.search(limit=NEWEST, sort_by="updated_at", sort_order="desc")
+        return [ThreadLine(thread["thread_id"], _about(cast("Mapping[str, Any]", thread))) for thread in found]
+
+    def _session(self, thread_id: str, *, known: bool) -> RemoteSession:
+        return RemoteSession(self._line, thread_id, carry_on=_carry_on(self._line.url, thread_id), known=known)
+
+
+def _about(thread: Mapping[str, Any]) -> str:
+    title = str((thread.get("metadata") or {}).get("title") or "")
+    return f"{thread['status']:11} {str(thread['updated_at'])[:16]}  {title}"
 
 
 async def _choose(client: LangGraphClient, url: str, wanted: str | None, thread: str | None) -> Assistant:
@@ -112,15 +135,15 @@ def _name(assistant: Assistant) -> str:
 
 
 async def _first_contact(url: str) -> None:
-    """Asked without the client's own patience, which would keep a person waiting for a server that is not there."""
+    """Whether a server is there. The client itself would keep trying, and a person waiting, for far too long."""
     try:
         async with httpx.AsyncClient(base_url=url, timeout=_FIRST_CONTACT_S, trust_env=False) as http:
-            answer = await http.get("/ok")
+            response = await http.get("/ok")
     except httpx.HTTPError as error:
         raise ConfigurationError(
             f"No server answers at {url}. Start one with `{spell_command('serve')}`, or name another with --url."
         ) from error
-    if answer.status_code != 200:
+    if response.status_code != 200:
         raise ConfigurationError(
-            f"What answers at {url} is not such a server (it said {answer.status_code} to /ok). Check --url."
+            f"What answers at {url} is not such a server (it said {response.status_code} to /ok). Check --url."
         )

@@ -41,7 +41,7 @@ class Floor:
         """A piece has come: it is passed on, or kept."""
         holder = self._holder
         if holder and holder != piece.voice and holder.namespace and holder.namespace == piece.voice.namespace:
-            yield from self.ended(holder.namespace)  # an agent that begins another message is done with the one before
+            yield from self.end_step(holder.namespace)  # an agent that begins another message is done with the one before
         if self._holder in (None, piece.voice):
             self._holder = piece.voice
             yield piece
@@ -49,7 +49,7 @@ class Floor:
             before = self._waiting.get(piece.voice)
             self._waiting[piece.voice] = Said(piece.speaker, before.text + piece.text, piece.voice) if before else piece
 
-    def ended(self, namespace: tuple[str, ...]) -> Iterator[Said]:
+    def end_step(self, namespace: tuple[str, ...]) -> Iterator[Said]:
         """An agent has ended a step, and so what it was saying."""
         for voice in [voice for voice in self._waiting if voice.namespace == namespace]:
             yield self._waiting.pop(voice)

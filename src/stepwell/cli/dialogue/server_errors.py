@@ -1,4 +1,4 @@
-"""Trouble between us and a server, as sentences: what a client's library raises, and outages that it sits out in silence.
+"""Trouble between us and a server, as sentences: what LangGraph's client raises, and outages that it sits out in silence.
 
 For every command that takes `--url`.
 """
@@ -36,26 +36,26 @@ def as_sentences(url: str, carry_on: str) -> Iterator[None]:
 async def tell_of_outages(
     parts: AsyncIterator[Any], http: httpx.AsyncClient, url: str, tell: Callable[[str], None]
 ) -> AsyncIterator[Any]:
-    """The parts of a run's stream. The library takes up a stream that broke off by itself, several times, and says nothing: so it is
-    told here that the connection is lost, that it is tried again, and that it is back."""
-    heard, tries = False, 0
+    """The parts of a run's stream. The library takes up a broken stream by itself, several times, and says nothing; here the person is
+    told that the connection is lost, that it is tried again, and that it is back."""
+    heard, attempts = False, 0
 
-    async def asked(request: httpx.Request) -> None:
-        nonlocal tries
+    async def note_request(request: httpx.Request) -> None:
+        nonlocal attempts
         if not heard or request.method != "GET" or not request.url.path.endswith("/stream"):
             return
-        tries += 1
+        attempts += 1
         lost = f"The connection to {url} is lost; what was asked is kept there. Trying again; Ctrl-C stops waiting."
-        tell(f"({lost if tries == 1 else f'Still no connection; attempt {tries}.'})")
+        tell(f"({lost if attempts == 1 else f'Still no connection; attempt {attempts}.'})")
 
     before = http.event_hooks
-    http.event_hooks = {**before, "request": [*before["request"], asked]}
+    http.event_hooks = {**before, "request": [*before["request"], note_request]}
     try:
         async with aclosing(cast("Any", parts)) as arriving:
             async for part in arriving:
-                if tries:
+                if attempts:
                     tell("(Connected again.)")
-                heard, tries = True, 0
+                heard, attempts = True, 0
                 yield part
     finally:
         http.event_hooks = before
@@ -68,7 +68,7 @@ def refusal(error: APIStatusError) -> str:
     return error.message
 
 
-async def told(response: httpx.Response) -> str:
+async def read_problem(response: httpx.Response) -> str:
     """What a refusal without the library's help says: our servers' own sentence, or nothing."""
     await response.aread()
     try:

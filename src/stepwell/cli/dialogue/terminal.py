@@ -1,4 +1,4 @@
-"""The terminal: shows events, asks questions, reads lines. It knows nothing of agents.
+"""The terminal: shows events, asks, reads lines. It knows nothing of agents.
 
 Text from a model or a tool may hold control characters that move the cursor or rewrite what was said; they are shown as `?`.
 """
@@ -35,7 +35,7 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits before it."""
+        """Whether a person sits in front of it."""
         return self._source.isatty() and self._screen.isatty()
 
     def show(self, event: TurnEvent) -> None:
@@ -70,9 +70,9 @@ class Terminal:
             self._write("\n")
             self._speaking = None
 
-    def ask(self, question: str) -> str:
-        """Show a question and read one line; `EOFError` when there is none."""
-        self.line(question)
+    def ask(self, text: str) -> str:
+        """Show a text that asks for something and read one line; `EOFError` when there is none."""
+        self.line(text)
         return self.read("answer> ")
 
     def read(self, prompt: str) -> str:

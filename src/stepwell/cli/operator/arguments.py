@@ -24,7 +24,7 @@ def add_db(commands: Any) -> None:
     restore.add_argument("file", metavar="FILE", type=Path, help="a file of `stepwell db backup`")
     prune = actions.add_parser(
         "prune",
-        help="delete what is old; threads with a run under way or a question open stay",
+        help="delete what is old; threads with a run under way or an interrupt open stay",
         description="Delete what is old. Without --older-than and --keep-last, as STEPWELL_RETENTION_DAYS and "
         "STEPWELL_RETENTION_CHECKPOINTS say.",
     )

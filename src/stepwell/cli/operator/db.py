@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import sys
 import uuid
@@ -13,10 +12,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TextIO
 
-from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.operator.database_file import database_file, require_database, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.file.disk_space import DiskSpace
@@ -34,7 +32,7 @@ from stepwell.settings import Settings
 
 def status(*, database_url: str | None) -> int:
     """Say how the database is."""
-    database = _existing(database_url)
+    database = require_database(database_url, Settings.load())
     found = inspect_database(database)
     refuse_newer(found.form)
     print(f"database     {database}")
@@ -43,7 +41,7 @@ def status(*, database_url: str | None) -> int:
     print(f"size         {_bytes(found.size_bytes)}, of which free {_bytes(found.free_bytes)}")
     for table, rows in found.rows.items():
         print(f"{table:12} {rows}")
-    print(f"under way    {found.open_runs} runs, {found.open_questions} open questions")
+    print(f"under way    {found.open_runs} runs, {found.open_interrupts} open questions")
     if found.unreadable_runs:
         print(f"set aside    {found.unreadable_runs} runs that cannot be read (table unreadable_runs)")
     if found.half_erased:
@@ -55,7 +53,7 @@ def status(*, database_url: str | None) -> int:
 
 def migrate(*, database_url: str | None) -> int:
     """Bring the file to the newest form, with a copy of the old one beside it."""
-    database = _existing(database_url)
+    database = require_database(database_url, Settings.load())
     before = inspect_database(database)
     refuse_newer(before.form)
     if not before.missing:
@@ -77,7 +75,7 @@ def migrate(*, database_url: str | None) -> int:
 
 def backup(*, file: Path, force: bool, database_url: str | None) -> int:
     """Copy the database, in use or not."""
-    made = copies.back_up(_existing(database_url), file, force=force, progress=_progress(sys.stderr))
+    made = copies.back_up(require_database(database_url, Settings.load()), file, force=force, progress=_progress(sys.stderr))
     print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
     return 0
 
@@ -105,28 +103,24 @@ def prune(
 ) -> int:
     """Delete what is old, by rules of the command line or of the environment."""
     settings = Settings.load()
-    database = _existing(database_url, settings)
+    database = require_database(database_url, settings)
     rules = RetentionRules(older_than, keep_last)
     if rules.empty:
         rules = _rules_of(settings)
     registry = _registry(graphs) if graphs else None
-    report = asyncio.run(_prune(database, rules, registry, dry_run=dry_run))
+    report = with_database(database, lambda opened: _prune(opened, rules, registry, dry_run=dry_run))
     _tell(report, dry_run=dry_run)
     if compact and not dry_run:
         print(f"Given back to the disk: {_bytes(_give_back(database))}.")
     return 0
 
 
-async def _prune(database: Path, rules: RetentionRules, registry: GraphRegistry | None, *, dry_run: bool) -> RetentionReport:
+async def _prune(opened: Database, rules: RetentionRules, registry: GraphRegistry | None, *, dry_run: bool) -> RetentionReport:
     clock = SystemClock()
-    opened = await asyncio.to_thread(Database, database)
-    try:
-        maintenance = maintenance_of(opened, clock, lambda: str(uuid.uuid4()))
-        if not dry_run:
-            await maintenance.sweep()
-        return await Retention(maintenance, registry, EmbeddedSaver(opened, clock=clock), clock).apply(rules, dry_run=dry_run)
-    finally:
-        await asyncio.to_thread(opened.close)
+    maintenance = maintenance_of(opened, clock, lambda: str(uuid.uuid4()))
+    if not dry_run:
+        await maintenance.sweep()
+    return await Retention(maintenance, registry, EmbeddedSaver(opened, clock=clock), clock).apply(rules, dry_run=dry_run)
 
 
 def _tell(report: RetentionReport, *, dry_run: bool) -> None:
@@ -142,7 +136,7 @@ def _tell(report: RetentionReport, *, dry_run: bool) -> None:
 def _give_back(database: Path) -> int:
     before = _size(database)
     if is_in_use(database) or not _has_room_for_a_copy(database):
-        asyncio.run(_give_back_in_place(database))
+        with_database(database, _give_back_in_place)
     else:
         lock = _lock(database)
         try:
@@ -166,12 +160,8 @@ def _has_room_for_a_copy(database: Path) -> bool:
     return DiskSpace(database).free_bytes > 3 * _size(database)
 
 
-async def _give_back_in_place(database: Path) -> None:
-    opened = await asyncio.to_thread(Database, database)
-    try:
-        await maintenance_of(opened, SystemClock(), lambda: str(uuid.uuid4())).give_back_space()
-    finally:
-        await asyncio.to_thread(opened.close)
+async def _give_back_in_place(opened: Database) -> None:
+    await maintenance_of(opened, SystemClock(), lambda: str(uuid.uuid4())).give_back_space()
 
 
 def _registry(graphs: Path) -> GraphRegistry:
@@ -188,15 +178,6 @@ def _rules_of(settings: Settings) -> RetentionRules:
     return RetentionRules(None if days is None else timedelta(days=days), server.retention_checkpoints)
 
 
-def _existing(database_url: str | None, settings: Settings | None = None) -> Path:
-    database = database_file(database_url, settings or Settings.load())
-    if not database.is_file():
-        raise ConfigurationError(
-            f"There is no database '{database.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
-        )
-    return database
-
-
 def _lock(database: Path) -> ProcessLock:
     lock = ProcessLock(database.with_name(database.name + ".lock"))
     lock.acquire()
@@ -204,7 +185,7 @@ def _lock(database: Path) -> ProcessLock:
 
 
 def _progress(screen: TextIO) -> Callable[[int, int], None] | None:
-    """A line that redraws itself; nothing where nobody looks on."""
+    """A line that redraws itself; nothing where no terminal is."""
     if not screen.isatty():
         return None
 

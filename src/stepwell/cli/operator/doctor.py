@@ -1,4 +1,4 @@
-"""`stepwell doctor`: which model would be used and why, what is missing for the others, what this machine has, how the server is."""
+"""`stepwell doctor`: which model would be used and why, what is missing for the others, what this machine has, and how the server is."""
 
 from __future__ import annotations
 

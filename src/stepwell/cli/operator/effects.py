@@ -5,16 +5,14 @@ Works on the database of this machine, also while a server runs on it, or asks a
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stepwell.cli.operator.database_file import database_file
-from stepwell.cli.operator.usage import ask_server
+from stepwell.cli.operator.database_file import require_database, with_database
+from stepwell.cli.operator.server_request import ask_server
+from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.repository import EffectFilter, Page
 from stepwell.settings import Settings
@@ -50,13 +48,13 @@ def settle(
         line: Line = ask_server(url, settings, _path("/settle", everybody=everybody), body=body)
     else:
         by = "command line"
-        settling = _with_records(
+        settled = _with_records(
             database_url, settings, lambda records: records.settle_effect(None, key, happened=happened, note=note, by=by)
         )
-        line = settling.as_json()
+        line = settled.as_json()
     fact = "done" if happened else "not done"
     told = (
-        "The model is told when the thread goes on, if the call still stands in its conversation."
+        "The model is told when the thread goes on, if the call is still in its conversation."
         if line["thread_id"]
         else "Its thread was deleted."
     )
@@ -69,18 +67,8 @@ def _path(more: str, *, everybody: bool) -> str:
 
 
 def _with_records(database_url: str | None, settings: Settings, work: Callable[[EmbeddedRepository], Awaitable[T]]) -> T:
-    file = database_file(database_url, settings)
-    if not file.is_file():
-        raise ConfigurationError(f"There is no database '{file.name}' yet, so nothing was done. `stepwell serve` makes one.")
-    opened = Database(file)
-
-    async def run() -> T:
-        return await work(EmbeddedRepository(opened, SystemClock()))
-
-    try:
-        return asyncio.run(run())
-    finally:
-        opened.close()
+    file = require_database(database_url, settings)
+    return with_database(file, lambda opened: work(EmbeddedRepository(opened, SystemClock())))
 
 
 def _table(lines: Sequence[Line]) -> list[str]:
@@ -90,7 +78,8 @@ def _table(lines: Sequence[Line]) -> list[str]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if any(line["outcome"] == "unknown" for line in lines):
-        table.append("Look where it would have happened, then: stepwell effects settle KEY --done [NOTE] | --not-done [NOTE]")
+        settle = spell_command("effects settle KEY --done [NOTE] | --not-done [NOTE]")
+        table.append(f"Look where it would have happened, then: {settle}")
     return table
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TextIO, TypeVar
 
-from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.operator.database_file import database_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.access import AccessRecords, ApiKey
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings
 
@@ -55,15 +53,9 @@ def revoke(*, key_id: str, database_url: str | None) -> int:
 
 
 def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
-    opened = Database(database_file(database_url, Settings.load()))
-
-    async def run() -> T:
-        return await work(EmbeddedAccess(opened, clock))
-
-    try:
-        return asyncio.run(run())
-    finally:
-        opened.close()
+    """Makes the database if there is none: a server that others can reach needs a key before its first start."""
+    file = database_file(database_url, Settings.load())
+    return with_database(file, lambda opened: work(EmbeddedAccess(opened, clock)))
 
 
 def _state(key: ApiKey, now: datetime) -> str:

@@ -11,34 +11,34 @@ from contextlib import closing
 from stepwell.cli.operator.database_file import database_file
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.settings import Settings
 
 NEEDED = ("fastapi", "uvicorn", "httpx", "jwt", "prometheus_client")
 """Packages of the extra `server`."""
 
-_LOCAL, _PORT = "127.0.0.1", 8123
 _ASK_S = 2.0
 
 
 def server_lines(settings: Settings) -> Iterator[str]:
     if missing := [package for package in NEEDED if importlib.util.find_spec(package) is None]:
         yield f"packages       missing ({', '.join(missing)}): pip install 'stepwell[server]'"
-    yield f"running        {_running(settings)}"
-    yield f"database       {_database(settings)}"
+    yield f"running        {_describe_running(settings)}"
+    yield f"database       {_describe_database(settings)}"
     if settings.api_key:
-        yield "your key       STEPWELL_API_KEY is set, for `stepwell chat --url`"
+        yield f"your key       STEPWELL_API_KEY is set, for `{spell_command('chat --url')}`"
 
 
-def _running(settings: Settings) -> str:
+def _describe_running(settings: Settings) -> str:
     port = _port(settings)
     if port is None:
         return "STEPWELL_PORT is not a port, so `stepwell serve` would not start"
-    address = f"http://{_LOCAL}:{port}"
+    address = f"http://{DEFAULT_HOST}:{port}"
     try:
-        with closing(http.client.HTTPConnection(_LOCAL, port, timeout=_ASK_S)) as connection:
+        with closing(http.client.HTTPConnection(DEFAULT_HOST, port, timeout=_ASK_S)) as connection:
             connection.request("GET", "/info")
-            answer = connection.getresponse()
-            said = json.loads(answer.read(65536)) if answer.status == 200 else {}
+            response = connection.getresponse()
+            said = json.loads(response.read(65536)) if response.status == 200 else {}
     except (OSError, http.client.HTTPException, ValueError):
         return f"nothing answers at {address} (start it with: {spell_command('serve')})"
     ours = isinstance(said, dict) and (said.get("metadata") or {}).get("server") == "stepwell"
@@ -46,11 +46,11 @@ def _running(settings: Settings) -> str:
 
 
 def _port(settings: Settings) -> int | None:
-    text = settings.server.get("STEPWELL_PORT", str(_PORT))
+    text = settings.server.get("STEPWELL_PORT", str(DEFAULT_PORT))
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536 else None
 
 
-def _database(settings: Settings) -> str:
+def _describe_database(settings: Settings) -> str:
     from stepwell.runs.embedded.upkeep.condition import inspect_database
 
     file = database_file(None, settings)
@@ -60,6 +60,8 @@ def _database(settings: Settings) -> str:
         found = inspect_database(file)
     except StepwellError as error:
         return str(error)
-    form = f"form {found.form}" + (f" ({len(found.missing)} steps behind: stepwell db migrate)" if found.missing else "")
+    form = f"form {found.form}" + (
+        f" ({len(found.missing)} steps behind: {spell_command('db migrate')})" if found.missing else ""
+    )
     keys = found.rows.get("api_keys", 0)
     return f"{file.name}, {found.size_bytes / 1e6:,.1f} MB, {form}, {found.rows.get('threads', 0)} threads, {keys} keys"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from stepwell.cli.operator.database_file import database_file
-from stepwell.cli.own_command import spell_command
+from stepwell.cli.operator.database_file import require_database, with_database
+from stepwell.cli.operator.server_request import ask_server
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, RunError, needs_extra
-from stepwell.runs.embedded.file.database import Database
+from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.repository import UsageGroup
 from stepwell.settings import Settings
@@ -19,7 +17,6 @@ from stepwell.settings import Settings
 Line = Mapping[str, Any]
 
 UNKNOWN = "unknown"
-_ASK_S = 30.0
 _NUMBERS = ("runs", "calls", "input_tokens", "output_tokens")
 
 
@@ -36,16 +33,8 @@ def run(
 
 
 def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
-    file = database_file(database_url, settings)
-    if not file.is_file():
-        raise ConfigurationError(
-            f"There is no database '{file.name}' yet, so nothing was used. `{spell_command('serve')}` makes one."
-        )
-    opened = Database(file)
-    try:
-        rows = asyncio.run(EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
-    finally:
-        opened.close()
+    file = require_database(database_url, settings)
+    rows = with_database(file, lambda opened: EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
     return [row.as_json() for row in rows]
 
 
@@ -53,28 +42,6 @@ def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, ev
     wanted = {"group_by": by, **({"thread_id": thread} if thread else {})}
     lines: list[Line] = ask_server(url, settings, "/api/usage/all" if everybody else "/api/usage", params=wanted)
     return lines
-
-
-def ask_server(
-    url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
-) -> Any:
-    """What a server answers, to a POST if there is a body; its refusal as an error in its own words."""
-    with needs_extra("Asking a server", "server"):
-        import httpx
-    headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
-    method = "GET" if body is None else "POST"
-    try:
-        answer = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=_ASK_S)
-        found = answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise RunError(
-            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). "
-            f"Start one with `{spell_command('serve')}`, or "
-            "check --url."
-        ) from error
-    if answer.status_code != httpx.codes.OK:
-        raise RunError(str(found.get("detail", f"The server answered {answer.status_code}.")))
-    return found
 
 
 def _table(by: str, lines: Sequence[Line]) -> list[str]:

@@ -18,6 +18,9 @@ def add_research(commands: Any, default_url: str) -> None:
         "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"research on this server; alone, {default_url}"
     )
     research.add_argument("--continue", dest="thread", metavar="THREAD", help="go on with this research")
+    research.add_argument(
+        "--demo", action="store_true", help="on a web of our own with invented pages; needs no model, no key and no network"
+    )
     research.add_argument("--yes", action="store_true", help="approve a plan that breaks no rule without asking")
     research.add_argument(
         "--review-sources", action="store_true", help="admit or deny each source before the report is written"
@@ -61,12 +64,16 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
             from stepwell.cli.research import export
 
             return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
-    if (arguments.question is None) == (arguments.thread is None):
-        parser.error("research takes a question, or --continue THREAD.")
-    from stepwell.cli.research import command as research
+    if arguments.demo and (arguments.url or arguments.thread or arguments.policy or arguments.context_url):
+        parser.error("--demo has a web and a policy of its own, so --url, --continue, --policy and --context-url cannot apply.")
+    if not arguments.demo and (arguments.question is None) == (arguments.thread is None):
+        parser.error("research takes a question, --continue THREAD, or --demo.")
+    from stepwell.cli.research import command
+    from stepwell.cli.research.options import ResearchOptions
 
-    return research.run(
-        research.ResearchOptions(
+    start = command.demonstrate if arguments.demo else command.run
+    return start(
+        ResearchOptions(
             arguments.question,
             thread=arguments.thread,
             url=arguments.url,

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.own_command import spell_command
-from stepwell.cli.research.command import thread_folder, write_file
-from stepwell.errors import BundleError
+from stepwell.cli.research.options import BUNDLE, thread_folder, write_file
+from stepwell.errors import BundleError, needs_extra
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.apps.research.export import Format
+    from stepwell.audit.export import Format
 
 
 def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
@@ -21,13 +21,13 @@ def run(what: str, *, form: str | None, out: Path | None, url: str | None = None
 
     Without `out`, text goes to the standard output.
     """
-    from stepwell.apps.research.export import export_bundle, format_of
+    from stepwell.audit.export import export_bundle, format_of
 
     chosen = format_of(out, form)
     if out is None and chosen in ("pdf", "docx", "zip"):
         raise BundleError(f"'{chosen}' is not for a screen. Name a file with --out.")
     settings = settings or Settings.load()
-    content = _from_server(url, what, chosen, settings) if url else export_bundle(_bundle(what, settings), chosen)
+    content = _write_from_server(url, what, chosen, settings) if url else export_bundle(_find_bundle(what, settings), chosen)
     if out is None:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
@@ -37,18 +37,22 @@ def run(what: str, *, form: str | None, out: Path | None, url: str | None = None
     return 0
 
 
-def _from_server(url: str, thread: str, form: Format, settings: Settings) -> bytes:
-    from stepwell.cli.research.on_server import connect_research, write_from_server
+def _write_from_server(url: str, thread_id: str, form: Format, settings: Settings) -> bytes:
+    with needs_extra("Talking to a server", "server"):
+        from stepwell.cli.research.on_server import connect_research, write_from_server
 
-    with asyncio.Runner() as runner, connect_research(runner, url, settings, thread) as session:
-        return write_from_server(runner, session, form)
+    def say(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    with asyncio.Runner() as runner, connect_research(runner, url, settings, thread_id, say) as thread:
+        return write_from_server(runner, thread, form)
 
 
-def _bundle(what: str, settings: Settings) -> Path:
+def _find_bundle(what: str, settings: Settings) -> Path:
     file = Path(what)
     if file.is_file() or file.suffix:
         return file
-    bundle = thread_folder(settings, what, must_exist=True) / "bundle.zip"
+    bundle = thread_folder(settings, what, must_exist=True) / BUNDLE
     if not bundle.is_file():
         raise BundleError(f"The research '{what}' has not ended. Go on with: {spell_command(f'research --continue {what}')}")
     return bundle

@@ -1,4 +1,5 @@
-"""The gate in the terminal: a plan with what the audit says about it, and what a person answers; sources to admit or deny.
+"""The gate of a research in the terminal: a plan with what the audit says about it, and what a person answers; sources to admit or
+deny.
 
 ```
 a               approve
@@ -7,7 +8,7 @@ e 2 new words   another input for step 2        d 2   leave step 2 out        + 
 r why           reject; another plan is made that knows why
 s [why]         stop here
 ```
-An edited plan is audited again and comes back here. It knows the terminal only by `ask` and `say`.
+An edited plan is audited again and comes back here. The terminal is known only by `ask` and `say`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.cli.dialogue.answers import Ask
+from stepwell.cli.dialogue.session import OpenInterrupt
+from stepwell.errors import RunError
+from stepwell.validation import describe_first_fault
 
 Say = Callable[[str], None]
 EditText = Callable[[str], str]
@@ -37,34 +41,36 @@ d 2             leave step 2 out
 r WHY           reject: another plan is made that knows why
 s               stop here: nothing of the plan is carried out"""
 SOURCES_HELP = "Enter admits all; 's2 s5' leaves these out; 'only s1 s3' keeps these."
+RETRY = "search_retry"
+"""The interrupt of a research that could ask no search engine."""
 _NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Puts the questions of a research to a person."""
+    """Puts a plan, or the sources that were found, to a person."""
 
     ask: Ask
     say: Say
     edit_text: EditText | None = None
     approve_clean: bool = False
-    """`--yes`: a plan without violations is approved without a question."""
+    """`--yes`: a plan without violations is approved without asking."""
 
-    def answer(self, question: Mapping[str, Any]) -> Any:
+    def answer(self, interrupt: Mapping[str, Any]) -> Any:
         """What resumes the run; `EOFError` when nobody is there."""
-        if problem := question.get("problem"):
+        if problem := interrupt.get("problem"):
             self.say(str(problem))
-        if question.get("type") == "source_review":
-            return self._review(question.get("sources") or [])
-        return self._decide(question)
+        if interrupt.get("type") == "source_review":
+            return self._review(interrupt.get("sources") or [])
+        return self._decide(interrupt)
 
-    def _decide(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        for line in plan_lines(question):
+    def _decide(self, interrupt: Mapping[str, Any]) -> dict[str, Any]:
+        for line in plan_lines(interrupt):
             self.say(line)
-        if self.approve_clean and not (question.get("audit") or {}).get("violations"):
+        if self.approve_clean and not (interrupt.get("audit") or {}).get("violations"):
             self.say("Approved (--yes).")
             return {"decision": "approve"}
-        plan = dict(question.get("plan") or {})
+        plan = dict(interrupt.get("plan") or {})
         prompt = CHOICES
         while True:
             said = self._read(plan, self.ask(prompt).strip())
@@ -116,10 +122,32 @@ class Gate:
             prompt = f"{said} {SOURCES_HELP}"
 
 
-def plan_lines(question: Mapping[str, Any]) -> Iterator[str]:
+class OutageError(RunError):
+    """No search engine could be asked, so there is nothing to decide; the research can be tried again later."""
+
+
+class GateAnswers:
+    """Answers the interrupts of a research at the gate. `retries`: the first time that the research says that it could ask no search
+    engine, it is told to try again, which is what somebody who continues it wants; afterwards that is an `OutageError`."""
+
+    def __init__(self, gate: Gate, *, retries: bool) -> None:
+        self._gate = gate
+        self._retries = retries
+
+    def __call__(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
+        outage = next((each for each in interrupts if each.value.get("type") == RETRY), None)
+        if outage is None:
+            return {each.id: self._gate.answer(each.value) for each in interrupts}
+        if not self._retries:
+            raise OutageError(str(outage.value.get("message")))
+        self._retries = False
+        return {outage.id: {"decision": "approve"}}
+
+
+def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
     """What is decided about: steps, what the audit says with rule ids, what it may cost, what has left the machine already."""
-    plan, audit, estimate = (question.get(name) or {} for name in ("plan", "audit", "estimate"))
-    rules = question.get("rules") or {}
+    plan, audit, estimate = (interrupt.get(name) or {} for name in ("plan", "audit", "estimate"))
+    rules = interrupt.get("rules") or {}
     yield ""
     yield f"Plan: {plan.get('objective', '')}"
     for number, step in enumerate(plan.get("steps", ()), 1):
@@ -135,7 +163,7 @@ def plan_lines(question: Mapping[str, Any]) -> Iterator[str]:
         yield "  No model could judge these rules; they are yours to judge:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
-    if summary := (question.get("sent") or {}).get("summary"):
+    if summary := (interrupt.get("sent") or {}).get("summary"):
         yield f"Sent so far: {summary}"
 
 
@@ -150,18 +178,20 @@ def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any]
     steps = [dict(step) for step in plan.get("steps", ())]
     if action == "+":
         return (
-            _edited(plan, [*steps, {"tool": "web_search", "input": rest}]) if rest else "Write what to search after the plus."
+            _check_plan(plan, [*steps, {"tool": "web_search", "input": rest}])
+            if rest
+            else "Write what to search after the plus."
         )
     match = _NUMBERED.fullmatch(rest)
     if not match or not 1 <= int(match[1][:4]) <= len(steps):
         return f"There is no such step; they are numbered 1 to {len(steps)}."
     index = int(match[1]) - 1
     if action == "d":
-        return _edited(plan, steps[:index] + steps[index + 1 :]) if len(steps) > 1 else "A plan needs a step. s stops."
+        return _check_plan(plan, steps[:index] + steps[index + 1 :]) if len(steps) > 1 else "A plan needs a step. s stops."
     if not match[2]:
         return f"Write the new input after the number, as in: e {match[1]} new words"
     steps[index]["input"] = match[2]
-    return _edited(plan, steps)
+    return _check_plan(plan, steps)
 
 
 def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
@@ -172,7 +202,7 @@ def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | st
         return f"This is not JSON (line {error.lineno}: {error.msg}). The plan is as it was. {CHOICES}"
     if not isinstance(edited, dict):
         return f"A plan is one JSON object. The plan is as it was. {CHOICES}"
-    return _edited({**plan, **edited}, edited.get("steps", plan.get("steps")))
+    return _check_plan({**plan, **edited}, edited.get("steps", plan.get("steps")))
 
 
 def read_review(known: Sequence[str], line: str) -> dict[str, Any] | str:
@@ -207,7 +237,7 @@ def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {"objective": plan.get("objective", ""), "steps": steps}
 
 
-def _edited(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
+def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
     from pydantic import ValidationError
 
     from stepwell.apps.research.schemas import ResearchPlan
@@ -216,6 +246,5 @@ def _edited(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
     try:
         checked = ResearchPlan.model_validate(edited)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}. The plan is as it was. {CHOICES}"
+        return f"{describe_first_fault(error, 'the plan')}. The plan is as it was. {CHOICES}"
     return {"decision": "edit", "plan": checked.model_dump(mode="json", by_alias=True)}

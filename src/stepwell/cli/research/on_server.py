@@ -7,40 +7,78 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.errors import ConfigurationError, needs_extra
+import httpx
+
+from stepwell.cli.dialogue.remote_session import RemoteSession, ServerLine, open_client
+from stepwell.cli.dialogue.server_errors import as_sentences, read_problem
+from stepwell.cli.own_command import spell_command
+from stepwell.cli.research.options import GRAPH, MODES
+from stepwell.errors import RunError
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.apps.research.export import Format
-    from stepwell.cli.research.remote_session import RemoteResearch
+    from stepwell.audit.export import Format
+
+
+@dataclass(frozen=True)
+class ResearchThread:
+    """A thread of the server's research graph."""
+
+    line: ServerLine
+    thread_id: str
+
+    @property
+    def url(self) -> str:
+        return self.line.url
+
+    @property
+    def carry_on(self) -> str:
+        """The command that goes on with it."""
+        return spell_command(f"research --url {self.url} --continue {self.thread_id}")
+
+    def open(self, *, known: bool) -> RemoteSession:
+        return RemoteSession(self.line, self.thread_id, carry_on=self.carry_on, known=known)
 
 
 @contextmanager
-def connect_research(runner: asyncio.Runner, url: str, settings: Settings, thread: str | None) -> Iterator[RemoteResearch]:
-    """A session with a server; its connections are closed at the end."""
-    with needs_extra("Talking to a server", "server"):
-        from langgraph_sdk import get_client
-
-        from stepwell.cli.research.remote_session import RemoteResearch
-    if not url.startswith(("http://", "https://")):
-        raise ConfigurationError(f"'{url}' is no address of a server. Write it like http://127.0.0.1:8123.")
-    client = get_client(url=url.rstrip("/"), api_key=settings.api_key.reveal() if settings.api_key else None)
-    try:
-        yield RemoteResearch(client, url.rstrip("/"), thread)
-    finally:
-        runner.run(client.aclose())
+def connect_research(
+    runner: asyncio.Runner, url: str, settings: Settings, thread_id: str, tell: Callable[[str], None]
+) -> Iterator[ResearchThread]:
+    """The thread at the server; connections are closed at the end."""
+    with open_client(runner, url, settings) as (client, address):
+        yield ResearchThread(ServerLine(client, address, GRAPH, tell, MODES), thread_id)
 
 
-def write_from_server(runner: asyncio.Runner, session: RemoteResearch, form: Format) -> bytes:
+def write_from_server(runner: asyncio.Runner, thread: ResearchThread, form: Format) -> bytes:
     """A research of a server as a document."""
-    from stepwell.apps.research.export import export_bundle
+    from stepwell.audit.export import export_bundle
 
     with tempfile.TemporaryDirectory() as folder:
-        bundle = Path(folder) / f"{session.thread_id}.zip"
-        runner.run(session.save_bundle(bundle))
+        bundle = Path(folder) / f"{thread.thread_id}.zip"
+        runner.run(_download_bundle(thread, bundle))
         return export_bundle(bundle, form)
+
+
+async def _download_bundle(thread: ResearchThread, file: Path) -> None:
+    """The evidence of the thread, as the server packs it. Whoever uses it verifies it first."""
+    with as_sentences(thread.url, thread.carry_on):
+        http = thread.line.client.http.client
+        async with http.stream("GET", f"/api/research/{thread.thread_id}/bundle") as response:
+            if response.status_code != 200:
+                raise RunError(await _explain_refusal(thread, response))
+            with file.open("wb") as written:
+                async for piece in response.aiter_bytes():
+                    written.write(piece)
+
+
+async def _explain_refusal(thread: ResearchThread, response: httpx.Response) -> str:
+    return await read_problem(response) or (
+        f"The server at {thread.url} gives no evidence of its researches (it answered {response.status_code}), so nothing can be "
+        f"checked or exported here. The report alone goes to the standard output: {spell_command('research ... > report.md')}"
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from stepwell.cli.dialogue.session import StreamPart
 
 NAMES = {
     "intake": "question",
@@ -56,3 +58,29 @@ class ResearchProgress:
 
 def _line(node: str, text: str) -> str:
     return f"{NAMES.get(node, node):{_WIDTH}} {text}"
+
+
+class ResearchView:
+    """Shows a run of the research graph as lines."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._progress = ResearchProgress()
+
+    def show(self, part: StreamPart) -> bool:
+        some = False
+        for node, update in _updates_in(part):
+            for line in self._progress.lines(node, update):
+                some = True
+                self._say(line)
+        return some
+
+    def close(self) -> None:
+        """Lines are whole; nothing is held back."""
+
+
+def _updates_in(part: StreamPart) -> list[tuple[str, Mapping[str, Any]]]:
+    """Which nodes changed what; nothing for parts that tell of something else."""
+    if part.mode != "updates" or part.namespace or not isinstance(part.data, Mapping):
+        return []
+    return [(node, update) for node, update in part.data.items() if isinstance(update, Mapping)]

@@ -1,4 +1,4 @@
-"""`stepwell replay`: the whole research again from its bundle, without network and models, and whether the report is the same."""
+"""`stepwell replay`: run a whole research again from its bundle, without network and models, and say whether the report is the same."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Deadlines:
             if value is not None and value <= 0:
                 raise ConfigurationError(f"{name} is {value!r}. Give a number of seconds above 0, or None for no limit.")
 
-    def told_to_the_sdk(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def tell_sdk(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """The request with the limits that only the SDK can keep."""
         if self.connect_s is None or "timeout" in request.model_settings:
             return request
@@ -80,7 +80,7 @@ class TimedCall:
 
     def __init__(self, deadlines: Deadlines, request: ModelRequest[Any], *, is_async: bool, must_end: bool = True) -> None:
         self._limits = deadlines
-        self._request = deadlines.told_to_the_sdk(request)
+        self._request = deadlines.tell_sdk(request)
         self._must_end = must_end
         self._streams = will_stream(request, is_async=is_async)
         self._tell_waiter: Callable[[], None] = lambda: None
@@ -102,14 +102,14 @@ class TimedCall:
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise self._passed() from None
+            raise self._passed_error() from None
 
     def call(self, handler: Handler, threads: SideThreads) -> ModelResponse[Any]:
         """The same for a sync caller, who waits for another thread."""
         self._start(time.monotonic)
         if not self._is_limited():
-            return self._whole(self._watched(handler))
-        outcome = threads.run(lambda: self._watched(handler))
+            return self._whole(self._call_watched(handler))
+        outcome = threads.run(lambda: self._call_watched(handler))
         # The first token may bring the deadline nearer; the others only put it off, which is seen when time is up.
         self._tell_waiter = lambda: outcome.wake() if self._tokens == 1 else None
         while True:
@@ -118,9 +118,9 @@ class TimedCall:
             except queue.Empty:
                 if self._remaining() == 0.0:
                     self.watch.abandoned = True
-                    raise self._passed() from None
+                    raise self._passed_error() from None
 
-    def _watched(self, handler: Handler) -> ModelResponse[Any]:
+    def _call_watched(self, handler: Handler) -> ModelResponse[Any]:
         with watching(self.watch):
             return handler(self._request)
 
@@ -158,6 +158,6 @@ class TimedCall:
     def _due(self) -> float | None:
         return min((due for due, _, _ in self._limits_now()), default=None)
 
-    def _passed(self) -> DeadlinePassedError:
+    def _passed_error(self) -> DeadlinePassedError:
         _, name, length = min(self._limits_now())
         return DeadlinePassedError(name, length)

@@ -1,8 +1,11 @@
-"""What went wrong with a model call, told from the exception alone.
+"""What went wrong with a model call: the fault behind an exception (`fault_of`), and the error that a caller gets for it (`failure`).
 
-SDKs have each their own classes for the same few faults. They are told apart here by what they carry (a status, an error code, the
-names of their base classes), so that no SDK is imported and a new one mostly needs nothing. `fault_of` is the only judge: whatever it
-does not know is nobody's fault but the program's and passes through untouched.
+Each SDK has its own classes for the same few faults. They are told apart by what they carry (a status, an error code, the names of
+their base classes), so no SDK is imported, and a new one mostly needs nothing here. An exception that `fault_of` does not know is taken
+for a mistake in the program and passes through untouched.
+
+A caller's error says which model, what happened, and the way out. It does not repeat the provider's own words, since some repeat the
+key; those stay in `__cause__`.
 
 | fault | retried | what it becomes |
 |---|---|---|
@@ -212,11 +215,6 @@ def _retry_after(error: Exception, now: datetime | None) -> float | None:
     except ValueError:
         return None
     return max(0.0, (asked - now).total_seconds()) if now is not None and asked.tzinfo else None
-
-
-# A fault as an error for the caller: which model, what happened, the way out.
-#
-# The provider's own words are not repeated, since some repeat the key; they stay in `__cause__`.
 
 
 _SLOW = {

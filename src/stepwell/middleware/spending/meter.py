@@ -1,9 +1,10 @@
 """Counts the model calls within one step of an agent, by a callback, so that nothing is missed: those of the agent, a summary, a
-subagent of any kind, a tool that asks a model by itself. The meter of a tool call also refuses calls at the run's ceilings.
+subagent of any kind, a tool that asks a model by itself. What each call used is counted by `stepwell.models.usage`; the meter of a tool
+call also refuses calls at the run's ceilings.
 
 ```
 BudgetMiddleware, around a model step     holds a part of every account around it: what is called inside is covered
-a callback, at any other model call       holds it by itself: a `Meter` blocks its thread, a `_Gate` awaits on the event loop
+a callback, at any other model call       holds it by itself: a `ToolMeter` blocks its thread, a `_Gate` awaits on the event loop
 ```
 """
 
@@ -19,16 +20,15 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.messages import BaseMessage
 from langchain_core.tracers.context import register_configure_hook
 
 from stepwell.errors import ToolUseError
 from stepwell.middleware.spending.reservations import Account, Hold, Measure, await_for, wait_for
-from stepwell.middleware.spending.sums import Ceilings, Spending, used_up
+from stepwell.middleware.spending.sums import Spending, used_up
 from stepwell.models.pricing import Price, TokenUse, price_of
 from stepwell.models.token_count import estimate
+from stepwell.models.usage import CallListener, CallUsage
 
 
 class Sizes:
@@ -60,71 +60,97 @@ class Sizes:
         return measure
 
 
-class Meter(BaseCallbackHandler):
-    """Counts the model calls within one step of an agent.
+class Meter(CallListener):
+    """Counts the model calls within one step of an agent. Whoever makes it has taken care that they may be made."""
 
-    With `stop_at` it also holds a part of the run's account for each call, and refuses calls once a ceiling is reached; that ends a
-    subagent which has no budget itself.
-    """
-
-    run_inline = True
     raise_error = True
+    covered = True
+    """Whoever made this meter holds what its calls need."""
+    kind = ""
+    """What sort of calls these are, for `Sizes`."""
+    gate: _Gate | None = None
 
-    def __init__(
-        self,
-        together: Account,
-        prices: Mapping[str, Price],
-        *,
-        kind: str = "",
-        sizes: Sizes | None = None,
-        stop_at: Ceilings | None = None,
-        around: Meter | None = None,
-        covered: bool = False,
-        on_loop: asyncio.AbstractEventLoop | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, together: Account, prices: Mapping[str, Price], around: Meter | None = None) -> None:
+        super().__init__(prices)
         self.own = Account(Spending())
         """This step's part."""
         self.together = together
         """The run's, with the steps that run beside this one."""
-        self.covered = covered
-        """Whoever made this meter holds what its calls need."""
-        self.kind = kind
-        """What sort of calls these are, for `sizes`."""
-        self._sizes = sizes or Sizes()
-        self.gate = _Gate(self, on_loop) if on_loop else None
         self._around = around
-        self._prices = prices
-        self._stop_at = stop_at
-        self._monotonic = monotonic
-        self._started = monotonic()
-        self._asked: dict[UUID, tuple[str, Sequence[BaseMessage]]] = {}
-        self._holds: dict[UUID, Hold] = {}
 
     @property
     def accounts(self) -> tuple[Account, ...]:
         """Those that a call within this step spends from, the outermost first."""
-        outer = self._around.accounts if self._around else ()
-        return outer if self._stop_at is None else (*outer, self.together)
+        return self._around.accounts if self._around else ()
 
     def ceiling(self) -> str | None:
         """The ceiling that the run around this step has reached."""
-        if self._stop_at is None:
-            return None
-        so_far: Spending = {**self.together.spent}
-        so_far["seconds"] = so_far.get("seconds", 0.0) + self._monotonic() - self._started
-        return self._stop_at.reached(so_far)
+        return None
 
     def of_step(self, turn: str, step: str, seconds: float) -> Spending:
-        """What this step adds to the run."""
+        """What this step adds to the run, when it has ended."""
+        self.close()
         more: Spending = {**self.own.spent}
         more["turn"], more["step"], more["step_seconds"] = turn, step, seconds
         return more
 
     def close(self) -> None:
-        """Give back what calls hold that were never ended: another handler may have refused them."""
-        for run_id in list(self._holds):
+        """Count the calls whose end nobody heard: they were cancelled."""
+        for run_id in list(self.open_calls):
+            if call := self.open_calls.pop(run_id, None):
+                self.add(run_id, self.usage_so_far(call))
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        unpriced = [usage.model] if usage.cost_usd is None else []
+        more = Spending(tokens=usage.tokens.total, calls=1, usd=usage.cost_usd or 0.0, unpriced=unpriced)
+        self.own.add(more)
+        self.together.add(more)
+
+
+class ToolMeter(Meter):
+    """Counts the model calls within a tool call. It also holds a part of the run's account for each of them, and refuses them once a
+    ceiling is reached; that ends a subagent which has no budget itself."""
+
+    covered = False
+
+    def __init__(
+        self,
+        together: Account,
+        prices: Mapping[str, Price],
+        around: Meter | None = None,
+        *,
+        kind: str,
+        sizes: Sizes,
+        on_loop: asyncio.AbstractEventLoop | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`on_loop` is the event loop that the tool runs on, if it is async."""
+        super().__init__(together, prices, around)
+        self.kind = kind
+        self.gate = _Gate(self, on_loop) if on_loop else None
+        self._sizes = sizes
+        self._monotonic = monotonic
+        self._started = monotonic()
+        self._holds: dict[UUID, Hold] = {}
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        return (*super().accounts, self.together)
+
+    def ceiling(self) -> str | None:
+        so_far: Spending = {**self.together.spent}
+        so_far["seconds"] = so_far.get("seconds", 0.0) + self._monotonic() - self._started
+        return self.together.ceilings.reached(so_far)
+
+    def close(self) -> None:
+        super().close()
+        for run_id in list(self._holds):  # another handler may have refused these calls
             self._leave(run_id)
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        self._sizes.note(self.kind, usage.tokens.total, usage.cost_usd or 0.0)
+        super().add(run_id, usage)
+        self._leave(run_id)
 
     def on_chat_model_start(
         self,
@@ -133,66 +159,56 @@ class Meter(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        if ceiling := self.ceiling():
-            raise _refused(used_up(ceiling))
-        nested = parent_run_id in self._asked  # a model that asks another one: waiting for its own end would take for ever
-        facts = metadata or {}
-        label = ":".join(part for part in (facts.get("ls_provider"), facts.get("ls_model_name")) if part)
-        self._asked[run_id] = (label, messages[0] if messages else ())
-        if nested or self._stop_at is None or _is_covered() or (self.gate and self.gate.here()):
-            return
-        self._holds[run_id] = hold = Hold(self._expecting(run_id))
-        if refusal := wait_for(self.together, hold):
-            self._forget(run_id)
-            raise _refused(refusal)
+        self._refuse_at_ceiling()
+        super().on_chat_model_start(serialized, messages, run_id=run_id, **kwargs)
+        self._hold_in_thread(run_id, parent_run_id)
+
+    def on_llm_start(
+        self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._refuse_at_ceiling()
+        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
+        self._hold_in_thread(run_id, parent_run_id)
+
+    def is_asking(self, run_id: UUID | None) -> bool:
+        return run_id in self.open_calls
 
     async def hold(self, run_id: UUID) -> None:
-        """What `on_chat_model_start` does in a thread, on the event loop."""
-        if run_id not in self._asked or run_id in self._holds or self._stop_at is None or _is_covered():
+        """Hold a part of the account for a call, from the event loop."""
+        if not self.is_asking(run_id) or run_id in self._holds or _is_covered():
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
         if refusal := await await_for(self.together, hold):
-            self._forget(run_id)
-            raise _refused(refusal)
+            raise self._refuse(run_id, refusal)
 
-    def is_asking(self, run_id: UUID | None) -> bool:
-        return run_id in self._asked
+    def _hold_in_thread(self, run_id: UUID, parent_run_id: UUID | None) -> None:
+        """The same from a thread, which waits meanwhile."""
+        nested = self.is_asking(parent_run_id)  # a model that asks another one: waiting for its own end would take for ever
+        if nested or _is_covered() or (self.gate and self.gate.here()):
+            return
+        self._holds[run_id] = hold = Hold(self._expecting(run_id))
+        if refusal := wait_for(self.together, hold):
+            raise self._refuse(run_id, refusal)
+
+    def _refuse_at_ceiling(self) -> None:
+        if ceiling := self.ceiling():
+            raise _refusal(used_up(ceiling))
+
+    def _refuse(self, run_id: UUID, reason: str) -> ToolUseError:
+        """A call that may not be made is not counted."""
+        self.open_calls.pop(run_id, None)
+        self._leave(run_id)
+        return _refusal(reason)
 
     def _expecting(self, run_id: UUID) -> Measure:
-        label, messages = self._asked[run_id]
-        return self._sizes.expecting(self.kind, messages, lambda: price_of(label, self._prices))
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        label, asked = self._asked.pop(run_id, ("", ()))
-        generation = response.generations[0][0] if response.generations and response.generations[0] else None
-        message = generation.message if isinstance(generation, ChatGeneration) else None
-        use = tokens_of(message, asked)
-        price = price_of(label, self._prices)
-        tokens, usd = use.input + use.output, price.of(use) if price else 0.0
-        unpriced = [] if price else [label or "an unnamed model"]
-        self._sizes.note(self.kind, tokens, usd)
-        self._count(Spending(tokens=tokens, calls=1, usd=usd, unpriced=unpriced))
-        self._leave(run_id)
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        if self._asked.pop(run_id, None):
-            self._count(Spending(calls=1))
-        self._leave(run_id)
-
-    def _count(self, more: Spending) -> None:
-        self.own.add(more)
-        self.together.add(more)
+        call = self.open_calls[run_id]
+        return self._sizes.expecting(self.kind, call.asked, lambda: price_of(call.model, self.prices))
 
     def _leave(self, run_id: UUID) -> None:
         if hold := self._holds.pop(run_id, None):
             self.together.leave(hold)
-
-    def _forget(self, run_id: UUID) -> None:
-        self._asked.pop(run_id, None)
-        self._leave(run_id)
 
 
 class _Gate(BaseCallbackHandler):
@@ -203,7 +219,7 @@ class _Gate(BaseCallbackHandler):
     raise_error = True
     ignore_chain = ignore_agent = ignore_retriever = ignore_retry = ignore_custom_event = True
 
-    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, meter: ToolMeter, loop: asyncio.AbstractEventLoop) -> None:
         self._meter = meter
         self._loop = loop
 
@@ -223,23 +239,19 @@ class _Gate(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **kwargs: Any,
     ) -> None:
+        await self._hold(run_id, parent_run_id)
+
+    async def on_llm_start(
+        self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        await self._hold(run_id, parent_run_id)
+
+    async def _hold(self, run_id: UUID, parent_run_id: UUID | None) -> None:
         if self.here() and not self._meter.is_asking(parent_run_id):
             await self._meter.hold(run_id)
 
 
-def tokens_of(message: BaseMessage | None, asked: Sequence[BaseMessage]) -> TokenUse:
-    """What the provider reports; an estimate from the lengths if it reports nothing."""
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    if not usage:
-        answer = [] if message is None else [message]
-        return TokenUse(count_tokens_approximately(asked), count_tokens_approximately(answer))
-    details = usage.get("input_token_details") or {}
-    return TokenUse(
-        usage["input_tokens"], usage["output_tokens"], details.get("cache_read") or 0, details.get("cache_creation") or 0
-    )
-
-
-def _refused(reason: str) -> ToolUseError:
+def _refusal(reason: str) -> ToolUseError:
     return ToolUseError(f"Error: stopped, because {reason}.")
 
 

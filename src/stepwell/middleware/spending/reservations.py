@@ -46,10 +46,10 @@ class Hold:
 class Account:
     """Spending that several steps at once add to, and what calls under way hold of its ceilings. Safe from any thread."""
 
-    def __init__(self, spent: Spending, limits: Ceilings | None = None, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, spent: Spending, ceilings: Ceilings | None = None, *, patience_s: float = PATIENCE_S) -> None:
         self.patience_s = patience_s
         self._spent = spent
-        self._limits = limits or Ceilings()
+        self.ceilings = ceilings or Ceilings()
         self._held: list[Hold] = []
         self._line: deque[Hold] = deque()
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class Account:
         """Decide about those at the head of the line, as far as that is possible now."""
         settled: list[tuple[Hold, str | None]] = []
         while self._line:
-            ceiling = self._limits.reached(self._spent)
+            ceiling = self.ceilings.reached(self._spent)
             if ceiling is None and self._held and not self._fits(self._line[0]):
                 break
             hold = self._line.popleft()
@@ -98,7 +98,7 @@ class Account:
             if (expected := each.measure()) is None:
                 return False
             together = add_spending(together, {**expected, "turn": together.get("turn", "")})
-        return all(share <= 1.0 for share in self._limits.shares(together).values())
+        return all(share <= 1.0 for share in self.ceilings.shares(together).values())
 
 
 def _tell(settled: Sequence[tuple[Hold, str | None]]) -> None:

@@ -7,8 +7,11 @@ counts nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict
+
+from stepwell.models.usage import UNNAMED
 
 
 class Spending(TypedDict, total=False):
@@ -55,7 +58,7 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Ceilings of a run; None is none."""
+    """Ceilings of a run; None is no ceiling."""
 
     tokens: int | None = None
     usd: float | None = None
@@ -108,6 +111,11 @@ def in_words(spent: Spending) -> str:
     if spent.get("usd"):
         parts.append(f"about ${spent['usd']:.4f}")
     if spent.get("unpriced"):
-        parts.append(f"and what {', '.join(spent['unpriced'])} cost, whose price is not known")
+        parts.append(f"and what {name_models(spent['unpriced'])} cost, whose price is not known")
     parts.append(f"{total_seconds(spent):.0f} s")
     return ", ".join(parts)
+
+
+def name_models(labels: Iterable[str]) -> str:
+    """Models as a person reads them."""
+    return ", ".join("a model without a name" if label == UNNAMED else label for label in labels)

@@ -66,12 +66,4 @@ def choose_embedder(settings: Settings, *, kind: EmbedderKind = "auto", fetch: F
     files = MiniLMFiles(settings.data_folder / "models", fetch)
     if kind == "auto" and not files.obtainable():
         return LexicalEmbedder("the files of MiniLM are not on this machine")
-    return MiniLMEmbedder(files.path_of, threads=_threads(settings.local_threads))
-
-
-def _threads(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_THREADS
-    if text.isdecimal() and 0 < int(text) <= 512:
-        return int(text)
-    raise ConfigurationError(f"STEPWELL_LOCAL_THREADS is '{text}'. Set it to a number of threads, such as 2, or leave it out.")
+    return MiniLMEmbedder(files.path_of, threads=settings.count_local_threads() or DEFAULT_THREADS)

@@ -83,7 +83,7 @@ class MiniLMFiles:
     def _here(self, wanted: LocalModel) -> Path | None:
         kept = self._folder / wanted.file if self._folder else None
         # The size tells another version of the package apart without reading 23 MB.
-        return next((path for path in (_installed(wanted), kept) if path and _has_size(path, wanted.size_bytes)), None)
+        return next((path for path in (_find_installed(wanted), kept) if path and _has_size(path, wanted.size_bytes)), None)
 
 
 def read_verified(path: Path, wanted: LocalModel) -> bytes:
@@ -106,7 +106,7 @@ def fetch_into(folder: Path, report: ReportBytes = lambda done, total: None) -> 
     return lambda wanted: fetch_model(wanted, folder, report)
 
 
-def _installed(wanted: LocalModel) -> Path | None:
+def _find_installed(wanted: LocalModel) -> Path | None:
     """The file inside an installed package, which is not imported for it."""
     if not isinstance(wanted.source, WheelSource):
         return None

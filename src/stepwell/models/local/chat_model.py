@@ -1,8 +1,8 @@
 """A LangChain chat model that runs in this process: no server, no key.
 
 `EmbeddedChatModel(model="smollm2-135m")` or `model="/path/to/file.gguf"`. Constructing it opens nothing; the first call fetches the
-file if need be and loads it (see `local_models`). Tools and structured output are done by JSON schema, because small models do not
-follow tool templates: one tool or an answer at a time, checked, asked again when wrong (see `embedded_forms`, `embedded_reply`).
+file if need be and loads it (see `models`). Tools and structured output are done by JSON schema, because small models do not
+follow tool templates: one tool or an answer at a time, checked, asked again when wrong (see `forms`, `reply`).
 
 An answer that reaches `max_tokens` is an `AnswerCutError`, never a short answer.
 """

@@ -1,7 +1,10 @@
-"""The forms an answer may be asked in: free text, JSON of a schema, or one call of a tool.
+"""The forms in which the embedded model can be made to answer: free text, JSON of a schema, or one call of a tool.
 
 A form says what to add to the prompt, which schema the runtime must keep to, and what a finished answer means. It knows nothing of
-the runtime, and a wrong answer is an `Unfit` with a reason that the model can be told.
+the runtime. An answer that does not fit is an `Unfit` with a reason that the model can be told.
+
+Callers choose a form as everywhere in LangChain: by tools and `tool_choice` (`tool_form`), or by `with_structured_output`
+(`structured_output`).
 """
 
 from __future__ import annotations
@@ -87,8 +90,8 @@ class ToolForm:
         return f'Tools:\n{tools}\n\nTo call a tool, write {{"tool": "name", "arguments": {{...}}}}.{answer} Write nothing else.'
 
     def schema(self, attempt: int, max_tokens: int) -> Json | None:
-        calls = [_closed({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
-        answer = [] if self.must_call else [_closed({"answer": {"type": "string"}})]
+        calls = [_closed_object({"tool": {"const": tool["name"]}, "arguments": _parameters(tool)}) for tool in self.tools]
+        answer = [] if self.must_call else [_closed_object({"answer": {"type": "string"}})]
         return bound_schema({"anyOf": [*calls, *answer]}, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
@@ -132,7 +135,7 @@ def _parameters(tool: Json) -> Json:
     return tool.get("parameters") or {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _closed(properties: Mapping[str, Any]) -> Json:
+def _closed_object(properties: Mapping[str, Any]) -> Json:
     return {"type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False}
 
 
@@ -162,11 +165,8 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-# From tools and `tool_choice` to the form of an answer.
-
-
 def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
-    """The form that lets the model use these tools as the choice says."""
+    """The form that lets the model use these tools as `tool_choice` says."""
     if isinstance(choice, dict):  # OpenAI's {"type": "function", "function": {"name": ...}}, Anthropic's {"name": ...}
         choice = (choice.get("function") or choice).get("name") or choice.get("type")
     if not functions or choice == "none":
@@ -188,13 +188,10 @@ def _check(arguments: Any, schema: Json) -> None:
         raise Unfit(f"the arguments do not fit: {fault}")
 
 
-# `with_structured_output` for the embedded model.
-
-
 def structured_output(
     bind: Callable[..., Runnable[Any, Any]], argument: str, wanted: dict[str, Any] | type, include_raw: bool
 ) -> Runnable[Any, Any]:
-    """The model bound to the schema's form, and what its text stands for."""
+    """`with_structured_output`: the model held to a schema, followed by a step that reads its text."""
     kind = wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
     schema = schema_of(wanted)
     fault_of = checker(schema)

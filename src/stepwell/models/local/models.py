@@ -37,7 +37,7 @@ class LocalModels:
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalModels:
         """As the environment says: STEPWELL_DATA_DIR and STEPWELL_LOCAL_THREADS."""
-        return cls(settings.data_folder / "models", threads=_threads(settings.local_threads))
+        return cls(settings.data_folder / "models", threads=settings.count_local_threads())
 
     def is_downloaded(self, name: str) -> bool:
         """Whether the file is there; for a path, whether it exists."""
@@ -134,7 +134,7 @@ class _Progress:
 
 def process_local_models(settings: Settings) -> LocalModels:
     """The local models that everybody in this process shares, as far as the folder and the threads are the same."""
-    return _shared(settings.data_folder / "models", _threads(settings.local_threads))
+    return _shared(settings.data_folder / "models", settings.count_local_threads())
 
 
 @cache
@@ -152,11 +152,3 @@ def _public_id(name: str) -> str:
     """What events call it: never a place on this machine."""
     model = find_local_model(name)
     return model.id if model else Path(name).name
-
-
-def _threads(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if text.isdigit() and 0 < int(text) <= 512:
-        return int(text)
-    raise ConfigurationError(f"STEPWELL_LOCAL_THREADS is '{text}'. Set it to a number of threads, such as 2, or leave it out.")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError, needs_extra
+from stepwell.validation import describe_first_fault
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -106,6 +107,5 @@ def pydantic_fault(kind: type[BaseModel], value: Any) -> str | None:
     try:
         kind.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'the value'}: {first['msg']}"
+        return describe_first_fault(error, "the value")
     return None

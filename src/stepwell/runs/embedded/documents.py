@@ -1,4 +1,5 @@
-"""Documents in the table: put there, put together again, forgotten when nothing names them. Functions of a connection.
+"""The table of documents (`runs/documents`: JSON that is kept as what changes of it): writing them, putting them together again, and
+forgetting those that nothing names any more. Functions of a connection.
 
 Reading is a walk from a document down to the whole one that its chain begins with, in one statement. Whoever reads many documents of a
 chain in a row keeps a `DocumentReader`, which goes on from where it stands.
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.documents import Texts, apply, join
-from stepwell.runs.records import Document, Stored
+from stepwell.runs.records import Document, StoredDocument
 
 _INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"
 _CHAIN = """
@@ -112,7 +113,7 @@ class DocumentReader:
         return template[: int(start)] + piece + template[len(template) - int(end) :]
 
 
-def row_data(data: bytes, stored: Stored | None) -> tuple[bytes, int | None]:
+def row_data(data: bytes, stored: StoredDocument | None) -> tuple[bytes, int | None]:
     """What an event's row holds: data and document."""
     if stored is None:
         return data, None

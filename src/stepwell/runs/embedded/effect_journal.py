@@ -2,7 +2,7 @@
 
 ```
 begin ──> begun ──finish──> done
-            │ └──settle───> done | not_done      a person has looked (`effect_records`)
+            │ └──settle───> done | not_done      a person has looked (`records/effects`)
             └──release──> (nothing)              it asked first
 a run is rolled back ──> the row stays; `taken_back` if the thread no longer tells of it
 a thread is copied ────> the copy looks under its origin, so both have one row
@@ -106,7 +106,7 @@ class EmbeddedEffects:
 
 def stands_behind(connection: sqlite3.Connection, run: Run) -> bool:
     """Whether an effect began in a run that only went on with what stood in the thread, by an answer or by nothing. Taking its steps
-    back would leave the call there as if it had never begun, and its question open. With a message of its own, the call goes too."""
+    back would leave the call there as if it had never begun, and its interrupt open. With a message of its own, the call goes too."""
     if run.request.input is not None:
         return False
     row = connection.execute("SELECT 1 FROM effects WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id)).fetchone()

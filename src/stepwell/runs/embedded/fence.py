@@ -1,4 +1,4 @@
-"""The one check that every fenced write makes, inside its own transaction."""
+"""The fence: the one check that every write under a lease makes, inside its own transaction. Whoever has lost the lease is refused."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def require(connection: sqlite3.Connection, lease: Lease) -> None:
         (lease.thread_id, lease.fence, lease.run_id),
     ).fetchone()
     if row is None:
-        raise lost(lease)
+        raise lease_lost_error(lease)
 
 
-def lost(lease: Lease) -> LeaseLostError:
+def lease_lost_error(lease: Lease) -> LeaseLostError:
     """What whoever no longer has the thread is told."""
     return LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")

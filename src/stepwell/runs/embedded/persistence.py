@@ -1,4 +1,8 @@
-"""The embedded persistence: one SQLite file, opened by one server process at a time."""
+"""All seams of `stepwell.runs` over one SQLite file, opened by one server process at a time.
+
+It puts the parts together and answers what concerns several of them: what an earlier attempt of a run has left in its thread
+(`RunTraces`), which interrupts are open, whether anything can be written.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from langgraph.store.base import BaseStore
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.checkpoints import continue_ids_after
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.effect_journal import EmbeddedEffects, stands_behind
 from stepwell.runs.embedded.events.log import EmbeddedEventLog
@@ -35,6 +39,12 @@ from stepwell.runs.records import Lease, PendingInterrupt, Run
 
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
+_CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
+# LangGraph puts an answer that is not yet any task's under the task of all zeros.
+_RESUMED = """
+SELECT DISTINCT task_id FROM writes
+WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
+"""
 
 
 def _newest_checkpoints(connection: sqlite3.Connection) -> list[str]:
@@ -44,6 +54,27 @@ def _newest_checkpoints(connection: sqlite3.Connection) -> list[str]:
 
 def _new_id() -> str:
     return str(uuid.uuid4())
+
+
+@dataclass(frozen=True)
+class EmbeddedTraces:
+    """`RunTraces`: a run's checkpoints, and the tasks that have taken an answer of it."""
+
+    checkpointed: bool
+    resumed_tasks: frozenset[str]
+
+
+async def run_wrote(database: Database, thread_id: str, run_id: str) -> EmbeddedTraces:
+    """Look for a run's checkpoints and for the answers that were taken."""
+
+    def work(connection: sqlite3.Connection) -> EmbeddedTraces:
+        run = (thread_id, run_id)
+        return EmbeddedTraces(
+            checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
+            resumed_tasks=frozenset(task_id for (task_id,) in connection.execute(_RESUMED, run)),
+        )
+
+    return await database.read(work)
 
 
 class EmbeddedPersistence:
@@ -80,7 +111,7 @@ class EmbeddedPersistence:
         except BaseException:
             await asyncio.to_thread(self._close)
             raise
-        self.database.room.keep_reserve()
+        self.database.disk_space.keep_reserve()
         self.events = EmbeddedEventLog(self.database, self._clock)
         self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = EmbeddedAccess(self.database, self._clock)
@@ -102,7 +133,7 @@ class EmbeddedPersistence:
         )
 
     def _close(self) -> None:
-        self.database.room.drop_reserve()  # first: closing empties the log, which may need its room
+        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need its room
         self.database.close()
         self._lock.release()
 
@@ -121,7 +152,7 @@ class EmbeddedPersistence:
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)
 
-    async def question_tasks(self, thread_id: str) -> Mapping[str, str]:
+    async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
         def work(connection: sqlite3.Connection) -> dict[str, str]:
             rows = connection.execute(
                 "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
@@ -133,11 +164,11 @@ class EmbeddedPersistence:
     async def keeps_steps(self, run: Run) -> bool:
         return await self.database.read(lambda connection: stands_behind(connection, run))
 
-    async def open_questions(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+    async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
         def work(connection: sqlite3.Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             mine = row is not None and owner in (None, row["owner"])
-            return interrupts.open_questions(connection, thread_id) if mine else []
+            return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)
 
@@ -147,35 +178,3 @@ class EmbeddedPersistence:
     async def check(self) -> None:
         # A page is really written, and no row changes: SQLite puts its header down again.
         await self.database.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))
-
-
-# What an attempt of a run has left in its thread, for the attempt that comes after a crash.
-
-
-_CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
-# LangGraph puts an answer that is not yet any task's under the task of all zeros.
-_RESUMED = """
-SELECT DISTINCT task_id FROM writes
-WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
-"""
-
-
-@dataclass(frozen=True)
-class EmbeddedTraces:
-    """A `RunTraces`."""
-
-    checkpointed: bool
-    resumed_tasks: frozenset[str]
-
-
-async def run_wrote(database: Database, thread_id: str, run_id: str) -> EmbeddedTraces:
-    """Look for a run's checkpoints and taken answers."""
-
-    def work(connection: sqlite3.Connection) -> EmbeddedTraces:
-        run = (thread_id, run_id)
-        return EmbeddedTraces(
-            checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
-            resumed_tasks=frozenset(task_id for (task_id,) in connection.execute(_RESUMED, run)),
-        )
-
-    return await database.read(work)

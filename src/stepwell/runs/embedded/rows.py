@@ -1,4 +1,4 @@
-"""Rows of the database <-> records. The only place that knows both."""
+"""Rows of the database <-> records. The only module that knows the columns of both."""
 
 from __future__ import annotations
 

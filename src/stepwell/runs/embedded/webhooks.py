@@ -1,4 +1,4 @@
-"""Messages to callers' servers in the embedded database; see `runs/webhooks`."""
+"""Webhooks that are due, in the embedded database: written with the end of a run, claimed and settled by `runs/webhooks`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sqlite3
 
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Run
-from stepwell.runs.webhooks import Webhook, WebhookState
+from stepwell.runs.webhooks.sender import Webhook, WebhookState
 
 _log = logging.getLogger(__name__)
 
 
 def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes) -> None:
-    """Note that a run's end is to be told, in the transaction that ends it. Nothing to do for a run without a webhook."""
+    """Keep the message that a run has ended, in the transaction that ends it. Does nothing for a run without a webhook."""
     if run.request.webhook is None:
         return
     connection.execute(
-        # Due since ever: a clock that is set back does not delay it.
+        # Due at the beginning of time: then a clock that is set back cannot delay it.
         "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, 0, 'due') ON CONFLICT DO NOTHING",
         (run.run_id, run.owner, run.request.webhook, body),
     )

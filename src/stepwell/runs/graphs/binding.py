@@ -1,4 +1,4 @@
-"""Giving a graph the saver and the store of its use, and the saver the graph's list of classes.
+"""Binding a graph to the saver and the store it is used with, and the saver to the list of classes that the graph's checkpoints may hold.
 
 Checkpoints are read strictly: a class that is not on the list comes back as plain data. LangGraph makes that list for a graph
 only when `LANGGRAPH_STRICT_MSGPACK` was set before it was imported, and forgets it when a graph is copied. So it is made here, by

@@ -29,7 +29,7 @@ from langgraph.store.base import BaseStore
 from langgraph_sdk.runtime import AccessContext, ServerRuntime, _ExecutionRuntime, _ReadRuntime, _ServerRuntimeBase
 
 from stepwell.errors import GraphBuildError
-from stepwell.runs.graphs.sources import told
+from stepwell.runs.graphs.sources import describe_error
 from stepwell.runs.run_config import RunUser
 
 Purpose = Literal["run", "read", "update", "schema"]
@@ -74,11 +74,11 @@ def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, 
     """What an export is. `subject` begins the sentence of a refusal."""
     if isinstance(export, Pregel | StateGraph):
         return export
-    # A class and a Runnable can be called too, but what that gives is no graph.
+    # A class and a Runnable can be called too, but calling them does not give a graph.
     if not inspect.isclass(export) and not hasattr(export, "invoke") and callable(export):
         return Factory(export, subject, _read_parameters(export, subject))
     raise GraphBuildError(
-        f"{subject} is of the kind {_kind(export)}, which is no graph. Export a compiled graph, a StateGraph, or a function that makes one."
+        f"{subject} is not a graph but of type {_kind(export)}. Export a compiled graph, a StateGraph, or a function that makes one."
     )
 
 
@@ -100,12 +100,12 @@ async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyG
             entered = False
     if not isinstance(made, Pregel | StateGraph):
         raise GraphBuildError(
-            f"{factory.subject} made something of the kind {_kind(made)}, which is no graph. Return a compiled graph or a StateGraph."
+            f"{factory.subject} did not make a graph but something of type {_kind(made)}. Return a compiled graph or a StateGraph."
         )
-    return await compiled(made, factory.subject), entered
+    return await compile_graph(made, factory.subject), entered
 
 
-async def compiled(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject: str) -> AnyGraph:
+async def compile_graph(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject: str) -> AnyGraph:
     """A graph as it is, or a StateGraph compiled."""
     if isinstance(made, Pregel):
         return made
@@ -120,7 +120,7 @@ def _blaming(subject: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         failed = f"{subject} could not be built"
-        raise GraphBuildError(f"{failed}: {told(error, failed)}") from error
+        raise GraphBuildError(f"{failed}: {describe_error(error, failed)}") from error
 
 
 def _kind(thing: object) -> str:
@@ -141,7 +141,7 @@ class _InThread:
 
 
 def _runtime(use: Use) -> Any:
-    # LangGraph's name for the visitor in a run's config (`run_user`); whoever only looks at a graph has no such config.
+    # Where a run's config holds its user (`run_config`); whoever only looks at a graph has no such config.
     user = (use.config.get("configurable") or {}).get("langgraph_auth_user") or (RunUser(use.owner) if use.owner else None)
     known: dict[str, Any] = {"access_context": _ACCESS[use.purpose], "user": user, "store": use.store}
     return _ExecutionRuntime(**known, context=use.context) if use.purpose == "run" else _ReadRuntime(**known)
@@ -154,13 +154,13 @@ def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Li
     hints = _hints(function)
     wants: dict[str, Literal["config", "runtime"]] = {}
     for one in needed:
-        want = _wanted(one, hints.get(one.name, one.annotation))
+        want = _read_want(one, hints.get(one.name, one.annotation))
         if want is None and one.default is one.empty and len(needed) == 1:
             want = "config"
         if (want is None and one.default is one.empty) or (want and one.kind is one.POSITIONAL_ONLY):
             raise GraphBuildError(
-                f"{subject} is a function whose parameter '{one.name}' nobody can fill in. It may take `config: RunnableConfig` and "
-                "`runtime: ServerRuntime`; give others a default."
+                f"{subject} is a function with the parameter '{one.name}', which the server cannot fill in. It may take "
+                "`config: RunnableConfig` and `runtime: ServerRuntime`; give others a default."
             )
         if want:
             wants[one.name] = want
@@ -174,7 +174,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return {}  # an annotation that exists only for type checkers: it is read as text instead
 
 
-def _wanted(parameter: inspect.Parameter, hint: Any) -> Literal["config", "runtime"] | None:
+def _read_want(parameter: inspect.Parameter, hint: Any) -> Literal["config", "runtime"] | None:
     if hint is RunnableConfig or (isinstance(hint, str) and "RunnableConfig" in hint):
         return "config"
     origin = get_origin(hint) or hint

@@ -139,7 +139,7 @@ def _is_folder(dependency: str, folder: Path) -> bool:
 
 
 def _import_folders(found: Path) -> list[Path]:
-    """A local dependency, and its `src` where that holds packages and is none: what installing the project would do."""
+    """A local dependency, and its `src` where that holds packages and is not one itself: what installing the project would do."""
     source = found / "src"
     is_project = any((found / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
     holds_packages = is_project and source.is_dir() and not (source / "__init__.py").exists()

@@ -1,8 +1,8 @@
-"""Threads for nodes that are plain functions: the default executor of a server's event loop.
+"""Threads of execution for nodes that are plain functions: the default executor of a server's event loop.
 
-Python's own has a handful of threads and waits for all of them at the end. Here a function that never returns costs one thread, and
-nothing else: the next one gets another, and the process can end without it. A function that calls `exit()` ends its run and not
-the server.
+Python's own executor has a handful of threads and waits for all of them at the end. Here a function that never returns costs one thread
+and nothing else: the next function gets another, and the process can end without it. A function that calls `exit()` ends its run and
+not the server.
 
 It is a `ThreadPoolExecutor` by name only, because an event loop accepts nothing else as its default.
 """

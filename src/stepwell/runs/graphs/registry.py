@@ -1,8 +1,9 @@
-"""The graphs that are served, by name. A graph is loaded when it is first used (`check` loads all), and kept where that is right.
-One that cannot be built is no trouble of the others: `problems` says what is wrong with it, and the next use tries again.
+"""The graphs that are served, by name. A graph is loaded when it is first used (`check` loads all), and kept for the next use unless its
+factory wants to be called for each. One that cannot be built does not affect the others: `problems` says what is wrong with it, and the
+next use tries again.
 
-What an export may be and when it is made anew: `graph_exports`. Which saver and store it then works with is the caller's choice
-on every use (`graph_binding`). What a graph is compiled with in its own code is replaced: a thread has one history, ours.
+What an export may be, and when its factory is called again, is in `exports`. Which saver and store the graph then works with is the
+caller's choice on every use (`binding`). What a graph was compiled with in its own code is replaced: a thread has one history, ours.
 
 ```
 name -> GraphSource.load -> understand -> kept graph, or Factory -> enter (for each use) -> bind(saver, store)
@@ -26,7 +27,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, NotFoundError
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
-from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compiled, enter, understand
+from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 
@@ -85,6 +86,11 @@ class GraphRegistry:
 
     def description(self, graph_id: str) -> str | None:
         return self._find(graph_id).source.description
+
+    @property
+    def demos(self) -> list[str]:
+        """Graphs that are for a first look: they need no model and no network."""
+        return [name for name, served in self._served.items() if served.source.demo]
 
     def require(self, graph_id: str) -> None:
         """Raise `NotFoundError` when no graph of this name is served."""
@@ -169,18 +175,19 @@ class GraphRegistry:
         if isinstance(export, Factory):
             served.factory, served.per_use = export, bool(export.wants)
             return export
-        served.kept = self._described(served, await compiled(export, subject))
+        served.kept = self._add_allowlist(served, await compile_graph(export, subject))
         return served.kept
 
     async def _make(self, served: _Served, factory: Factory, use: Use, stack: AsyncExitStack) -> _Kept:
         graph, entered = await enter(factory, use, stack)
-        made = self._described(served, graph)
+        made = self._add_allowlist(served, graph)
         served.per_use = served.per_use or entered
         if not served.per_use:
             served.kept = made
         return made
 
-    def _described(self, served: _Served, graph: AnyGraph) -> _Kept:
+    def _add_allowlist(self, served: _Served, graph: AnyGraph) -> _Kept:
+        """The graph with the classes that its checkpoints may hold. Warns once of a checkpointer that will not be used."""
         if isinstance(graph.checkpointer, BaseCheckpointSaver) and not served.noted:
             served.noted = True
             _log.warning("%s was compiled with a checkpointer of its own; the server's is used instead.", served.source.shown)

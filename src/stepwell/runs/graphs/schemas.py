@@ -41,7 +41,7 @@ def graph_drawing(graph: AnyGraph, xray: bool | int = False) -> dict[str, Any]:
     if not isinstance(xray, bool) and xray < 1:
         raise InvalidRequestError(f"xray is {xray}. Give true, false, or a depth of 1 or more.")
     drawn = graph.get_graph(xray=xray).to_json()
-    # LangGraph names the class that runs a node, which is its own affair and changes between its versions.
+    # LangGraph names the class that runs a node, which is internal and changes between its versions.
     for node in drawn["nodes"]:
         data = node.get("data")
         if isinstance(data, dict):

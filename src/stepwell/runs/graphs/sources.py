@@ -5,8 +5,8 @@
 "package.module:name"     anything that can be imported
 ```
 
-What the imported object is, and how it becomes a graph, is `graph_exports`' affair. Importing may block for seconds: callers on
-an event loop use a thread.
+What the imported object is, and how it becomes a graph, is in `exports`. Importing may block for seconds: callers on an event loop use a
+thread.
 
 Rule to keep: a checkpoint names the module of every class in it. So the name under which a file is imported follows from its
 path within the project, is the same in every process, and does not change when the project's folder is moved.
@@ -49,7 +49,7 @@ class GraphSpec:
             target, description = entry.get("path"), entry.get("description")
         if not isinstance(target, str) or not isinstance(description, str | None):
             raise ConfigurationError(
-                f"The graph '{graph_id}' is not described in a way that can be read. "
+                f"The entry of the graph '{graph_id}' cannot be read. "
                 'Write "./file.py:name", "package.module:name", or {"path": "./file.py:name", "description": "..."}.'
             )
         place, _, name = target.rpartition(":")
@@ -86,6 +86,8 @@ class GraphSource:
     load: Callable[[], object]
     shown: str
     description: str | None = None
+    demo: bool = False
+    """It is for a first look, and its assistant says so."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:
@@ -93,8 +95,8 @@ class GraphSource:
         return cls(lambda: export, f"a {type(export).__name__} in memory", description)
 
     @classmethod
-    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path) -> GraphSource:
-        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description)
+    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path, *, demo: bool = False) -> GraphSource:
+        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description, demo)
 
 
 def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
@@ -128,10 +130,10 @@ def _file_name(spec: GraphSpec) -> str:
 
 def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> GraphBuildError:
     subject = f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed"
-    return GraphBuildError(f"{subject} with {told(error, subject)}")
+    return GraphBuildError(f"{subject} with {describe_error(error, subject)}")
 
 
-def told(error: BaseException, subject: str) -> str:
+def describe_error(error: BaseException, subject: str) -> str:
     """An error of somebody else's code as half a sentence. Its own text may hold a path or a secret: only ours is repeated.
 
     What such a sentence cannot tell is written to the log, under `subject`.

@@ -1,16 +1,15 @@
-"""Reads LangGraph's chunks, one by one, as `Progress`. Drives nothing: that is `events.stream_graph`.
+"""Reads LangGraph's chunks, one by one, as `Progress`. It drives nothing: that is `graph.stream_graph`.
 
-Which mode becomes which event is in `stream_modes`; the payloads are in `message_events`, `step_events`, `tool_events` and
-`lifecycle_events`.
+Which mode becomes which event is in `modes`; the payloads are shaped in `messages`, `steps`, `lifecycle` and `protocol`.
 
-Rule: no event that shows a question leaves before `Progress.interrupts` has told it, or a client could answer a question that
-nobody knows. LangGraph tells a question by `updates`, `values` and `tasks`, in this order and without a pause; only `tasks`
+Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named it, or a client could answer an interrupt that
+nobody knows. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only `tasks`
 names the task, so what comes before is held back until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stepwell.runs.documents import DocumentBook
@@ -27,6 +26,9 @@ from stepwell.runs.wire import encode, plain
 
 _INTERRUPT = "__interrupt__"
 
+WatchTask = Callable[[Mapping[str, Any]], None]
+"""Hears of tasks of the root graph, when they begin and when they have ended, as LangGraph's `tasks` mode tells them."""
+
 _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
 """Modes whose payloads may hold the state, whole or nearly so."""
 
@@ -34,8 +36,9 @@ _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
 class ChunkReader:
     """Turns chunks into progress; holds what must be remembered from one chunk to the next."""
 
-    def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None) -> None:
+    def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None, watch_task: WatchTask | None = None) -> None:
         self._streams = streams
+        self._watch_task = watch_task
         self._documents = documents or DocumentBook()
         self._messages = _message_form(streams)
         self._protocol = ProtocolEvents() if PROTOCOL in streams.wanted else None
@@ -48,7 +51,7 @@ class ChunkReader:
 
     def read(self, namespace: Namespace, mode: str, payload: Any) -> Progress | None:
         progress = self._read(namespace, mode, payload)
-        if not self._held and not self._shows_new_question(mode, payload):
+        if not self._held and not self._shows_new_interrupt(mode, payload):
             return progress
         return self._hold(progress)
 
@@ -65,7 +68,7 @@ class ChunkReader:
         worth_telling = progress.events or progress.interrupts or progress.partial or progress.values is not None
         return progress if worth_telling else None
 
-    def _shows_new_question(self, mode: str, payload: Any) -> bool:
+    def _shows_new_interrupt(self, mode: str, payload: Any) -> bool:
         if mode not in ("values", "updates") or not isinstance(payload, dict) or _INTERRUPT not in payload:
             return False
         return any(each.id not in self._asked for each in payload[_INTERRUPT])
@@ -111,19 +114,19 @@ class ChunkReader:
         return Progress(events, values) if events or values is not None else None
 
     def _task(self, namespace: Namespace, payload: Mapping[str, Any]) -> Progress | None:
+        if self._watch_task and not namespace:
+            self._watch_task(payload)
         events = self._events(namespace, "tasks", payload)
         if "lifecycle" in self._streams.wanted:
             events += tuple(NewEvent("lifecycle", encode(each)) for each in self._lifecycle.payloads(namespace, payload))
         interrupts = tuple(
-            self._question(namespace, payload, each)
-            for each in payload.get("interrupts") or ()
-            if each["id"] not in self._asked
+            self._pending(namespace, payload, each) for each in payload.get("interrupts") or () if each["id"] not in self._asked
         )
         if self._protocol:
-            events += self._protocol.task(namespace, payload) + tuple(map(self._protocol.question, interrupts))
+            events += self._protocol.task(namespace, payload) + tuple(map(self._protocol.interrupt, interrupts))
         return Progress(events, interrupts=interrupts) if events or interrupts else None
 
-    def _question(self, namespace: Namespace, task: Mapping[str, Any], asked: Mapping[str, Any]) -> PendingInterrupt:
+    def _pending(self, namespace: Namespace, task: Mapping[str, Any], asked: Mapping[str, Any]) -> PendingInterrupt:
         self._asked.add(asked["id"])
         return PendingInterrupt(
             interrupt_id=asked["id"],
@@ -171,7 +174,7 @@ def _chain(name: str, mode: str, payload: Any) -> str:
 
 
 def _without_interrupts(values: Any) -> Any | None:
-    """A graph with one unnamed value sends questions in its place: then there are no values."""
+    """A graph with one unnamed value sends interrupts in its place: then there are no values."""
     if not isinstance(values, dict) or _INTERRUPT not in values:
         return values
     return {name: value for name, value in values.items() if name != _INTERRUPT} or None

@@ -1,12 +1,12 @@
 """Drives a graph and turns what LangGraph streams into what is sent: `stream_graph`.
 
-Does not know runs, threads, leases or the journal: that is the engine's. Chunks are turned into progress by `stream_reading`.
-Errors of the graph pass through.
+It knows nothing of threads, leases or the journal: those are the engine's. Chunks are turned into progress by `chunks`. Errors of the
+graph pass through.
 
-**Questions.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings go on. A question inside a
+**Interrupts.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings go on. An interrupt inside a
 subgraph is seen at once when the caller streams subgraphs, with the subgraph's namespace and the inner task; otherwise when
 the root's task that runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases.
-`Progress.interrupts` never comes later than an event that shows the question.
+`Progress.interrupts` never comes later than an event that shows the interrupt.
 
 **Stopping.** Whoever drives must close the iterator (`contextlib.aclosing`) or be cancelled itself; either cancels every node
 and model call under way before it returns.
@@ -25,7 +25,7 @@ from langgraph.pregel import Pregel
 from stepwell.runs.documents import DocumentBook
 from stepwell.runs.records import RunRequest
 from stepwell.runs.run_config import context_for
-from stepwell.runs.streaming.chunks import ChunkReader
+from stepwell.runs.streaming.chunks import ChunkReader, WatchTask
 from stepwell.runs.streaming.modes import Namespace, StreamPlan, plan_stream
 from stepwell.runs.streaming.progress import PartialMessage, Progress
 from stepwell.runs.streaming.steps import hide_in_errors
@@ -46,10 +46,11 @@ async def stream_graph(
     request: RunRequest,
     context: Any = None,
     documents: DocumentBook | None = None,
+    watch_task: WatchTask | None = None,
 ) -> AsyncGenerator[Progress, None]:
-    """Drive `graph` to its end, its next question or its error, telling what happens."""
+    """Drive `graph` to its end, its next interrupt or its error, telling what happens."""
     streams = plan_stream(request.stream_modes, request.stream_subgraphs)
-    reading, secrets = ChunkReader(streams, documents), request.secrets
+    reading, secrets = ChunkReader(streams, documents, watch_task), request.secrets
     options = _options(graph, streams, request, context)
     read_graph = partial(_with_callback_events, graph) if "events" in streams.wanted else graph.astream
     chunks = cast("AsyncGenerator[_Chunk, None]", read_graph(input, config, **options))
@@ -79,7 +80,7 @@ def _options(graph: Graph, streams: StreamPlan, request: RunRequest, context: An
 async def _with_callback_events(
     graph: Graph, input: Any, config: RunnableConfig, **options: Any
 ) -> AsyncGenerator[_Chunk, None]:
-    """The same chunks, which come as stream events of the outermost run, between the events of all runs inside it."""
+    """The same chunks, and between them the callback events of everything that runs inside the graph."""
     # LangChain fills a config in before it looks at what the graph itself brings, and its own limit is small.
     if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
         config = {**config, "recursion_limit": limit}

@@ -1,8 +1,9 @@
-"""Writes a run's events to the log while the graph goes on, many at a time, and never out of order.
+"""Writes a run's events to the log while the graph goes on, many at a time, and never out of order: the first of the three stages of
+batching that are drawn in `runs/streaming`.
 
 The first event goes at once. While a write is under way, and for a few milliseconds after it, what comes is collected for the
 next, so that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been
-collected. No task is made for a write: hundreds of runs that each say a word now and then would make one per word.
+collected. No task is made for a write: with hundreds of slow runs, there would be one for every word.
 """
 
 from __future__ import annotations

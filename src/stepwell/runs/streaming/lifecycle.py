@@ -30,9 +30,9 @@ class LifecycleEvents:
         self._tool_calls: dict[str, str] = {}
 
     def payloads(self, namespace: Namespace, task: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return self._ended(namespace, task) if "result" in task else self._started(namespace, task)
+        return self._end(namespace, task) if "result" in task else self._start(namespace, task)
 
-    def _started(self, namespace: Namespace, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _start(self, namespace: Namespace, task: Mapping[str, Any]) -> list[dict[str, Any]]:
         if (call_id := _tool_call_id(task.get("input"))) is not None:
             self._tool_calls[task["id"]] = call_id
         if not namespace or namespace in self._open:
@@ -44,7 +44,7 @@ class LifecycleEvents:
         cause = self._tool_calls.get(task_id)
         return [started if cause is None else {**started, "cause": {"type": "toolCall", "tool_call_id": cause}}]
 
-    def _ended(self, namespace: Namespace, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _end(self, namespace: Namespace, task: Mapping[str, Any]) -> list[dict[str, Any]]:
         call_id = self._tool_calls.pop(task["id"], None)
         children = [each for each in self._open if each[:-1] == namespace and each[-1].partition(":")[2] == task["id"]]
         self._open.difference_update(children)

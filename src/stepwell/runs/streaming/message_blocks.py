@@ -12,7 +12,7 @@ Every event after the first names its message twice, because clients tell messag
 different fields: `message_id` (Python) and `run_id` (JavaScript). A piece of a tool call comes twice for the same reason: as
 `delta`, and as `content`, which is all that JavaScript's SDK 1.12 reads. Both add to what came before, so the cost stays linear.
 
-Knows nothing of graphs, namespaces or journals: that is `protocol_events`. An answer that was broken off has no finish.
+It knows nothing of graphs, namespaces or journals: those are `protocol`'s. An answer that was broken off has no finish.
 
 Before that, `CallIds` gives all chunks of a model call the id that their sum has: in a provider's stream some chunks carry the
 provider's id and others, the closing one among them, LangChain's own.
@@ -115,7 +115,7 @@ class _Writing:
         if message.usage_metadata:
             self._usage = add_usage(self._usage, message.usage_metadata)
         self._metadata.update(message.response_metadata)
-        for key, block in _keyed(_blocks(message)):
+        for key, block in _add_keys(_blocks(message)):
             index, so_far = self._blocks.setdefault(key, (len(self._blocks), {}))
             grows = _GROWING.get(block["type"])
             if not so_far:
@@ -125,7 +125,7 @@ class _Writing:
 
     def finish(self) -> Iterator[Event]:
         for index, block in self._blocks.values():
-            yield {"event": "content-block-finish", "index": index, "content": _finished(block)}
+            yield {"event": "content-block-finish", "index": index, "content": _finish_block(block)}
         rest = {"usage": self._usage, "metadata": plain(self._metadata)}
         yield {"event": "message-finish", **{name: value for name, value in rest.items() if value}}
 
@@ -149,7 +149,7 @@ def _blocks(message: AIMessage) -> list[Block]:
     return [*found, *calls, *({**call, "type": "invalid_tool_call"} for call in message.invalid_tool_calls)]
 
 
-def _keyed(blocks: list[Block]) -> Iterator[tuple[tuple[str, Any], Block]]:
+def _add_keys(blocks: list[Block]) -> Iterator[tuple[tuple[str, Any], Block]]:
     """Each block with what it has in common with its other pieces: its index where the provider gives one, a call's id, or its
     place among those of its type."""
     counts: dict[str, int] = {}
@@ -180,7 +180,7 @@ def _grow(so_far: Block, block: Block, grows: str | None) -> None:
         so_far[grows] = before + (block.get(grows) or "")
 
 
-def _finished(block: Block) -> Block:
+def _finish_block(block: Block) -> Block:
     if not block["type"].endswith("_chunk"):
         return block
     call = {"id": block.get("id"), "name": block.get("name")}

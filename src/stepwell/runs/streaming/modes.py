@@ -8,10 +8,10 @@
 | `tools` | `tools` | `tools` |
 | `lifecycle` | `tasks`, of subgraphs too | `lifecycle` |
 | `events` | `astream_events` around it all | `events` |
-| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol_events` |
+| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol` |
 
-`values` and `tasks` are always asked for, because the engine needs the newest values, and each question with the task that
-asks it: `updates` has the question at the same moment, but not the task. Both cost less than can be measured.
+`values` and `tasks` are always asked for, because the engine needs the newest values, and each interrupt with its task: `updates` has
+the interrupt at the same moment, but not the task. Both cost less than can be measured.
 
 An event of a subgraph is named `mode|ns1|ns2`, except for the older form of `messages`, `events` and `lifecycle`. When both
 forms of messages are asked for, only the newer is sent, as LangGraph's server does.

@@ -1,4 +1,4 @@
-"""What driving a graph brings, step by step: the type that `events.stream_graph` yields and the engine consumes."""
+"""What driving a graph brings, step by step: the type that `graph.stream_graph` yields and an attempt records."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Progress(NamedTuple):
     values: Any | None = None
     """The root graph's newest values, as Python objects and without `__interrupt__`."""
     interrupts: tuple[PendingInterrupt, ...] = ()
-    """Questions asked for the first time in this drive, with plain values."""
+    """Interrupts seen for the first time in this drive, with plain values."""
     partial: PartialMessage | None = None

@@ -3,7 +3,7 @@
 | event | data |
 |---|---|
 | `protocol/messages` | `{node, data}`, with the events of `message_blocks` as data |
-| `protocol/input` | a question: `{interrupt_id, value, payload}` |
+| `protocol/input` | an interrupt: `{interrupt_id, value, payload}` |
 | `protocol/tasks` | how a task ended: `{id, name, result, error, interrupts}` |
 
 A mode of our own and no caller's: the server asks for it when a run is started by a thread's command. Each event becomes one of
@@ -44,7 +44,7 @@ class ProtocolEvents:
         error = None if task.get("error") is None else hide_secrets(str(task["error"]))
         return (NewEvent(event_name(TASKS, namespace), encode({**task, "error": error})),)
 
-    def question(self, asked: PendingInterrupt) -> NewEvent:
-        namespace = tuple(asked.namespace.split("|")) if asked.namespace else ()
-        data = {"interrupt_id": asked.interrupt_id, "value": asked.value, "payload": asked.value}
+    def interrupt(self, pending: PendingInterrupt) -> NewEvent:
+        namespace = tuple(pending.namespace.split("|")) if pending.namespace else ()
+        data = {"interrupt_id": pending.interrupt_id, "value": pending.value, "payload": pending.value}
         return NewEvent(event_name(INPUT, namespace), encode(data))

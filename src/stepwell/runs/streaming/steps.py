@@ -1,4 +1,4 @@
-"""Payloads of the modes that show a graph's inner steps (`tasks`, `checkpoints`, `debug`), cleaned for clients.
+"""Payloads of the modes that show a graph's inner steps (`tasks`, `checkpoints`, `debug`, `tools`), cleaned for clients.
 
 ```
 checkpoints  {config, parent_config, values, metadata, next, tasks: [{id, name, interrupts, state | error | result}]}
@@ -8,6 +8,15 @@ debug        {step, timestamp, type: checkpoint | task | task_result, payload: o
 
 In `debug` a checkpoint also has `checkpoint` and `parent_checkpoint`, and a task with a subgraph has `checkpoint` in place of
 `state`: the forms that the state of a thread has too.
+
+In `tools`, LangGraph's notes about tool calls become what the SDKs describe (`ToolEvents`):
+
+```
+tool-started       -> {event: on_tool_start, toolCallId, name, input}
+tool-output-delta  -> {event: on_tool_event, toolCallId, name, data}
+tool-finished      -> {event: on_tool_end,   toolCallId, name, output}
+tool-error         -> {event: on_tool_error, toolCallId, name, error}
+```
 """
 
 from __future__ import annotations
@@ -19,6 +28,14 @@ from langgraph.types import StateSnapshot
 
 from stepwell.runs.failures import hide_in_error
 from stepwell.runs.run_config import checkpoint_place, public_config, public_metadata
+
+_TOOL_EVENTS = {
+    "tool-started": ("on_tool_start", "input", "input"),
+    "tool-output-delta": ("on_tool_event", "delta", "data"),
+    "tool-finished": ("on_tool_end", "output", "output"),
+    "tool-error": ("on_tool_error", "message", "error"),
+}
+_TOOL_ENDINGS = ("tool-finished", "tool-error")
 
 
 def hide_in_errors(mode: str, payload: Any, secrets: Collection[str]) -> Any:
@@ -91,39 +108,18 @@ def _public_state(state: Any) -> Any:
     return public_config(state) if isinstance(state, Mapping) else state
 
 
-# The mode `tools`: LangGraph's notes about tool calls, in the form that the SDKs describe.
-#
-# ```
-# tool-started       -> {event: on_tool_start, toolCallId, name, input}
-# tool-output-delta  -> {event: on_tool_event, toolCallId, name, data}
-# tool-finished      -> {event: on_tool_end,   toolCallId, name, output}
-# tool-error         -> {event: on_tool_error, toolCallId, name, error}
-# ```
-#
-# LangGraph says a tool's name only when it starts, so names are kept for as long as the call runs.
-
-
-_FORMS = {
-    "tool-started": ("on_tool_start", "input", "input"),
-    "tool-output-delta": ("on_tool_event", "delta", "data"),
-    "tool-finished": ("on_tool_end", "output", "output"),
-    "tool-error": ("on_tool_error", "message", "error"),
-}
-_ENDINGS = ("tool-finished", "tool-error")
-
-
 class ToolEvents:
-    """The tool calls of one drive."""
+    """The tool calls of one drive. LangGraph says a tool's name only when it starts, so names are kept for as long as the call runs."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def payload(self, note: Mapping[str, Any]) -> dict[str, Any]:
         kind, call_id = note["event"], note["tool_call_id"]
-        if kind not in _FORMS:
+        if kind not in _TOOL_EVENTS:
             return dict(note)
-        event, theirs, ours = _FORMS[kind]
+        event, theirs, ours = _TOOL_EVENTS[kind]
         name = self._names.setdefault(call_id, note.get("tool_name", ""))
-        if kind in _ENDINGS:
+        if kind in _TOOL_ENDINGS:
             del self._names[call_id]
         return {"event": event, "toolCallId": call_id, "name": name, ours: note.get(theirs)}

@@ -1,7 +1,7 @@
 """Traces of runs, for an operator's collector: a seam that is empty unless it is asked for.
 
-A `Telemetry` is one of the engine's watchers. OpenTelemetry is imported only when an address is configured. Whatever happens to
-the collector, a run neither waits for it nor fails by it.
+A `Telemetry` is one of the engine's watchers. OpenTelemetry is imported only when an address is configured. Whatever happens to the
+collector, no run waits for it or fails because of it.
 """
 
 from __future__ import annotations

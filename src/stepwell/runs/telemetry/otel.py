@@ -1,4 +1,4 @@
-"""Spans to an OTLP collector, from a queue with a bound, by a thread of their own.
+"""Sends spans to an OTLP collector, from a bounded queue and in a thread of its own.
 
 When the collector is slow or gone the queue fills, then the oldest spans are dropped: nothing waits. The tracer provider is our
 own and not the process's global one, so a program that embeds Stepwell keeps its traces to itself, and we ours.
@@ -78,7 +78,7 @@ def traces_address(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(
-            "The address for traces is no http or https address. Write STEPWELL_OTEL_ENDPOINT like http://127.0.0.1:4318."
+            "The address for traces does not begin with http:// or https://. Write STEPWELL_OTEL_ENDPOINT like http://127.0.0.1:4318."
         )
     path = parts.path.rstrip("/")
     return parts._replace(path=path if path.endswith(PATH) else path + PATH).geturl()

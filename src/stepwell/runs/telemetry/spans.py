@@ -10,7 +10,7 @@ invoke_agent <graph>
 ```
 Names and attributes follow OpenTelemetry's conventions for generative AI (`gen_ai.*`); what is ours is `stepwell.*`. Messages,
 arguments, results and the texts of errors are content: they are left out unless the operator asks for them, since spans leave the
-house. A pause or a cancel is no error.
+house; and then they are cut to a size that collectors take, without keys and tokens of a known form. A pause or a cancel is no error.
 
 LangChain swallows and logs what a handler raises, so nothing here can fail a run.
 """
@@ -24,12 +24,13 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
+from stepwell.models.usage import reported_tokens
 from stepwell.runs.records import Run, RunOutcome
 from stepwell.secrets.text import hide_secrets
 
@@ -37,6 +38,10 @@ _NODE_TAG = "graph:step:"
 """LangGraph's mark on the callbacks of a node, and of nothing inside it."""
 
 Attributes = dict[str, Any]
+
+MAX_CHARS = 16_000
+"""Of the text of one attribute: more than that collectors cut or refuse."""
+_ROLES = {"human": "user", "ai": "assistant"}
 
 
 class RunSpans(BaseCallbackHandler):
@@ -215,24 +220,15 @@ def _of_run(run: Run) -> Attributes:
 
 def _of_answer(message: BaseMessage) -> Attributes:
     attributes: Attributes = {}
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    if usage:
-        attributes["gen_ai.usage.input_tokens"] = usage["input_tokens"]
-        attributes["gen_ai.usage.output_tokens"] = usage["output_tokens"]
+    if tokens := reported_tokens(message):  # a span tells no estimates
+        attributes["gen_ai.usage.input_tokens"] = tokens.input
+        attributes["gen_ai.usage.output_tokens"] = tokens.output
     facts = message.response_metadata
     if isinstance(model := facts.get("model_name"), str):
         attributes["gen_ai.response.model"] = model
     if isinstance(reason := facts.get("finish_reason") or facts.get("stop_reason"), str):
         attributes["gen_ai.response.finish_reasons"] = [reason]
     return attributes
-
-
-# Messages and values as the text of an attribute, cut to a size that collectors take, without keys and tokens of a known form. Used
-# only where content is asked for.
-
-
-MAX_CHARS = 16_000
-_ROLES = {"human": "user", "ai": "assistant"}
 
 
 def messages_text(messages: Sequence[BaseMessage]) -> str:
@@ -249,6 +245,7 @@ def messages_text(messages: Sequence[BaseMessage]) -> str:
 
 
 def text_of(value: Any) -> str:
+    """A value as the text of an attribute."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_name_of)
     return hide_secrets(text[:MAX_CHARS])
 

@@ -1,16 +1,17 @@
-"""Everything that belongs to one user, as JSON lines that are written while they are read: nothing is gathered first.
+"""Everything that belongs to one user, as JSON lines that are produced while they are sent: nothing is gathered first.
 
 ```
 export                     who, when, which form
 assistant                  each followed by its earlier ones: assistant_version
 thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
+                           what ran in them: step,
                            and what a research on it rests on: a trail line for each entry, evidence with the bytes in base64
 item                       of the store
 usage                      by run
 ```
 
 Each line is an object whose `kind` is one of those words. A reader that meets a kind it does not know skips the line.
-Left out is what only repeats it: the events by which runs told of themselves. Keys that were given to a run are not told.
+The events of runs are left out, since they only repeat it. So are keys that were given to a run.
 """
 
 from __future__ import annotations
@@ -70,6 +71,16 @@ async def _thread(thread: Thread, records: Repository, states: ThreadStates) -> 
         yield line
     async for run in _pages(lambda page: records.list_runs(thread.owner, thread.thread_id, None, page)):
         yield _line("run", **asdict(replace(run, request=run.request.without_secrets())))
+    async for line in _steps(thread, records):
+        yield line
+
+
+async def _steps(thread: Thread, records: Repository) -> AsyncIterator[bytes]:
+    after = 0
+    while kept := await records.steps(thread.owner, thread.thread_id, after=after, limit=_AT_ONCE):
+        for each in kept:
+            yield _line("step", thread_id=thread.thread_id, run_id=each.run_id, number=each.number, step=asdict(each.step))
+        after = kept[-1].number
 
 
 async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes]:

@@ -1,12 +1,12 @@
 """The state of a subgraph that LangGraph itself cannot find: one that a tool called, a subagent above all.
 
 LangGraph finds subgraphs that are nodes, or that a node's function names. One inside a tool has checkpoints under the tool's
-namespace all the same, so they are read as they are stored: values, questions and errors, but no `next` and no names of tasks,
+namespace all the same, so they are read as they are stored: values, interrupts and errors, but no `next` and no names of tasks,
 which only the graph knows.
 
-Incremental channels have to be rebuilt from what was written to them. How is the graph's knowledge; as in retention
-(`stepwell.state.compact`) it is taken that `messages`, `files` and `summary` are a deep agent's. Other incremental channels are
-named in the metadata under `incomplete_values`, rather than left out without a word.
+Incremental channels have to be rebuilt from what was written to them, and only the graph knows how. As in retention
+(`stepwell.state.compact`), `messages`, `files` and `summary` are assumed to be a deep agent's. Other incremental channels are named in
+the metadata under `incomplete_values`, rather than left out without a word.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a caller can ask about threads: their records here, their state in `thread_state`, a user's whole data in `thread_export`.
+"""What a caller can do with threads: their records here, their state by `state`, a user's whole data by `export`.
 
-Every call names an owner (`None` is the program itself). What belongs to somebody else is not found, and is looked for before
-anything else is done. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+Every call names an owner (`None` is the program itself). Whether the thread is the owner's is looked up before anything else is done;
+what belongs to somebody else is not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM, Thread
 from stepwell.runs.repository import Page, ThreadFilter
 from stepwell.runs.threads.export import export_owner
+from stepwell.runs.threads.messages import MessagePage
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.threads.state import Checkpoint, ThreadStates, graph_of
 from stepwell.runs.threads.updates import steps_from_wire
@@ -94,6 +95,13 @@ class Threads:
     ) -> dict[str, Any]:
         """The newest state, or the one at `checkpoint` (its namespace, its id, or both), as the SDK's `ThreadState`."""
         return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs, show_values=show_values)
+
+    async def messages(
+        self, owner: str | None, thread_id: str, *, checkpoint_id: str | None = None, before: int | None = None, limit: int = 50
+    ) -> MessagePage:
+        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the page before it ended."""
+        checkpoint = {"checkpoint_id": checkpoint_id} if checkpoint_id else None
+        return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit)
 
     async def update_state(
         self,
@@ -188,5 +196,5 @@ def _uuid(thread_id: str) -> str:
         return str(UUID(thread_id))
     except (ValueError, AttributeError, TypeError) as error:
         raise InvalidRequestError(
-            f"A thread's id has to be a UUID, and {thread_id[:80]!r} is none. Leave it out to get one."
+            f"A thread's id has to be a UUID, and {thread_id[:80]!r} is not one. Leave it out to get one."
         ) from error

@@ -1,30 +1,25 @@
-"""LangGraph's picture of a thread's state, in the words of the LangGraph SDK (`ThreadState`).
+"""A thread's state as clients get it: from LangGraph's `StateSnapshot` to the `ThreadState` of its SDK.
 
 Pure: a `StateSnapshot` goes in, JSON-able values come out. It reads no checkpoint and knows no database.
 
-Rule to keep: what leaves here goes to a client. A config may carry savers, callbacks and leases, so the four names of a
-checkpoint are taken out of it one by one; metadata is passed on without LangGraph's own bookkeeping and without anything whose
-name says that it is a secret (LangGraph copies a run's `configurable` into every checkpoint's metadata).
+Rule to keep: what leaves here goes to a client. A config may carry savers, callbacks and leases, and metadata whatever a run was given:
+what of them may be seen is decided in `run_config`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
-from stepwell.runs.records import PendingInterrupt, ThreadStatus
-from stepwell.runs.run_config import PREFIX
+from stepwell.runs.records import ThreadStatus
+from stepwell.runs.run_config import checkpoint_place, public_metadata
 from stepwell.runs.wire import plain
-from stepwell.secrets.names import is_secret_name
 
 ShowValues = Callable[[Any], Any]
 """How the values of a state become JSON: as Python values, as text that is encoded already, or not at all."""
-
-_CHECKPOINT_NAMES = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
-_BOOKKEEPING = frozenset({"writes", "counters_since_delta_snapshot", "lease", "fence"})
 
 
 def empty_state() -> dict[str, Any]:
@@ -53,7 +48,7 @@ def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> di
         "values": show_values(snapshot.values),
         "next": list(snapshot.next),
         "tasks": [_task(task) for task in snapshot.tasks],
-        "metadata": checkpoint_metadata(snapshot.metadata),
+        "metadata": None if snapshot.metadata is None else plain(public_metadata(snapshot.metadata)),
         "created_at": snapshot.created_at,
         "checkpoint": checkpoint,
         "parent_checkpoint": parent,
@@ -65,24 +60,8 @@ def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> di
 
 
 def checkpoint_of(config: RunnableConfig) -> dict[str, Any]:
-    """The checkpoint that a config names, and nothing else of the config."""
-    named = config.get("configurable", {})
-    found = {name: named[name] for name in _CHECKPOINT_NAMES if named.get(name) is not None}
-    return {"checkpoint_ns": "", **found}
-
-
-def checkpoint_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A checkpoint's metadata as far as a client may see it."""
-    if metadata is None:
-        return None
-    shown = {name: value for name, value in metadata.items() if not _is_hidden(name)}
-    public: dict[str, Any] = plain(shown)
-    return public
-
-
-def open_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
-    """What the thread waits for an answer to, as a record keeps it. `task_id` is the root's task, by which clients group."""
-    return tuple(_question(task, interrupt) for task in snapshot.tasks for interrupt in task.interrupts)
+    """The checkpoint that a config names; the root graph's where it names no namespace."""
+    return {"checkpoint_ns": "", **checkpoint_place(config)}
 
 
 def status_of(snapshot: StateSnapshot) -> ThreadStatus:
@@ -90,10 +69,6 @@ def status_of(snapshot: StateSnapshot) -> ThreadStatus:
     if any(task.error for task in snapshot.tasks):
         return "error"
     return "interrupted" if snapshot.next or snapshot.interrupts else "idle"
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(("__", PREFIX)) or name in _BOOKKEEPING or is_secret_name(name)
 
 
 def _task(task: PregelTask) -> dict[str, Any]:
@@ -127,8 +102,3 @@ def _interrupt(interrupt: Interrupt[Any]) -> dict[str, Any]:
     if isinstance(interrupt.response_schema, dict):
         shown["response_schema"] = plain(interrupt.response_schema)
     return shown
-
-
-def _question(task: PregelTask, interrupt: Interrupt[Any]) -> PendingInterrupt:
-    shown = _interrupt(interrupt)
-    return PendingInterrupt(shown["id"], shown["value"], task_id=task.id, response_schema=shown.get("response_schema"))

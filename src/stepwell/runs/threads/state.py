@@ -3,7 +3,9 @@
 Rules to keep:
 - The thread's record is read first, with its owner as the filter: nothing of the checkpoints is touched for anybody else.
 - Writing happens while the queue keeps runs off the thread, and through a saver that is bound to that hold.
-- Afterwards the record shows the new values, questions and status, as if a run had left them.
+- Afterwards the record shows the new values, interrupts and status, as if a run had left them.
+- Of a checkpoint that a caller names, nothing is taken over but its place *within* the thread (`checkpoint_config`). The thread is the one
+  the server has checked, so a checkpoint of another thread cannot be reached, whatever a caller writes.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from langgraph.types import StateSnapshot, StateUpdate
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.runs.documents import VALUES
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.interrupts import root_interrupts
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, Thread
 from stepwell.runs.threads import snapshots
 from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
+from stepwell.runs.threads.messages import MessagePage, read_messages
 from stepwell.runs.threads.updates import require_known_channels
 from stepwell.runs.wire import plain
 from stepwell.state.compact import acompact
@@ -33,6 +37,8 @@ from stepwell.state.compact import acompact
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 Checkpoint: TypeAlias = Mapping[str, Any]
 
+LONGEST_NAME = 4_096
+"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
 _LONGEST_REASON = 500
 _LONGEST_UPDATE_S = 60
 
@@ -73,6 +79,21 @@ class ThreadStates:
                 raise _no_checkpoint(wanted)
             return snapshots.thread_state(snapshot, show_values)
 
+    async def messages(
+        self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, before: int | None, limit: int
+    ) -> MessagePage:
+        """A page of the messages at a checkpoint, or now."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        config = checkpoint_config(thread_id, checkpoint)
+        wanted, graph_id = config["configurable"].get("checkpoint_id"), graph_of(thread)
+        found: MessagePage | None = None
+        if graph_id is not None:
+            async with self._open(graph_id, thread, None) as graph:
+                found = await read_messages(graph, _saver_of(graph), config, before=before, limit=limit)
+        if found is None and wanted is not None:
+            raise _no_checkpoint(wanted)
+        return found or MessagePage()
+
     async def history(
         self,
         owner: str | None,
@@ -109,7 +130,7 @@ class ThreadStates:
         graph_id = graph_of(thread)
         if graph_id is None:
             raise InvalidRequestError(
-                f"Thread '{thread_id}' belongs to no graph yet, so nobody knows its state. "
+                f"Thread '{thread_id}' belongs to no graph yet, so it has no state. "
                 'Start a run on it, or set "graph_id" in its metadata.'
             )
         async with self._persistence.queue.hold(owner, thread_id, "update") as lease:
@@ -127,7 +148,7 @@ class ThreadStates:
             await self._persistence.records.save_thread_state(
                 lease,
                 values=documents.write(VALUES, now.values),
-                interrupts=snapshots.open_interrupts(now),
+                interrupts=root_interrupts(now),
                 status=snapshots.status_of(now),
             )
         checkpoint = snapshots.checkpoint_of(written)
@@ -208,16 +229,6 @@ def _no_namespace(namespace: str) -> NotFoundError:
     return NotFoundError(
         "checkpoint namespace", namespace, "Read the thread's state with subgraphs=true to see which there are."
     )
-
-
-# What a caller says about a checkpoint -> the config LangGraph reads it by.
-#
-# Rule to keep: the thread is the one the server has checked, whatever a caller writes. A checkpoint of another thread cannot be
-# reached from here, because nothing but its place *within* the thread is taken over.
-
-
-LONGEST_NAME = 4_096
-"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
 
 
 def checkpoint_config(thread_id: str, checkpoint: Mapping[str, Any] | None = None) -> RunnableConfig:

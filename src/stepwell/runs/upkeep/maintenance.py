@@ -2,7 +2,7 @@
 
 What has expired by its own date (threads of stateless runs, items with a time to live, sessions) is swept every minute. What an
 operator no longer wants (`RetentionRules`) goes every hour, if there are rules. Both work in small steps, so that runs hardly
-notice, and never touch a thread that is *not at rest*: one with a run waiting or under way, or with a question open.
+notice, and never touch a thread that is *not at rest*: one with a run waiting or under way, or with an interrupt open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the storage can say without being asked a question. Counters are of this process."""
+    """What the storage knows without a query. Counters are of this process."""
 
     events_written: int
     waiting_writes: int
@@ -71,7 +71,7 @@ class LongThread:
 
 
 class Maintenance(Protocol):
-    """What a database lets its keeper do. Deciding what goes is `runs/retention`."""
+    """What a database lets its keeper do. What goes is decided in `retention`."""
 
     async def backlog(self) -> Backlog: ...
     def figures(self) -> Figures: ...

@@ -1,4 +1,4 @@
-"""Which threads, events and checkpoints go, by an operator's rules. How a database does it is `runs/maintenance`.
+"""Which threads, events and checkpoints go, by an operator's rules. What a database must be able to do for it is in `maintenance`.
 
 ```
 older_than   threads at rest and untouched for so long: erased whole

@@ -1,8 +1,9 @@
 """What a request may bring: its size, its kind, its depth, its numbers. A plain ASGI layer; it looks at requests and never at
-answers.
+responses.
 
 A body is read whole before the application sees it, within the limit. That costs nothing (routes need it whole) and lets the
-depth be measured *before* anything parses it: a parser that recurses must not meet a thousand brackets.
+depth be measured *before* anything parses it: a parser that recurses must not meet a thousand brackets. Integers that do not fit into
+64 bits are refused, never rounded: a parser would make a float near them, and a checkpoint cannot keep them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stepwell.server.problems import problem
 
 FORM = "application/x-www-form-urlencoded"
+ZIP = "application/zip"
 
 _IDLE_S = 30.0
 _WHOLE_S = 300.0
@@ -26,6 +28,10 @@ _DRAINED_BYTES = 64 * 1024 * 1024
 _IN_A_THREAD_BYTES = 256 * 1024
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
+_MANY_DIGITS = b"0" * 19
+"""As many as the first integer has that is too long."""
+_MOST_DIGITS = 20
 
 
 class _Refused(Exception):
@@ -43,16 +49,25 @@ class BodyLimits:
     word (415)."""
 
     def __init__(
-        self, app: ASGIApp, *, most_bytes: int, most_depth: int, form_paths: Collection[str] = ("/login", "/logout")
+        self,
+        app: ASGIApp,
+        *,
+        most_bytes: int,
+        most_depth: int,
+        form_paths: Collection[str] = ("/login", "/logout"),
+        upload_paths: Collection[str] = ("/api/research/verify",),
     ) -> None:
+        """What comes to `upload_paths` as `application/zip` is not read here: the route does, once it knows who sends it."""
         self._app = app
         self._most_bytes = most_bytes
         self._most_depth = most_depth
         self._form_paths = form_paths
+        self._upload_paths = upload_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
-        if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+        if empty or (scope["path"] in self._upload_paths and headers.get("content-type", "").lower() == ZIP):
             await self._app(scope, receive, send)
             return
         try:
@@ -74,7 +89,7 @@ class BodyLimits:
         if announced.isdigit() and len(announced) > 12:
             raise self._too_large()
         parts, size = [], 0
-        # What is refused is read on for a while: a client that is still sending would see a broken connection, not the answer.
+        # What is refused is read on for a while: a client that is still sending would see a broken connection, not the response.
         keep = int(announced) <= self._most_bytes if announced.isdigit() else True
         while True:
             message = await _next(receive)
@@ -118,7 +133,7 @@ class BodyLimits:
 
 
 def json_depth(body: bytes) -> int:
-    """How deep the brackets outside of strings go. Linear, without recursion; what is no JSON is left to the parser."""
+    """How deep the brackets outside of strings go. Linear, without recursion; what is not JSON is left to the parser."""
     if body.count(b"[") + body.count(b"{") <= 10:
         return 0
     # Escaped backslashes first, then escaped quotes: what is left of the quotes opens and closes strings in turn.
@@ -148,40 +163,29 @@ async def _next(receive: Receive) -> Message:
 def _replay(body: bytes, receive: Receive) -> Receive:
     given = False
 
-    async def replayed() -> Message:
+    async def receive_again() -> Message:
         nonlocal given
         if given:
             return await receive()
         given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return replayed
-
-
-# Integers that 64 bits do not hold. A parser would make a float near them, and a checkpoint cannot keep them: they are refused,
-# never rounded.
-#
-# The usual body has no number of so many digits, which is seen without parsing it; only then it is parsed once more to look.
-
-
-_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
-_MANY_DIGITS = b"0" * 19
-"""As many as the first integer that is too large has."""
-_MOST_DIGITS = 20
+    return receive_again
 
 
 class _Long:
-    """Stands for the integer in what is parsed."""
+    """Stands in for an integer that is too long, in what is parsed."""
 
 
 def may_hold_long_integer(body: bytes) -> bool:
+    """Seen without parsing: the usual body has no number of so many digits. Only one that has is parsed once more to look."""
     return _MANY_DIGITS in body.translate(_DIGITS_AS_ZEROS)
 
 
 def place_of_long_integer(body: bytes) -> str | None:
     """Where the first that is too long stands, as `body` and the keys below it, joined by dots.
 
-    What is no JSON has none: the parser that follows says so. The number itself is not told: it may be a secret.
+    What is not JSON has none: the parser that follows says so. The number itself is not told: it may be a secret.
     """
     try:
         value = json.loads(body, parse_int=_look)

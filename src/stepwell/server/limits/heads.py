@@ -1,7 +1,7 @@
 """Bounds for the head of a request: the time it may take, and its size. uvicorn has neither, and reads heads before anybody has said
 who they are: connections that never finish one would be kept for ever, and one that never ends would fill the memory.
 
-Bodies are `bodies`' affair, and connections that idle after an answer uvicorn's own.
+Bodies are `bodies`' affair, and connections that idle after a response uvicorn's own.
 """
 
 from __future__ import annotations

@@ -43,9 +43,18 @@ def make_key(
             f"'{user[:40]}' cannot be a user's name: 1 to {_LONGEST_USER} printable characters, no space at either end, not '{SYSTEM}'."
         )
     key_id = random_bytes(6).hex()
-    text = f"sw_{key_id}_{base64.urlsafe_b64encode(random_bytes(32)).decode().rstrip('=')}"
+    text = f"sw_{key_id}_{random_token(random_bytes)}"
     expires_at = None if expires_in is None else now + expires_in
     return NewKey(text, ApiKey(key_id, user, name or user, hash_of(text), operator, now, expires_at))
+
+
+def random_token(random_bytes: RandomBytes) -> str:
+    """256 random bits as a word that fits into a URL, a header or a cookie."""
+    return urlsafe_text(random_bytes(32))
+
+
+def urlsafe_text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def hash_of(secret: str) -> str:

@@ -20,23 +20,22 @@ from starlette.requests import HTTPConnection
 
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
 from stepwell.runs.access import AccessRecords
+from stepwell.server.limits.origins import SAFE_METHODS, from_own_page
 from stepwell.server.login.api_keys import KeyVerifier, hash_of
 from stepwell.server.login.principal import LOCAL, Principal
 from stepwell.server.login.throttle import BadCredentialError, CredentialThrottle
-from stepwell.server.origins import from_own_page
 from stepwell.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from stepwell.server.login.tokens import TokenVerifier
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_COOKIE = "stepwell_session"
 
 _log = logging.getLogger(__name__)
 
 
 class Authenticator:
-    """Kept at `app.state.authenticator`, where `policy` finds it. `doors.install_doors` makes it."""
+    """Kept at `app.state.authenticator`, where `policy` finds it. `app.install_sign_in` makes it."""
 
     def __init__(
         self,
@@ -44,17 +43,17 @@ class Authenticator:
         keys: KeyVerifier,
         tokens: TokenVerifier | None,
         records: AccessRecords,
-        tries: CredentialThrottle,
+        throttle: CredentialThrottle,
     ) -> None:
         self._settings = settings
         self._asks_who = settings.asks_who  # once: it parses addresses
         self._keys = keys
         self._tokens = tokens
         self._records = records
-        self._tries = tries
+        self._throttle = throttle
 
     async def principal_of(self, request: HTTPConnection) -> Principal:
-        """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong tries from one address."""
+        """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong credentials from one address."""
         if not self._asks_who:
             return LOCAL
         credential = _credential(request)
@@ -65,20 +64,20 @@ class Authenticator:
             return await self._session(request, cookie)
         raise NotSignedInError("Say who you are: an API key in 'x-api-key' or 'Authorization: Bearer', or sign in at /login.")
 
-    async def still_counts(self, request: HTTPConnection) -> bool:
-        """Whether a request that is being answered would be let in again: its key not revoked, its session not over, its token not
-        out of date. Where that cannot be told now (a provider that does not answer), it counts on."""
+    async def may_still_read(self, request: HTTPConnection) -> bool:
+        """Whether a request whose response is still being read would be let in again: its key not revoked, its session not over, its
+        token not out of date. Where that cannot be told now (a provider that does not answer), the reader may go on."""
         try:
             await self.principal_of(request)
         except NotSignedInError:
             return False
         except (LimitReachedError, SignInUnavailableError, StorageUnavailableError) as error:
-            _log.debug("it cannot be told now whether a stream's reader is still welcome: %s", error)
+            _log.debug("it cannot be told now whether a stream's reader may still read: %s", error)
         return True
 
     async def check(self, credential: str, address: str) -> Principal:
         """Whose key or token this is."""
-        self._tries.check(address)
+        self._throttle.check(address)
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
@@ -87,7 +86,7 @@ class Authenticator:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
         except BadCredentialError:
-            self._tries.count(address)
+            self._throttle.count(address)
             raise
 
     async def _session(self, request: HTTPConnection, cookie: str) -> Principal:

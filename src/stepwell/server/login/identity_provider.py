@@ -2,7 +2,7 @@
 
 Both are cached. Keys are asked for again when a token names one that is not there (the provider may have changed them), but
 not more often than every few seconds, so that made-up tokens cannot be used to send requests to the provider.
-When the provider does not answer, the keys at hand go on counting for a day.
+When the provider does not answer, the keys that were fetched last stay valid for a day.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import orjson
 
 from stepwell.clock import Clock
 from stepwell.errors import SignInUnavailableError
-from stepwell.server.settings import JwtSettings, is_loopback
+from stepwell.server.addresses import is_loopback
+from stepwell.server.settings import JwtSettings
 
 _log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 5.0
-_LARGEST_ANSWER = 512 * 1024
+_LARGEST_RESPONSE = 512 * 1024
 _FRESH_S = 600
 _USABLE_S = 24 * 3600
 _LEAST_BETWEEN_S = 10
@@ -42,14 +43,14 @@ async def _fetch_json(method: str, url: str, tls: ssl.SSLContext, data: Mapping[
             body = b""
             async for chunk in response.aiter_bytes():
                 body += chunk
-                if len(body) > _LARGEST_ANSWER:
-                    raise SignInUnavailableError("The identity provider's answer is too long.")
+                if len(body) > _LARGEST_RESPONSE:
+                    raise SignInUnavailableError("The identity provider's response is too long.")
             parsed = orjson.loads(body)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, orjson.JSONDecodeError) as error:
         # The kind of error only: its text may hold the address with a code in it.
-        raise SignInUnavailableError(f"The identity provider gave no usable answer ({type(error).__name__}).") from None
+        raise SignInUnavailableError(f"The identity provider gave no usable response ({type(error).__name__}).") from None
     if not isinstance(parsed, dict):
-        raise SignInUnavailableError("The identity provider's answer is not a JSON object.")
+        raise SignInUnavailableError("The identity provider's response is not a JSON object.")
     return response.status_code, parsed
 
 
@@ -74,7 +75,7 @@ class IdentityProvider:
         return await _fetch_json(method, url, self._tls, data)
 
     async def document(self) -> dict[str, Any]:
-        """The discovery document. Its issuer must be ours, or somebody else's answers were taken for ours."""
+        """The discovery document. Its issuer must be ours, or somebody else's responses were taken for its own."""
         if self._document is None:
             url = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
             status, document = await self.fetch_json("GET", url)
@@ -105,7 +106,7 @@ class IdentityProvider:
     async def _refresh(self, *, needed: bool) -> None:
         if self._now() - self._asked_at < _LEAST_BETWEEN_S:
             if not self._keys:
-                raise SignInUnavailableError("The identity provider gave no usable answer a moment ago.", _LEAST_BETWEEN_S)
+                raise SignInUnavailableError("The identity provider gave no usable response a moment ago.", _LEAST_BETWEEN_S)
             return
         if not needed and self._age_s() <= _FRESH_S:
             return
@@ -117,7 +118,7 @@ class IdentityProvider:
             if not self._keys or self._age_s() > _USABLE_S:
                 self._keys = []
                 raise
-            _log.warning("the identity provider's keys could not be refreshed, those at hand go on counting: %s", error)
+            _log.warning("the identity provider's keys could not be refreshed, those fetched last stay valid: %s", error)
 
     async def _fetch_keys(self) -> list[tuple[str | None, jwt.PyJWK]]:
         url = self._settings.jwks_url or (await self.document()).get("jwks_uri")

@@ -3,13 +3,12 @@
 ```
 begin ──> browser goes to the provider ──> comes back with code and state ──> finish: code -> id token -> principal
 ```
-Three secrets travel apart: `state` ties the answer to the browser that began (its cookie), `nonce` ties the token to this
+Three secrets travel apart: `state` ties the way back to the browser that began (its cookie), `nonce` ties the token to this
 sign-in, `verifier` ties the code to us. Each is good once, for ten minutes.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from urllib.parse import urlencode
 from stepwell.clock import Clock
 from stepwell.errors import NotSignedInError, SignInUnavailableError
 from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignIn
-from stepwell.server.login.api_keys import RandomBytes, hash_of
+from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token, urlsafe_text
 from stepwell.server.login.identity_provider import IdentityProvider
 from stepwell.server.login.principal import Principal
 from stepwell.server.login.tokens import TokenVerifier
@@ -46,7 +45,7 @@ class OidcClient:
 
     async def begin(self, redirect_uri: str, go_to: str) -> BegunSignIn:
         endpoint = await self._endpoint("authorization_endpoint")
-        cookie, state, nonce, verifier = (self._token() for _ in range(4))
+        cookie, state, nonce, verifier = (random_token(self.random_bytes) for _ in range(4))
         expires_at = self.clock.now() + SIGN_IN_LASTS
         await self.records.begin_sign_in(SignIn(hash_of(cookie), state, nonce, verifier, expires_at, go_to))
         query = {
@@ -56,7 +55,7 @@ class OidcClient:
             "scope": self.settings.scopes,
             "state": state,
             "nonce": nonce,
-            "code_challenge": _urlsafe(hashlib.sha256(verifier.encode()).digest()),
+            "code_challenge": urlsafe_text(hashlib.sha256(verifier.encode()).digest()),
             "code_challenge_method": "S256",
         }
         return BegunSignIn(cookie, f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}")
@@ -69,7 +68,9 @@ class OidcClient:
                 "This sign-in was not begun here, took too long, or was used already. Begin again at /login."
             )
         if not code or not hmac.compare_digest(state.encode(), begun.state.encode()):
-            raise NotSignedInError("The answer does not belong to the sign-in that this browser began. Begin again at /login.")
+            raise NotSignedInError(
+                "What came back does not belong to the sign-in that this browser began. Begin again at /login."
+            )
         id_token = await self._exchange(code, begun.verifier, redirect_uri)
         claims = await self.tokens.claims(id_token, self.settings.client_id)
         nonce = claims.get("nonce")
@@ -89,12 +90,12 @@ class OidcClient:
         }
         if self.settings.client_secret:
             form["client_secret"] = self.settings.client_secret.reveal()
-        status, answer = await self.provider.fetch_json("POST", await self._endpoint("token_endpoint"), form)
+        status, body = await self.provider.fetch_json("POST", await self._endpoint("token_endpoint"), form)
         if 400 <= status < 500:
             raise NotSignedInError(
                 "The identity provider did not accept the sign-in; it may have taken too long. Begin again at /login."
             )
-        id_token = answer.get("id_token")
+        id_token = body.get("id_token")
         if status != 200 or not isinstance(id_token, str):
             raise SignInUnavailableError("The identity provider gave no id token.")
         return id_token
@@ -104,10 +105,3 @@ class OidcClient:
         if not isinstance(url, str) or not url.startswith(("https://", "http://")):
             raise SignInUnavailableError(f"The identity provider's discovery document names no {name}.")
         return url
-
-    def _token(self) -> str:
-        return _urlsafe(self.random_bytes(32))
-
-
-def _urlsafe(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""Who asks. Every request has exactly one principal; nothing below the server knows how it was found.
+"""Who is asking: every request has exactly one principal. Nothing below the server knows how it was found.
 
 Rule to keep: `owner` comes from here and from nowhere else. A body, a query or a header never names it.
 """

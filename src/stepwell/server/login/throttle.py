@@ -1,4 +1,4 @@
-"""Counts wrong credentials per address, so that nobody can try keys at will. In memory, for this process.
+"""Counts wrong credentials per address, so that nobody can guess keys by trying. In memory, for this process.
 
 Only credentials that prove nothing count. A key that was revoked or a token that is out of date was right once: counting
 those would lock out an office behind one address each time a browser wakes up.
@@ -24,7 +24,7 @@ class BadCredentialError(NotSignedInError):
 
 
 class CredentialThrottle:
-    """At most `limit` wrong tries within `window_s` from one address; then nothing from it is looked at for the rest of it."""
+    """At most `limit` wrong credentials from one address within `window_s`; after that, none from it is checked until the window ends."""
 
     def __init__(self, clock: Clock, *, limit: int = 30, window_s: int = 60) -> None:
         self._clock = clock

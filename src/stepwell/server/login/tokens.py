@@ -1,4 +1,4 @@
-"""Tokens of an identity provider (JWT, RFC 7519 with the advice of RFC 8725): who a token speaks of, or why it does not count.
+"""Tokens of an identity provider (JWT, RFC 7519 with the advice of RFC 8725): whose token it is, or why it is not valid.
 
 The algorithm must be on our list *and* be that of the key; the list holds only signatures with a key pair, so neither `none`
 nor a public key used as a shared secret gets anywhere. Issuer, audience and times are always checked.

@@ -1,5 +1,5 @@
-"""Which request and which run a line of the log belongs to, and what must not stand in it: the keys the run was given. Set where
-one begins; read by `logs` for every record.
+"""Which request and which run a line of the log belongs to, and what must not appear in it: the keys the run was given. Set where
+a request or a run begins; read by `logs` for every record.
 
 The values live in context variables: tasks and the threads that LangGraph runs nodes in inherit them, so a library that logs
 inside a node is told apart too. Nothing here writes a log.

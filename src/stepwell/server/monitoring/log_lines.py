@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from stepwell.secrets.text import hide_secrets
 from stepwell.server.monitoring.redaction import clean_field, extras_of, hide_in
 
-LogFormat = Literal["auto", "json", "text"]
-LogLevel = Literal["debug", "info", "warning", "error"]
 Line = Callable[[logging.LogRecord], bytes]
 
 _SHORTENED = {"run_id": "run", "thread_id": "thread", "graph_id": "graph", "request_id": "request"}
@@ -41,12 +39,12 @@ def json_line(record: logging.LogRecord) -> bytes:
 
 
 def text_line(record: logging.LogRecord) -> bytes:
-    """For somebody who looks on: the time of day, the level if it is worth a look, words, and short ids."""
+    """For somebody at a terminal: the time of day, the level if it is worth a look, words, and short ids."""
     hide_in(record)
     moment = datetime.fromtimestamp(record.created).astimezone()
     level = "" if record.levelno == logging.INFO else f"{record.levelname} "
     parts = [f"{moment:%H:%M:%S} {level}{record.getMessage()}"]
-    parts += [f"{_SHORTENED.get(name, name)}={_short(name, value)}" for name, value in _shown(record).items()]
+    parts += [f"{_SHORTENED.get(name, name)}={_short(name, value)}" for name, value in _choose_fields(record).items()]
     trace = f"\n{_harmless(record.exc_text, keep=_LAYOUT)}" if record.exc_text else ""
     return (_harmless("  ".join(parts)) + trace + "\n").encode(errors="backslashreplace")
 
@@ -65,7 +63,7 @@ def _extras(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value if name in _OURS else clean_field(name, value) for name, value in extras_of(record).items()}
 
 
-def _shown(record: logging.LogRecord) -> Mapping[str, Any]:
+def _choose_fields(record: logging.LogRecord) -> Mapping[str, Any]:
     return {name: value for name, value in _extras(record).items() if name not in _NOT_ON_A_TERMINAL and value is not None}
 
 

@@ -21,8 +21,9 @@ from copy import copy
 from queue import Full, Queue
 
 from stepwell.server.monitoring.log_context import current_fields, current_secrets
-from stepwell.server.monitoring.log_lines import Line, LogFormat, LogLevel, json_line, text_line
+from stepwell.server.monitoring.log_lines import Line, json_line, text_line
 from stepwell.server.monitoring.redaction import hide_in
+from stepwell.server.settings import LogFormat, LogLevel
 
 Write = Callable[[bytes], object]
 
@@ -83,7 +84,7 @@ class LogSink(logging.Handler):
 
     def _tell_dropped(self) -> None:
         lost, self._told = self._dropped - self._told, self._dropped
-        fields = {"name": "stepwell.server.logs", "levelname": "WARNING", "levelno": logging.WARNING, "count": lost}
+        fields = {"name": "stepwell.server.monitoring.logs", "levelname": "WARNING", "levelno": logging.WARNING, "count": lost}
         self._put(logging.makeLogRecord({**fields, "msg": "lines of the log were lost: they could not be written in time"}))
 
     def _put(self, record: logging.LogRecord) -> None:

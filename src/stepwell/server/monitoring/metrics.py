@@ -19,9 +19,15 @@ from stepwell.errors import StorageUnavailableError
 from stepwell.runs.records import ModelUsage, Run, RunOutcome
 from stepwell.runs.supervision import Supervisor
 from stepwell.runs.upkeep.maintenance import Maintenance
-from stepwell.runs.webhooks import Webhook, WebhookOutbox, WebhookState
+from stepwell.runs.webhooks.sender import Webhook, WebhookOutbox, WebhookState
 from stepwell.server.monitoring.request_log import route_of
 
+MOST_MODELS = 50
+"""A caller may be able to choose models by name; beyond so many different ones, the rest is counted as `other`."""
+OTHER = "other"
+
+_WAITS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120)
+_RUN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"})
 _UNKNOWN = float("nan")
@@ -78,7 +84,7 @@ class Metrics:
         self.show("stepwell_runs_driving", "Runs under way in this process", driving)
 
     def watch_duties(self, supervisor: Supervisor) -> None:
-        """Read how what goes on all the time stands, whenever the metrics are read."""
+        """Read which duties of the server fail, whenever the metrics are read."""
         self.registry.register(_DutyFigures(supervisor))
 
     def show(self, name: str, words: str, read: Callable[[], float]) -> None:
@@ -100,7 +106,7 @@ class Metrics:
         # In a thread: writing some thousand figures takes milliseconds, and streams should not feel them.
         return await asyncio.to_thread(generate_latest, self.registry)
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_response(self, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
@@ -149,7 +155,7 @@ class _DutyFigures:
 
 
 class CountRequests:
-    """ASGI layer: tells `Metrics` of every answer when its first byte goes out, and of a stream's first event."""
+    """ASGI layer: tells `Metrics` of every response when its first byte goes out, and of a stream's first event."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -162,11 +168,11 @@ class CountRequests:
         began = perf_counter()
         waiting_for_event = False
 
-        def counted(message: Message) -> Awaitable[None]:
+        def send_counted(message: Message) -> Awaitable[None]:
             nonlocal waiting_for_event
             if message["type"] == "http.response.start":
                 method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._metrics.answered(method, route_of(scope), message["status"], perf_counter() - began)
+                self._metrics.count_response(method, route_of(scope), message["status"], perf_counter() - began)
                 waiting_for_event = any(
                     name == b"content-type" and value.startswith(b"text/event-stream") for name, value in message["headers"]
                 )
@@ -175,22 +181,11 @@ class CountRequests:
                 self._metrics.first_event(perf_counter() - began)
             return send(message)
 
-        await self._app(scope, receive, counted)
-
-
-# Counts runs: a `RunWatcher` for `/metrics`.
-
-
-MOST_MODELS = 50
-"""A caller may be able to choose models by name; beyond so many different ones, the rest is counted as `other`."""
-OTHER = "other"
-
-_WAITS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120)
-_RUN_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+        await self._app(scope, receive, send_counted)
 
 
 class RunMetrics:
-    """Attempts, ends, times, tokens and money, by graph or by model."""
+    """A `RunWatcher`: attempts, ends, times, tokens and money, by graph or by model."""
 
     def __init__(
         self, registry: CollectorRegistry, *, seconds: Callable[[], float] = perf_counter, now: Callable[[], float] = time
@@ -255,11 +250,8 @@ class RunMetrics:
         return model
 
 
-# Counts tries to deliver webhooks, as a box around the box they come from.
-
-
 class CountedOutbox:
-    """A `WebhookOutbox` that tells what became of each try: delivered, refused, given_up, or failed (tried again later)."""
+    """Wraps a `WebhookOutbox` and counts what became of each try: delivered, refused, given_up, or failed (tried again later)."""
 
     def __init__(self, outbox: WebhookOutbox, tried: Callable[[str], None]) -> None:
         self._outbox = outbox

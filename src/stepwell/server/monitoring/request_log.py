@@ -1,7 +1,7 @@
-"""Every request has an id, and a line in the log when its answer is complete.
+"""Every request has an id, and a line in the log when its response is complete.
 
 An id that the caller sends as `X-Request-Id` is kept if it is a plain word, so that a trail through several servers holds
-together; otherwise one is made. The answer carries it. Probes (`/ok`, `/metrics`) are logged only at level `debug`.
+together; otherwise one is made. The response carries it. Probes (`/ok`, `/metrics`) are logged only at level `debug`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RequestLog:
         request_id = _sent_id(scope) or self._new_id().encode()
         enter_request(request_id.decode())
 
-        def marked(message: Message) -> Awaitable[None]:
+        def send_marked(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -44,17 +44,17 @@ class RequestLog:
             return send(message)
 
         try:
-            await self._app(scope, receive, marked)
+            await self._app(scope, receive, send_marked)
         finally:
             level = logging.DEBUG if scope["path"] in _PROBES and status < 500 else logging.INFO
             if _log.isEnabledFor(level):
                 fields = {"status": status, "seconds": round(perf_counter() - began, 4), "route": route_of(scope)}
-                # Without the query: it may hold a secret. Status 0: the client was gone before there was an answer.
+                # Without the query: it may hold a secret. Status 0: the client was gone before there was a response.
                 _log.log(level, "%s %s", scope["method"], scope["path"], extra=fields)
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the route that answered, never the path: ids are not for counting."""
+    """The pattern of the route that responded, never the path: ids are not for counting."""
     return getattr(scope.get("route"), "path", None) or "unknown"
 
 

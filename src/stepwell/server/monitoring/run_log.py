@@ -1,4 +1,4 @@
-"""One line of the log for each run that ends, and the run's id on every line that is logged inside of it."""
+"""One line of the log for each run that ends, and the run's id on every line that is logged inside it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ class RunLog:
         took = self._seconds() - self._begun.pop(run.run_id)
         status = outcome.status if outcome else "given up"
         fields = {"status": status, "attempt": run.attempt, "seconds": round(took, 4)}
-        _log.info("run ended" if outcome else "attempt given up", extra={**fields, **_used(outcome.usage if outcome else ())})
+        _log.info(
+            "run ended" if outcome else "attempt given up", extra={**fields, **_sum_usage(outcome.usage if outcome else ())}
+        )
         leave_run()
 
 
-def _used(usage: Sequence[ModelUsage]) -> dict[str, Any]:
+def _sum_usage(usage: Sequence[ModelUsage]) -> dict[str, Any]:
     if not usage:
         return {}
     costs = [used.cost_usd for used in usage]

@@ -1,4 +1,7 @@
-"""`/`: what this is and where to go on, for a person who opens the address and for a program that asks. Shows nothing of a user's."""
+"""`/` for a program that asks, and for a person where the web page is not built: what this is and where to go on.
+
+Shows nothing of a user's.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
 pre { overflow-x: auto }
 """
+_NOT_BUILT = (
+    "<p>The web page is not built here. In a clone of the project <code>make page</code> builds it, and this address shows it from "
+    "then on; an installed package brings it along.</p>"
+)
 _ASKS_WHO = (
     "<p>This server asks who you are. Programs send a key: put yours into <code>STEPWELL_API_KEY</code> for the first line, and "
     "into <code>api_key=</code> for the second. A browser <a href=/login>signs in</a>.</p>"
@@ -28,11 +35,12 @@ def describe_front() -> dict[str, Any]:
 
 
 def render_front(address: str, *, asks_who: bool) -> str:
-    """The same as a page, with the two ways to begin. `address` is how the visitor reached the server."""
+    """What stands in the place of the web page: the two ways to begin without it. `address` is how the visitor reached the server."""
     front, shown = describe_front(), escape(address)
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>Stepwell</title><style>{_STYLE}</style><h1>Stepwell {escape(front['version'])}</h1><p>{escape(front['about'])}</p>"
+        f"{_NOT_BUILT}"
         f"<p>Talk to an agent in a terminal:</p><pre>stepwell chat --url {shown}</pre>"
         f"<p>Or from Python:</p><pre>from langgraph_sdk import get_client\nclient = get_client(url=&quot;{shown}&quot;)</pre>"
         f"{_ASKS_WHO if asks_who else ''}<p><a href=/docs>All routes</a> · <a href=/openapi.json>OpenAPI</a></p></html>"

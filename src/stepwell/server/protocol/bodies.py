@@ -79,19 +79,19 @@ class RunStart(Body):
     )
 
 
-class Response(Body):
-    """An answer to one question. Its id says all; the namespace is taken and not needed."""
+class InterruptAnswer(Body):
+    """An answer to one interrupt. Its id says all; a namespace may come along and is not needed."""
 
     interrupt_id: InterruptId
     response: Any = None
 
 
 class InputRespond(Body):
-    """`input.respond`: an answer to one question, or answers to several."""
+    """`input.respond`: an answer to one interrupt, or answers to several."""
 
     interrupt_id: InterruptId | None = None
     response: Any = None
-    responses: Annotated[list[Response], Field(min_length=1, max_length=MAX_PAGE)] | None = None
+    responses: Annotated[list[InterruptAnswer], Field(min_length=1, max_length=MAX_PAGE)] | None = None
     update: JsonObject | None = None
     goto: Goto | None = None
     config: RunConfig | None = None

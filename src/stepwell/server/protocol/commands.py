@@ -2,21 +2,21 @@
 
 ```
 run.start              {assistant_id, input, config, metadata}     -> {run_id}       makes the thread if need be; see below
-input.respond          {interrupt_id, response} | {responses}      -> {run_id}       goes on, once for each question
+input.respond          {interrupt_id, response} | {responses}      -> {run_id}       goes on, once for each interrupt
 state.get              {namespace, keys}                           -> {values, checkpoint}
 state.listCheckpoints  {namespace, limit, before}                  -> {checkpoints}
 state.fork             {checkpoint_id, input, config}              -> {run_id, thread_id}
 ```
 
-The answer to a command that was understood and refused is `error` with a code, under HTTP's 200: that is where SDKs look for
+The response to a command that was understood and refused is `error` with a code, under HTTP's 200: that is where SDKs look for
 the sentence. What concerns the request rather than the command stays a problem with a status of its own: a thread that is not
 there or somebody else's, too many runs, a database that cannot be written.
 
-`run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and counts on the server to see that a
-question is open. An input that the graph has no place for is therefore taken as the answer to it, under the rules for an answer that
-names no question; one that fits the graph's state is a new message, as ever.
+`run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and counts on the server to see that an
+interrupt is open. An input that the graph has no place for is therefore taken as the answer to it, under the rules for an answer that
+names no interrupt; one that fits the graph's state is a new message, as ever.
 
-Rule to keep: `input.respond` answers by the id of its question, never bare, so that the answer cannot reach a later one.
+Rule to keep: `input.respond` answers by the id of its interrupt, never bare, so that the answer cannot reach a later one.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from stepwell.server.login.principal import Principal
 from stepwell.server.policy import authorize
 from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
 from stepwell.server.schemas.config import RunConfig
+from stepwell.validation import describe_first_fault
 
 Json = dict[str, Any]
 
@@ -52,10 +53,10 @@ _NOT_HERE = {
 
 
 async def carry_out(services: Services, principal: Principal, thread_id: str, command: ThreadCommand) -> Json:
-    """The answer to a command."""
+    """The response to a command."""
     place = await services.persistence.events.newest(thread_id)
     try:
-        result = await _Thread(services, principal, thread_id).do(command.method, command.params or {})
+        result = await _Thread(services, principal, thread_id).carry_out(command.method, command.params or {})
     except _Refused as refused:
         return {"type": "error", "id": command.id, "error": refused.code, "message": str(refused)}
     # What the client has heard of before this command: what comes after is the command's.
@@ -77,17 +78,17 @@ class _Thread:
         self._owner = principal.owner
         self._thread_id = thread_id
 
-    async def do(self, method: str, params: Json) -> Json:
+    async def carry_out(self, method: str, params: Json) -> Json:
         if method in _NOT_HERE:
             raise _Refused("not_supported", f"'{method}' is not offered. {_NOT_HERE[method]}")
         if method not in _METHODS:
             raise _Refused("unknown_command", f"No command '{method[:100]}'. There are: {', '.join(_METHODS)}.")
-        action, model, carry_out = _METHODS[method]
+        action, model, handle = _METHODS[method]
         authorize(self._principal, action)
         try:
-            return await carry_out(self, model.model_validate(params))
+            return await handle(self, model.model_validate(params))
         except ValidationError as error:
-            raise _Refused("invalid_argument", _first_fault(error)) from error
+            raise _Refused("invalid_argument", f"{describe_first_fault(error, under=('params',))}.") from error
         except InvalidRequestError as error:
             raise _Refused("invalid_argument", str(error)) from error
         except (InterruptAnsweredError, ResumeError) as error:
@@ -112,7 +113,7 @@ class _Thread:
 
     async def _is_answer(self, params: RunStart) -> bool:
         """Whether the input of a run can only be an answer: something waits for one, and the graph's state has no place for it."""
-        if params.input is None or not await self._services.persistence.open_questions(self._owner, self._thread_id):
+        if params.input is None or not await self._services.persistence.open_interrupts(self._owner, self._thread_id):
             return False
         if not isinstance(params.input, Mapping):
             return True
@@ -122,9 +123,9 @@ class _Thread:
     async def input_respond(self, params: InputRespond) -> Json:
         answers = params.answers()
         if not answers:
-            raise _Refused("invalid_argument", "No question is named. Send 'interrupt_id' and 'response', or 'responses'.")
+            raise _Refused("invalid_argument", "No interrupt is named. Send 'interrupt_id' and 'response', or 'responses'.")
         if unknown := [each for each in answers if not _INTERRUPT_ID.fullmatch(each)]:
-            raise _Refused("no_such_interrupt", f"No question '{unknown[0]}' is open on this thread.")
+            raise _Refused("no_such_interrupt", f"No interrupt '{unknown[0]}' is open on this thread.")
         command = {"resume": answers, **params.model_dump(include={"update", "goto"}, exclude_none=True)}
         assistant_id = await self._assistant()
         order = RunOrder(
@@ -203,9 +204,3 @@ def _summary(state: Mapping[str, Any]) -> Json:
         "step": metadata.get("step", -1),
         "metadata": metadata,
     }
-
-
-def _first_fault(error: ValidationError) -> str:
-    """The field and what is wrong with it, never what was sent."""
-    fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    return f"{'.'.join(('params', *map(str, fault['loc'])))}: {fault['msg'].removeprefix('Value error, ')}."

@@ -23,13 +23,11 @@ from stepwell.server.protocol.translation import translate
 
 _RUNS = 100
 """How far back a run that is still under way is looked for."""
-
-
 _WATCHED = frozenset({"lifecycle", "input"})
 _MOMENT_S = 0.2
 
 
-async def beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
+async def find_beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
     """The place before the newest run that has begun or is about to."""
     # Asked for first: what a run that waits now will say, comes after it.
     newest = await persistence.events.newest(thread.thread_id)
@@ -42,11 +40,11 @@ async def beginning(persistence: Persistence, thread: Thread, subscription: Subs
 
 
 async def _is_followed_by_another(persistence: Persistence, run: Run, subscription: Subscription, after: int) -> bool:
-    """Whether a watcher came to see the run that somebody starts in this very moment, and not the one that has ended."""
+    """Whether the watcher came for a run that is being started at this very moment, and not for the one that has ended."""
     if not subscription.channels <= _WATCHED:
         return False
-    # Asked for now: the run may have ended, and left a question, since the request came. A question that is open is told at once:
-    # nobody starts a run before having seen it.
+    # Read again now: the run may have ended, and left an interrupt, since the request came. An open interrupt is told at once: nobody
+    # starts a run before having seen it.
     thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
     if thread.status == "interrupted":
         return False

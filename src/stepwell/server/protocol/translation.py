@@ -6,7 +6,7 @@
 | `end` | `lifecycle` completed, or interrupted where the graph waits or was stopped |
 | `error` | `lifecycle` failed; the `end` after it says nothing more |
 | `lifecycle` | the same, of a subgraph |
-| `values` | `values`, without questions |
+| `values` | `values`, without interrupts |
 | `updates`, `custom` | the same, as `{node, values}` and `{name, payload}` |
 | `tools` | `tools` |
 | `protocol/messages`, `protocol/tasks` | `messages`, `tasks` |
@@ -56,24 +56,24 @@ class ProtocolEvent:
 def translate(event: RunEvent) -> ProtocolEvent | None:
     """The event of the protocol, or `None` for one it does not have."""
     name, _, path = event.event.partition("|")
-    reading = _READINGS.get(name)
-    return reading(event, tuple(path.split("|")) if path else ()) if reading else None
+    read = _READINGS.get(name)
+    return read(event, tuple(path.split("|")) if path else ()) if read else None
 
 
-def _running(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+def _tell_running(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     return _lifecycle(event, "running")
 
 
-def _failed(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
-    told = orjson.loads(event.data)
-    return _lifecycle(event, "failed", error=told.get("message") or told.get("error") or "The run failed.")
+def _tell_failed(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+    data = orjson.loads(event.data)
+    return _lifecycle(event, "failed", error=data.get("message") or data.get("error") or "The run failed.")
 
 
-def _ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
-    told = orjson.loads(event.data)
-    match told.get("status"):
+def _tell_ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
+    data = orjson.loads(event.data)
+    match data.get("status"):
         case "success":
-            return _lifecycle(event, "interrupted" if told.get("paused") else "completed")
+            return _lifecycle(event, "interrupted" if data.get("paused") else "completed")
         case "interrupted":
             return _lifecycle(event, "interrupted")
         case _:
@@ -81,12 +81,12 @@ def _ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
 
 
 def _lifecycle(event: RunEvent, phase: str, **more: str) -> ProtocolEvent:
-    return _made(event, "lifecycle", (), {"event": phase, "run_id": event.run_id, **more})
+    return _make_event(event, "lifecycle", (), {"event": phase, "run_id": event.run_id, **more})
 
 
 def _of_subgraph(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
-    told = orjson.loads(event.data)
-    return ProtocolEvent(event.seq, "lifecycle", "lifecycle", tuple(told["namespace"]), b'"data":' + event.data)
+    data = orjson.loads(event.data)
+    return ProtocolEvent(event.seq, "lifecycle", "lifecycle", tuple(data["namespace"]), b'"data":' + event.data)
 
 
 def _values(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
@@ -94,9 +94,9 @@ def _values(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
         return ProtocolEvent(event.seq, "values", "values", namespace, b'"data":' + event.data)
     values = orjson.loads(event.data)
     if not isinstance(values, dict) or _INTERRUPT not in values:
-        return _made(event, "values", namespace, values)
+        return _make_event(event, "values", namespace, values)
     rest = {name: value for name, value in values.items() if name != _INTERRUPT}
-    return _made(event, "values", namespace, rest) if rest else None
+    return _make_event(event, "values", namespace, rest) if rest else None
 
 
 def _updates(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
@@ -104,9 +104,9 @@ def _updates(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
     if not isinstance(updates, dict) or _INTERRUPT in updates:
         return None
     if len(updates) != 1:
-        return _made(event, "updates", namespace, {"values": updates})
+        return _make_event(event, "updates", namespace, {"values": updates})
     ((node, values),) = updates.items()
-    return _made(event, "updates", namespace, {"node": node, "values": values})
+    return _make_event(event, "updates", namespace, {"node": node, "values": values})
 
 
 def _custom(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
@@ -114,9 +114,9 @@ def _custom(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     sent = orjson.loads(event.data)
     name = sent.get("name") if isinstance(sent, dict) else None
     if not isinstance(name, str) or not name:
-        return _made(event, "custom", namespace, {"payload": sent})
+        return _make_event(event, "custom", namespace, {"payload": sent})
     data = {"name": name, "payload": sent.get("payload", sent)}
-    return _made(event, "custom", namespace, data, channel=NAMED_CUSTOM + name)
+    return _make_event(event, "custom", namespace, data, channel=NAMED_CUSTOM + name)
 
 
 _TOOLS = {
@@ -128,12 +128,12 @@ _TOOLS = {
 
 
 def _tools(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
-    told = orjson.loads(event.data)
-    if told.get("event") not in _TOOLS:
+    data = orjson.loads(event.data)
+    if data.get("event") not in _TOOLS:
         return None
-    kind, ours, theirs = _TOOLS[told["event"]]
-    data = {"event": kind, "tool_call_id": told["toolCallId"], "tool_name": told["name"], theirs: told[ours]}
-    return _made(event, "tools", namespace, data)
+    kind, ours, theirs = _TOOLS[data["event"]]
+    shown = {"event": kind, "tool_call_id": data["toolCallId"], "tool_name": data["name"], theirs: data[ours]}
+    return _make_event(event, "tools", namespace, shown)
 
 
 def _message(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
@@ -144,18 +144,18 @@ def _task(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     return ProtocolEvent(event.seq, "tasks", "tasks", namespace, b'"data":' + event.data)
 
 
-def _question(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
+def _input_requested(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     return ProtocolEvent(event.seq, "input.requested", "input", namespace, b'"data":' + event.data)
 
 
-def _made(event: RunEvent, method: str, namespace: Namespace, data: Any, *, channel: str | None = None) -> ProtocolEvent:
+def _make_event(event: RunEvent, method: str, namespace: Namespace, data: Any, *, channel: str | None = None) -> ProtocolEvent:
     return ProtocolEvent(event.seq, method, channel or method, namespace, b'"data":' + orjson.dumps(data))
 
 
 _READINGS: Mapping[str, Callable[[RunEvent, Namespace], ProtocolEvent | None]] = {
-    "metadata": _running,
-    "error": _failed,
-    "end": _ended,
+    "metadata": _tell_running,
+    "error": _tell_failed,
+    "end": _tell_ended,
     "lifecycle": _of_subgraph,
     "values": _values,
     "updates": _updates,
@@ -163,5 +163,5 @@ _READINGS: Mapping[str, Callable[[RunEvent, Namespace], ProtocolEvent | None]] =
     "tools": _tools,
     protocol.MESSAGES: _message,
     protocol.TASKS: _task,
-    protocol.INPUT: _question,
+    protocol.INPUT: _input_requested,
 }

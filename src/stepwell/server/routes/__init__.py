@@ -1,1 +1,1 @@
-"""One module per noun. A route parses, calls one service, answers."""
+"""One module per noun. A route parses, calls one service, and responds."""

@@ -1,8 +1,9 @@
-"""What a user has here: usage and cost, and all of their data to take away."""
+"""What belongs to a user: usage and cost, and all of their data to take away."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, time
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -22,6 +23,7 @@ Reader = Annotated[Principal, Depends(policy("usage:read"))]
 Operator = Annotated[Principal, Depends(policy("usage:all"))]
 Exporter = Annotated[Principal, Depends(stream_policy("threads:export"))]
 OneThread = Annotated[Uuid | None, Query()]
+Since = Annotated[date | None, Query(description="Only runs that ended on this day or later, in UTC")]
 
 
 @router.get(
@@ -31,9 +33,13 @@ OneThread = Annotated[Uuid | None, Query()]
     responses={200: {"model": list[UsageResponse]}},
 )
 async def get_usage(
-    principal: Reader, services: Given, group_by: UsageGroup = "model", thread_id: OneThread = None
+    principal: Reader,
+    services: Given,
+    group_by: UsageGroup = "model",
+    thread_id: OneThread = None,
+    since: Since = None,
 ) -> Response:
-    rows = await services.persistence.records.usage(principal.owner, group_by, thread_id=thread_id)
+    rows = await services.persistence.records.usage(principal.owner, group_by, thread_id=thread_id, since=_midnight(since))
     return json_response([row.as_json() for row in rows])
 
 
@@ -43,8 +49,15 @@ async def get_usage(
     summary="The same over all users, for operators",
     responses={200: {"model": list[UsageResponse]}},
 )
-async def get_usage_of_all(principal: Operator, services: Given, group_by: UsageGroup = "owner") -> Response:
-    return json_response([row.as_json() for row in await services.persistence.records.usage(None, group_by)])
+async def get_usage_of_all(
+    principal: Operator, services: Given, group_by: UsageGroup = "owner", since: Since = None
+) -> Response:
+    rows = await services.persistence.records.usage(None, group_by, since=_midnight(since))
+    return json_response([row.as_json() for row in rows])
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), UTC)
 
 
 @router.get(

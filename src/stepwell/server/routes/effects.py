@@ -63,7 +63,7 @@ async def list_effects_of_all(principal: Operator, services: Given, wanted: Want
 @router.post(
     "/api/effects/settle",
     operation_id="settle_effect",
-    summary="Say whether it happened; the model is told when the thread goes on, if the call still stands in its conversation",
+    summary="Say whether it happened; the model is told when the thread goes on, if the call is still in its conversation",
     responses={200: {"model": EffectResponse}},
 )
 async def settle_effect(body: EffectSettle, principal: Settler, services: Given) -> Response:

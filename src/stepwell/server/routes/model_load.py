@@ -5,33 +5,60 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from stepwell.errors import AccessError, NotFoundError
+from stepwell.models.local.catalogue import CATALOGUE
 from stepwell.models.status import ModelEvent
+from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import stream_policy
-from stepwell.server.responses import SSE
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.responses import SSE, json_response
 from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.models import ModelsResponse, describe_models
 from stepwell.server.sse import EventStream, data_frame
 
 router = APIRouter(tags=["Model"], route_class=JsonRoute)
 
 Loader = Annotated[Principal, Depends(stream_policy("model:load"))]
+Reader = Annotated[Principal, Depends(policy("model:read"))]
+Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description="An embedded model by id, for operators")]
+
+
+@router.get(
+    "/api/models",
+    operation_id="get_models",
+    summary="Which model runs here and what it can do, and those that could be loaded",
+    responses={200: {"model": ModelsResponse}},
+)
+async def get_models(principal: Reader, services: Given) -> Response:
+    # In a thread: what a provider's package says of its model has to be imported first.
+    return json_response(await asyncio.to_thread(describe_models, services.model_loading))
 
 
 @router.get("/api/model/load", operation_id="load_model", summary="Load the embedded model and follow it", responses=SSE)
-async def load_model(principal: Loader, services: Given) -> Response:
-    return EventStream(_frames(services.model_loading.events()), services.streams)
+async def load_model(principal: Loader, services: Given, model: Embedded = None) -> Response:
+    return _load(services, principal, model)
 
 
 @router.post("/api/model/load", operation_id="load_model_post", summary="The same by POST", responses=SSE)
-async def load_model_post(principal: Loader, services: Given) -> Response:
-    return EventStream(_frames(services.model_loading.events()), services.streams)
+async def load_model_post(principal: Loader, services: Given, model: Embedded = None) -> Response:
+    return _load(services, principal, model)
+
+
+def _load(services: Services, principal: Principal, model: str | None) -> Response:
+    if model is not None and not principal.is_operator:
+        raise AccessError("Which model is loaded here is for operators to say. Leave 'model' out for the server's own.")
+    name = None if model is None else model.removeprefix("local:")
+    if name is not None and name not in CATALOGUE:
+        raise NotFoundError("embedded model", name, f"There are: {', '.join(CATALOGUE)}.")
+    return EventStream(_frames(services.model_loading.events(name)), services.streams)
 
 
 async def _frames(events: AsyncIterator[ModelEvent]) -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""Research as document 002 has it: ask, follow, answer. A façade over runs of the graph that is joined under this name.
+"""Research for clients that do not speak LangGraph's API: ask, follow, answer. A façade over runs of the research graph.
 
 A run goes on when its client leaves. `GET /api/research/{threadId}/stream` tells it again, or goes on after Last-Event-ID, also
 after a restart: what was said is in the journal. The same answer again rejoins the run that took it.
@@ -34,7 +34,7 @@ Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
 
 STREAMED = ("updates",)
 _PAUSING_S = 5.0
-"""A run says that it waits for a person shortly before it has ended; an answer without a name is held back so long at most."""
+"""A run says that it waits for a person shortly before it has ended; an answer that names no interrupt is held back so long at most."""
 
 
 @router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
@@ -115,7 +115,7 @@ async def _answer(services: Services, principal: Principal, facade: Facade, body
 
 
 async def _resume(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, thread: Thread) -> Admitted:
-    answer = facade.make_answer(body.fields(), _open_question(thread, body.interrupt_id))
+    answer = facade.make_answer(body.fields(), _find_interrupt(thread, body.interrupt_id))
     order = RunOrder(
         assistant_id=str(thread.metadata["assistant_id"]),
         thread_id=body.thread_id,
@@ -125,10 +125,10 @@ async def _resume(services: Services, principal: Principal, facade: Facade, body
     return await services.engine.start(principal.owner, order)
 
 
-def _open_question(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:
+def _find_interrupt(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:
     """What the answer is for, where that is sure."""
-    questions = () if thread.status == "busy" else thread.interrupts
-    named = [question for question in questions if interrupt_id in (None, question.interrupt_id)]
+    waiting = () if thread.status == "busy" else thread.interrupts
+    named = [each for each in waiting if interrupt_id in (None, each.interrupt_id)]
     return named[0] if len(named) == 1 else None
 
 

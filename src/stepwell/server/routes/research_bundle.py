@@ -1,6 +1,6 @@
 """The evidence of a thread as one file that anybody can check (`stepwell verify`): a research's, or a deep research's.
 
-The file is packed beside the database, sent, and removed. What it holds is somebody's: a stranger's thread is not found.
+The file is packed beside the database, sent, and removed. It belongs to the thread's owner: for anybody else the thread is not found.
 """
 
 from __future__ import annotations

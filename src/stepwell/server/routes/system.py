@@ -1,4 +1,4 @@
-"""How the server is."""
+"""The server itself: whether it is well, its versions and metrics, its pages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.server.health import check_readiness, describe_server
+from stepwell.server.health import check_readiness, describe_health, describe_server
 from stepwell.server.login.principal import Principal
 from stepwell.server.page.docs import render_docs
-from stepwell.server.page.front import describe_front, render_front
+from stepwell.server.page.front import describe_front
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.system import Info, Ok
+from stepwell.server.schemas.system import HealthResponse, Info, Ok
 
 router = APIRouter(tags=["System"], route_class=JsonRoute)
 
 Operator = Annotated[Principal, Depends(policy("metrics:read"))]
+HealthReader = Annotated[Principal, Depends(policy("health:read"))]
 
 
 @router.get(
@@ -47,14 +48,22 @@ async def get_metrics(principal: Operator, services: Given) -> Response:
     return Response(await services.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
+@router.get(
+    "/api/health",
+    operation_id="get_health",
+    summary="What runs, what fails and how much is kept, for operators",
+    responses={200: {"model": HealthResponse}},
+)
+async def get_health(principal: HealthReader, services: Given) -> Response:
+    return json_response(await describe_health(services))
+
+
 @router.get("/docs", include_in_schema=False)
 async def get_docs(request: Request) -> Response:
     return Response(render_docs(request.app.openapi()), media_type="text/html")
 
 
 @router.get("/", include_in_schema=False)
-async def get_front(request: Request) -> Response:
-    if "text/html" in request.headers.get("accept", ""):
-        address = str(request.base_url).rstrip("/")
-        return Response(render_front(address, asks_who=request.app.state.asks_who), media_type="text/html")
+async def get_front() -> Response:
+    """For programs; a browser gets the page (`page.serving`)."""
     return json_response(describe_front())

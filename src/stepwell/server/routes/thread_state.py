@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
@@ -51,7 +51,7 @@ async def get_state(
     thread_id: ThreadId, principal: Reader, services: Given, subgraphs: bool = False, select: Select = None
 ) -> Response:
     state = await services.threads.state(
-        principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs, show_values=_shown(select)
+        principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs, show_values=_choose_values(select)
     )
     return json_response(select_state(state, select))
 
@@ -92,7 +92,11 @@ async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater,
 async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, services: Given) -> Response:
     checkpoint = checkpoint_of(body.checkpoint, None)
     state = await services.threads.state(
-        principal.owner, thread_id, checkpoint=checkpoint, subgraphs=bool(body.subgraphs), show_values=_shown(body.select)
+        principal.owner,
+        thread_id,
+        checkpoint=checkpoint,
+        subgraphs=bool(body.subgraphs),
+        show_values=_choose_values(body.select),
     )
     return json_response(select_state(state, body.select))
 
@@ -113,7 +117,7 @@ async def get_state_at_id(
 ) -> Response:
     checkpoint: JsonObject = {"checkpoint_id": checkpoint_id}
     state = await services.threads.state(
-        principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs, show_values=_shown(select)
+        principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs, show_values=_choose_values(select)
     )
     return json_response(select_state(state, select))
 
@@ -138,7 +142,7 @@ async def get_history(
         before=checkpoint_of(None, before),
         metadata=None,
         checkpoint=None,
-        show_values=_shown(None),
+        show_values=_choose_values(None),
     )
     return json_response(states)
 
@@ -157,7 +161,7 @@ async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Rea
         before=body.before_checkpoint(),
         metadata=body.metadata,
         checkpoint=checkpoint_of(body.checkpoint, None),
-        show_values=_shown(body.select),
+        show_values=_choose_values(body.select),
     )
     return json_response([select_state(state, body.select) for state in states])
 
@@ -181,11 +185,19 @@ async def stream_thread(
     return EventStream(frames(batches, lambda event: _in_modes(event, modes)), services.streams)
 
 
-def _shown(select: Sequence[str] | None) -> ShowValues:
-    """Values as the JSON that they become in the answer, where the answer has them."""
+def _choose_values(select: Sequence[str] | None) -> ShowValues:
+    """Values as the JSON that they become in the response, where the response has them."""
     if not select or "values" in select:
         return GrowingText().show
-    return plain if any(field.startswith("values.") for field in select) else lambda values: None
+    keys = {field.removeprefix("values.") for field in select if field.startswith("values.")}
+    if not keys:
+        return lambda values: None
+
+    def show_some(values: Any) -> Any:
+        """Only what was asked for is turned into JSON: of a long thread most of it is messages."""
+        return plain({key: values[key] for key in keys if key in values} if isinstance(values, dict) else values)
+
+    return show_some
 
 
 def _in_modes(event: str, modes: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from stepwell.server.policy import policy, stream_policy
 from stepwell.server.problems import problem
 from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
 from stepwell.server.protocol.commands import carry_out
-from stepwell.server.protocol.following import beginning, protocol_frames
+from stepwell.server.protocol.following import find_beginning, protocol_frames
 from stepwell.server.responses import SSE, json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
@@ -30,7 +30,7 @@ _NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offer
 @router.post(
     "/threads/{thread_id}/commands",
     operation_id="send_thread_command",
-    summary="Tell a thread what to do: start a run, answer a question, read or branch its state",
+    summary="Tell a thread what to do: start a run, answer an interrupt, read or branch its state",
     responses={200: {"model": CommandResponse}},
 )
 async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given) -> Response:
@@ -47,7 +47,7 @@ async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: Strea
     thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     subscription, after = body.subscription(), body.since
     if after is None:
-        after = await beginning(services.persistence, thread, subscription, services.clock.now())
+        after = await find_beginning(services.persistence, thread, subscription, services.clock.now())
     batches = services.engine.thread_events(principal.owner, thread_id, after=after)
     return EventStream(protocol_frames(batches, subscription, services.clock), services.streams)
 

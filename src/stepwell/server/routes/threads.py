@@ -58,7 +58,7 @@ async def search_threads(body: ThreadSearch, principal: Searcher, services: Give
     limit, offset = body.limit or 10, body.offset or 0
     page = Page(limit + 1, offset, body.sort_by or "updated_at", body.sort_order != "asc")
     found = await services.threads.search(principal.owner, body.wanted(), page, with_values=_shows_values(body))
-    shown = [_shown(thread, body) for thread in found[:limit]]
+    shown = [_show_thread(thread, body) for thread in found[:limit]]
     return json_response(shown, headers=next_page(offset, limit, len(found)))
 
 
@@ -67,7 +67,7 @@ def _shows_values(body: ThreadSearch) -> bool:
     return asked or any(path.startswith("values") for path in (body.extract or {}).values())
 
 
-def _shown(thread: Thread, body: ThreadSearch) -> dict[str, Any]:
+def _show_thread(thread: Thread, body: ThreadSearch) -> dict[str, Any]:
     whole = thread_wire(thread)
     shown = pick(whole, list(body.select or ()))
     return {**shown, "extracted": extract(whole, body.extract)} if body.extract else shown

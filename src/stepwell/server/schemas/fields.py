@@ -16,13 +16,13 @@ MAX_PAGE = 1000
 MAX_OFFSET = 2**31 - 1
 
 
-def _uuid(text: str) -> str:
+def _check_uuid(text: str) -> str:
     if re2.fullmatch(UUID_PATTERN, text) is None:
         raise ValueError("must be a UUID, such as 1ba54ac6-6d3c-4a59-9f0a-1c2e3d4f5a6b")
     return str(UUID(text))
 
 
-def _whole(number: Any) -> Any:
+def _as_whole(number: Any) -> Any:
     """JSON does not tell 10.0 from 10."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
@@ -39,18 +39,18 @@ def _names_in(text: str) -> list[Any]:
     try:
         found = orjson.loads(text)
     except ValueError as error:
-        raise ValueError("begins like a JSON array and is none") from error
+        raise ValueError("begins like a JSON array and is not one") from error
     return list(found)
 
 
-Whole = BeforeValidator(_whole)
+Whole = BeforeValidator(_as_whole)
 SeveralNames = BeforeValidator(_split_names)
 _AS_UUID: JsonDict = {"pattern": UUID_PATTERN, "format": "uuid"}
 
-Uuid = Annotated[str, Field(json_schema_extra=_AS_UUID), AfterValidator(_uuid)]
+Uuid = Annotated[str, Field(json_schema_extra=_AS_UUID), AfterValidator(_check_uuid)]
 """An id; upper case and missing hyphens are taken, and written as usual."""
 
-PathUuid = Annotated[str, Path(json_schema_extra=_AS_UUID), AfterValidator(_uuid)]
+PathUuid = Annotated[str, Path(json_schema_extra=_AS_UUID), AfterValidator(_check_uuid)]
 ThreadId = PathUuid
 RunId = PathUuid
 
@@ -77,7 +77,7 @@ class Body(BaseModel):
 
 
 class ResponseBody(BaseModel):
-    """Describes an answer. Nothing in it is sure to be there: callers choose fields with `select`."""
+    """Describes a response. No field is sure to be there: callers choose them with `select`."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
 

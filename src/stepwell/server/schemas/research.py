@@ -1,4 +1,4 @@
-"""`/api/research` on the wire: camelCase, as document 002's clients send it. Snake_case is taken too.
+"""`/api/research` on the wire: camelCase, as its clients send it. Snake_case is taken too.
 
 The limits are of the wire; what a plan or an answer must be is the application's to say.
 """
@@ -19,26 +19,28 @@ MAX_URL_CHARS = 2048
 MAX_REASON_CHARS = 4000
 
 
-def _question(text: str) -> str:
+def _check_question(text: str) -> str:
     text = text.strip()
     if not text:
         raise ValueError("is empty. Send the question to research")
     if len(text) > MAX_QUERY_CHARS:
         raise ValueError(
-            f"has {len(text)} characters, and {MAX_QUERY_CHARS} are the most. Ask shorter, and send background as retrievedContext"
+            f"has {len(text)} characters, at most {MAX_QUERY_CHARS} are taken. Ask in fewer words, and send background as retrievedContext"
         )
     return text
 
 
-def _address(text: str) -> str:
+def _check_address(text: str) -> str:
     text = text.strip()
     if not text.lower().startswith(("http://", "https://")) or not text.isprintable() or " " in text:
-        raise ValueError("is no address of a web page. Send one that begins with https:// or http://")
+        raise ValueError("is not the address of a web page. Send one that begins with https:// or http://")
     return text
 
 
-Question = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS}), AfterValidator(_question)]
-Address = Annotated[str, Field(max_length=MAX_URL_CHARS), AfterValidator(_address)]
+Question = Annotated[
+    str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS}), AfterValidator(_check_question)
+]
+Address = Annotated[str, Field(max_length=MAX_URL_CHARS), AfterValidator(_check_address)]
 SourceId = Annotated[str, Field(min_length=1, max_length=64)]
 Sources = Annotated[list[SourceId], Field(max_length=1000)]
 
@@ -64,7 +66,7 @@ class ResearchQuestion(_Camel):
 class ResearchAnswer(_Camel):
     """What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
 
-    `interruptId` says which question is meant; without it, the one that is open.
+    `interruptId` says which interrupt is meant; without it, the one that is open.
     """
 
     thread_id: Uuid

@@ -1,4 +1,4 @@
-"""Runs on the wire: what clients may ask for, and what a run looks like."""
+"""Runs on the wire: what clients may ask for, the order that the engine gets for it, and what a run looks like."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from stepwell.runs.records import CancelAction, Durability, MultitaskStrategy, Run, RunStatus
+from stepwell.runs.records import Durability, MultitaskStrategy, Run, RunStatus
 from stepwell.runs.starting import RunOrder
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
@@ -42,7 +42,7 @@ class SendTo(Body):
 
 
 class RunCommand(Body):
-    """LangGraph's command: answer questions, write to the state, go somewhere."""
+    """LangGraph's command: answer interrupts, write to the state, go somewhere."""
 
     resume: Any = None
     update: JsonObject | Annotated[list[Any], Field(max_length=1000)] | None = None
@@ -105,9 +105,6 @@ class RunResponse(ResponseBody):
     cancel_reason: str | None
 
 
-__all__ = ["BatchRun", "CancelAction", "CancelMany", "RunCommand", "RunCreate", "RunResponse", "run_wire"]
-
-
 def run_wire(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.run_id,
@@ -141,31 +138,29 @@ def _kwargs(run: Run) -> dict[str, Any]:
     }
 
 
-# From a request's body to what the engine is asked for. `null` and a missing field are the same: the engine's default.
-
-
-_AS_THEY_ARE = (
-    "context", "metadata", "stream_subgraphs", "interrupt_before", "interrupt_after", "multitask_strategy", "if_not_exists",
-    "on_completion", "on_disconnect", "after_seconds", "webhook",
-)  # fmt: skip
-
-
 def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
-    """The order on a thread, or on none."""
-    given = {name: value for name in _AS_THEY_ARE if (value := getattr(body, name)) is not None}
-    if body.stream_mode:
-        given["stream_modes"] = [body.stream_mode] if isinstance(body.stream_mode, str) else body.stream_mode
-    if body.config:
-        given["config"] = body.config.given()
-    if durability := _durability(body):
-        given["durability"] = durability
+    """The order on a thread, or on none. `null` and a missing field are the same: the engine's default."""
+    modes = [body.stream_mode] if isinstance(body.stream_mode, str) else body.stream_mode
     return RunOrder(
         assistant_id=body.assistant_id,
         thread_id=thread_id,
         input=_input(body),
         command=_command(body.command) if body.command else None,
+        config=body.config.given() if body.config else {},
+        context=body.context,
+        metadata=body.metadata or {},
         checkpoint=checkpoint_of(body.checkpoint, body.checkpoint_id),
-        **given,
+        stream_modes=modes or RunOrder.stream_modes,
+        stream_subgraphs=body.stream_subgraphs or False,
+        interrupt_before=body.interrupt_before or (),
+        interrupt_after=body.interrupt_after or (),
+        durability=_durability(body) or RunOrder.durability,
+        multitask_strategy=body.multitask_strategy or RunOrder.multitask_strategy,
+        if_not_exists=body.if_not_exists or RunOrder.if_not_exists,
+        on_completion=body.on_completion or RunOrder.on_completion,
+        on_disconnect=body.on_disconnect or RunOrder.on_disconnect,
+        after_seconds=body.after_seconds or 0,
+        webhook=body.webhook,
     )
 
 
@@ -178,7 +173,7 @@ def _command(command: RunCommand) -> dict[str, Any]:
     return {name: value for name, value in command.model_dump().items() if value is not None}
 
 
-def _durability(body: RunCreate) -> str | None:
+def _durability(body: RunCreate) -> Durability | None:
     """`checkpoint_during` is the older word for it: `false` keeps only what stands at the end."""
     if body.durability is None and body.checkpoint_during is not None:
         return "async" if body.checkpoint_during else "exit"

@@ -15,14 +15,14 @@ Key = Annotated[str, Field(min_length=1, max_length=1024)]
 MAX_DEPTH = 50
 
 
-def _not_reserved(namespace: list[str]) -> list[str]:
+def _check_reserved(namespace: list[str]) -> list[str]:
     if namespace and namespace[0] == "langgraph":
         raise ValueError("a namespace may not begin with 'langgraph', which LangGraph keeps for itself")
     return namespace
 
 
 Prefix = Annotated[list[Label], Field(max_length=MAX_DEPTH)]
-Namespace = Annotated[list[Label], Field(min_length=1, max_length=MAX_DEPTH), AfterValidator(_not_reserved)]
+Namespace = Annotated[list[Label], Field(min_length=1, max_length=MAX_DEPTH), AfterValidator(_check_reserved)]
 
 
 class ItemPut(Body):

@@ -1,7 +1,8 @@
-"""The server itself on the wire. These models only describe answers."""
+"""The server itself on the wire. These models only describe responses."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -18,6 +19,36 @@ class Info(BaseModel):
     langgraph_py_version: str
     flags: dict[str, bool]
     metadata: dict[str, str]
+
+
+class RunFigures(BaseModel):
+    running: int
+    pending: int
+    oldest_pending_s: float = Field(description="How long the first of those that could run now has waited")
+
+
+class DatabaseFigures(BaseModel):
+    bytes: int
+
+
+class DutyResponse(BaseModel):
+    """Something that goes on for as long as the server does."""
+
+    name: str
+    vital: bool
+    ok: bool
+    failures: int = Field(description="Since the start")
+
+
+class HealthResponse(BaseModel):
+    ok: bool
+    version: str
+    started_at: datetime
+    runs: RunFigures
+    streams: int = Field(description="Event streams that are open now")
+    database: DatabaseFigures
+    duties: list[DutyResponse]
+    problems: list[str]
 
 
 class UsageResponse(BaseModel):
@@ -42,5 +73,5 @@ class Problem(BaseModel):
     detail: str
     instance: str | None = None
     errors: list[dict[str, Any]] | None = Field(default=None, description="Fields that are wrong: `{field, message}`")
-    interrupt_ids: list[str] | None = Field(default=None, description="Questions that are concerned")
+    interrupt_ids: list[str] | None = Field(default=None, description="The interrupts that are concerned")
     reference: str | None = Field(default=None, description="Under which the operator finds the cause in the log")

@@ -1,4 +1,4 @@
-"""Threads on the wire, without their state."""
+"""Threads on the wire, without their state; and parts of them by path (`extract`), for lists that show one line of each thread."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ ThreadField = Literal[
 ]  # fmt: skip
 SortBy = Literal["thread_id", "status", "created_at", "updated_at", "state_updated_at"]
 ExtractPath = Annotated[str, Field(min_length=1, max_length=512)]
+_STEP = re2.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]{1,9})\]")
+_PATH = re2.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[-?[0-9]{1,9}\])*")
 
 
 class StateUpdate(Body):
@@ -80,7 +82,7 @@ class Pruned(BaseModel):
 
 
 class ThreadResponse(ResponseBody):
-    """A conversation; `interrupts` are the open questions, by the task that asks."""
+    """A conversation; `interrupts` are the open ones, by the task that asks."""
 
     thread_id: str
     created_at: datetime
@@ -111,7 +113,7 @@ def thread_wire(thread: Thread) -> dict[str, Any]:
 
 
 def interrupts_wire(interrupts: Any) -> dict[str, list[dict[str, Any]]]:
-    """Open questions by the task that asks; a task may have several."""
+    """Open interrupts by the task that asks; a task may have several."""
     found: dict[str, list[dict[str, Any]]] = {}
     for interrupt in interrupts:
         found.setdefault(interrupt.task_id or interrupt.interrupt_id, []).append(_interrupt_wire(interrupt))
@@ -123,23 +125,17 @@ def _interrupt_wire(interrupt: PendingInterrupt) -> dict[str, Any]:
     return {**shown, "response_schema": interrupt.response_schema} if interrupt.response_schema else shown
 
 
-# Parts of a thread by path, for lists that show one line of each thread without fetching all of it.
-#
-# `values.messages[-1].content` is: a key, a key, an item counted from the end, a key. What is not there is `null`.
-
-
-_STEP = re2.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]{1,9})\]")
-_PATH = re2.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[-?[0-9]{1,9}\])*")
-
-
 def extract(whole: Any, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Alias -> what stands at its path."""
+    """Alias -> what stands at its path; `null` for what is not there.
+
+    `values.messages[-1].content` is: a key, a key, an item counted from the end, a key.
+    """
     return {alias: _at(whole, _steps(path)) for alias, path in paths.items()}
 
 
 def _steps(path: str) -> list[str | int]:
     if not _PATH.fullmatch(path):
-        raise InvalidRequestError(f"'{path}' is no path to extract. Write it like 'values.messages[-1].content'.")
+        raise InvalidRequestError(f"'{path}' is not a path to extract. Write it like 'values.messages[-1].content'.")
     return [match.group(1) if match.group(1) is not None else int(match.group(2)) for match in _STEP.finditer(path)]
 
 

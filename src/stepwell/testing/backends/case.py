@@ -1,4 +1,4 @@
-"""What every test of the backend suite stands on: a fresh backend, and its verbs in either colour.
+"""What every test of the backend suite stands on: a fresh backend, and its verbs, sync or async.
 
 The suite runs each test twice, once through the sync verbs and once through the async ones.
 """
@@ -49,25 +49,25 @@ class BackendCase:
 
     @pytest.fixture(params=["sync", "async"])
     def files(self, backend: BackendProtocol, runner: asyncio.Runner, request: pytest.FixtureRequest) -> Verbs:
-        return Verbs(self, backend, runner, colour=request.param)
+        return Verbs(self, backend, runner, form=request.param)
 
 
 class Verbs:
-    """The six verbs of a backend, in one colour, on paths below the suite's folder."""
+    """The six verbs of a backend, sync or async, on paths below the suite's folder."""
 
-    def __init__(self, case: BackendCase, backend: BackendProtocol, runner: asyncio.Runner, colour: str) -> None:
+    def __init__(self, case: BackendCase, backend: BackendProtocol, runner: asyncio.Runner, form: str) -> None:
         self.case = case
         self.backend = backend
         self.runner = runner
-        self.colour = colour
+        self.form = form
 
     def at(self, path: str) -> str:
         """A path as the backend is told it."""
         return self.case.base + path
 
     def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a verb in this colour, with arguments as they are."""
-        if self.colour == "sync":
+        """Call the sync or the async verb, with arguments as they are."""
+        if self.form == "sync":
             answer = self.case.run(self.backend, verb, *args, **kwargs)
         else:
             answer = self.runner.run(self.case.arun(self.backend, verb, *args, **kwargs))

@@ -1,7 +1,7 @@
-"""A suite that every backend passes, and that other people's backends can run.
+"""What every backend must do, as tests. Subclass `BackendConformance` and give it your backend.
 
 ```python
-from stepwell.testing.backends.conformance import BackendConformance
+from stepwell.testing.backends import BackendConformance
 
 
 class TestMyBackend(BackendConformance):
@@ -9,9 +9,9 @@ class TestMyBackend(BackendConformance):
         return MyBackend(...)
 ```
 
-pytest finds the tests in the subclass. Each runs in both colours. `BackendCase` lists the hooks for backends that need more: a
-base folder, surroundings to run in, text that must never show. A test that cannot apply is switched off by name in the subclass
-(`test_names_differ_by_case_and_form = None`, say, on a disk that folds case).
+pytest finds the tests in the subclass. Each runs through the sync verbs and through the async ones. `BackendCase` lists the hooks for
+backends that need more: a base folder, surroundings to run in, text that must never show. A test that cannot apply is switched off by
+name in the subclass (`test_names_differ_by_case_and_form = None`, say, on a disk that folds case).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The part of the backend suite about `read` and `ls_info`."""
+"""The part of the backend suite about the four verbs that only read: `read`, `ls_info`, `grep_raw` and `glob_info`."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ class ReadingCases(BackendCase):
         assert list(rows) == []
         assert files.at("/nowhere") in getattr(rows, "error", "")
 
-    def test_both_colours_give_the_same(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        one, other = (Verbs(self, backend, runner, colour) for colour in ("sync", "async"))
+    def test_sync_and_async_verbs_give_the_same(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
+        one, other = (Verbs(self, backend, runner, form) for form in ("sync", "async"))
         one.put(a_md="one\ntwo\n", docs__b_md="two\n")
         for ask in (
             lambda files: (files.ls("/"), files.ls("/docs"), files.ls("/none").error),
@@ -127,9 +127,6 @@ class ReadingCases(BackendCase):
             lambda files: (files.edit("/a.md", "none", "x"), files.edit("/none.md", "a", "b")),
         ):
             assert ask(one) == ask(other)
-
-
-# The part of the backend suite about `grep_raw` and `glob_info`.
 
 
 class SearchingCases(BackendCase):

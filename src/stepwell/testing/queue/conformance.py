@@ -30,7 +30,8 @@ from stepwell.errors import (
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import MAX_ATTEMPTS, Admission, BareAnswer
 from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
-from stepwell.testing.queue.case import DONE, OWNER, PATIENCE_S, asking, new_id
+from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, new_id
+from stepwell.testing.queue.case import asking
 from stepwell.testing.queue.unfinished import UnfinishedCases
 
 

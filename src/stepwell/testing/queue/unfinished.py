@@ -7,7 +7,8 @@ import pytest
 from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
-from stepwell.testing.queue.case import OWNER, PATIENCE_S, QueueCase, asking
+from stepwell.testing.driven_runs import OWNER, PATIENCE_S
+from stepwell.testing.queue.case import QueueCase, asking
 
 FIRST, SECOND = "a" * 32, "b" * 32
 

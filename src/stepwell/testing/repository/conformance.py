@@ -14,10 +14,21 @@ from __future__ import annotations
 from stepwell.testing.repository.assistants import AssistantCases, VersionCases
 from stepwell.testing.repository.effects import EffectCases
 from stepwell.testing.repository.runs import CopyCases, ErasingCases, RunCases, UsageCases
+from stepwell.testing.repository.steps import StepCases, WaitingCases
 from stepwell.testing.repository.threads import SearchCases, ThreadCases
 
 
 class RepositoryConformance(
-    AssistantCases, VersionCases, ThreadCases, SearchCases, RunCases, UsageCases, CopyCases, ErasingCases, EffectCases
+    AssistantCases,
+    VersionCases,
+    ThreadCases,
+    SearchCases,
+    RunCases,
+    UsageCases,
+    CopyCases,
+    ErasingCases,
+    EffectCases,
+    StepCases,
+    WaitingCases,
 ):
     """All of it."""

@@ -19,7 +19,7 @@ ALL = Page(limit=1000)
 QUESTION = PendingInterrupt("question", {"why": "?"}, "", "task-1")
 
 
-def used(model: str, calls: int = 1, cost: float | None = None) -> ModelUsage:
+def make_usage(model: str, calls: int = 1, cost: float | None = None) -> ModelUsage:
     return ModelUsage(model, calls, 10 * calls, 2 * calls, cost)
 
 
@@ -71,9 +71,9 @@ class UsageCases(RepositoryCase):
         """Two runs of one owner's thread, one of another's. Gives the ids of the threads."""
         mine, theirs = new_id(), new_id()
         for owner, thread_id, usage in (
-            (OWNER, mine, [used("small", 1, 0.25), used("large", 2)]),
-            (OWNER, mine, [used("small", 3, 0.5)]),
-            (OTHER, theirs, [used("small", 5, 1.0)]),
+            (OWNER, mine, [make_usage("small", 1, 0.25), make_usage("large", 2)]),
+            (OWNER, mine, [make_usage("small", 3, 0.5)]),
+            (OTHER, theirs, [make_usage("small", 5, 1.0)]),
         ):
             await runs.end(await runs.begin(thread_id, owner), RunOutcome("success", "idle", usage=usage))
         return [mine, theirs]

@@ -1,4 +1,4 @@
-"""What every test of the saver suite stands on: savers for runs on threads, their methods in either colour, and checkpoints to store."""
+"""What every test of the saver suite stands on: savers for runs on threads, their methods, sync or async, and checkpoints to store."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class SaverCase:
 
 
 class SaverCalls:
-    """The methods of a saver in one colour."""
+    """The methods of a saver, sync or async."""
 
-    def __init__(self, runner: asyncio.Runner, colour: str) -> None:
+    def __init__(self, runner: asyncio.Runner, form: str) -> None:
         self._runner = runner
-        self._colour = colour
+        self._form = form
 
     def __call__(self, saver: Saver, method: str, *args: Any, **options: Any) -> Any:
-        if self._colour == "sync":
+        if self._form == "sync":
             return getattr(saver, method)(*args, **options)
         return self._runner.run(getattr(saver, f"a{method}")(*args, **options))
 
@@ -55,7 +55,7 @@ class SaverCalls:
         return self(graph, method, *args, **options)
 
     def listed(self, saver: Saver, config: RunnableConfig | None, **options: Any) -> list[CheckpointTuple]:
-        if self._colour == "sync":
+        if self._form == "sync":
             return list(saver.list(config, **options))
 
         async def collect() -> list[CheckpointTuple]:
@@ -69,7 +69,7 @@ class SaverCalls:
 
     def inherited_by_walking(self, saver: Saver, config: RunnableConfig, channels: list[str]) -> Any:
         """The same by LangGraph's own walk from parent to parent."""
-        if self._colour == "sync":
+        if self._form == "sync":
             return BaseCheckpointSaver.get_delta_channel_history(saver, config=config, channels=channels)
         return self._runner.run(BaseCheckpointSaver.aget_delta_channel_history(saver, config=config, channels=channels))
 

@@ -1,4 +1,4 @@
-"""A suite that every checkpoint saver passes, and that other people's savers can run.
+"""What every checkpoint saver must do, as tests. Subclass `SaverConformance` and give it your saver.
 
 ```python
 from stepwell.testing import SaverConformance

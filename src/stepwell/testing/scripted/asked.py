@@ -104,7 +104,7 @@ class Asked:
         """A few lines for an error message: who asked, with which tools, and the end of the conversation."""
         return (
             f"Call {self.number}, by agent '{self.agent}': {len(self.messages)} messages, "
-            f"tools {self.tool_names or 'none'}.\nLast message: {_shown(self.last)}"
+            f"tools {self.tool_names or 'none'}.\nLast message: {_show(self.last)}"
         )
 
 
@@ -117,7 +117,7 @@ def _tool_name(tool: Any) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", tool))
 
 
-def _shown(message: BaseMessage | None) -> str:
+def _show(message: BaseMessage | None) -> str:
     if message is None:
         return "none"
     text = str(message.text)

@@ -1,6 +1,6 @@
 """`ScriptedModel`: a chat model that plays a script, for tests, benchmarks, examples and demonstrations.
 
-It is a real LangChain chat model: it can be invoked and streamed in both colours, bound to tools, given a profile, and used
+It is a real LangChain chat model: it can be invoked and streamed, sync and async, bound to tools, given a profile, and used
 where any other model can. It calls nobody and guesses nothing: a call that the script does not foresee fails, and says what
 was asked.
 

@@ -133,7 +133,7 @@ def expect(check: Callable[[Asked], object], *, then: Playable) -> Computed:
         except AssertionError as failure:
             raise ScriptError(f"An expectation failed: {failure}\n{asked.describe()}") from failure
         if not passed:
-            raise ScriptError(f"An expectation failed: {_named(check)} returned False.\n{asked.describe()}")
+            raise ScriptError(f"An expectation failed: {_name_of(check)} returned False.\n{asked.describe()}")
         return then
 
     return Computed(checked)
@@ -175,7 +175,7 @@ def _is_error_class(entry: object) -> bool:
     return isinstance(entry, type) and issubclass(entry, BaseException)
 
 
-def _named(check: Callable[..., object]) -> str:
+def _name_of(check: Callable[..., object]) -> str:
     """Where a check was written; a lambda has no better name than its line."""
     code = getattr(check, "__code__", None)
     name = getattr(check, "__qualname__", type(check).__name__)

@@ -1,13 +1,14 @@
-"""A web of our own on loopback, for tests and benchmarks: nothing leaves the machine.
+"""A web of our own on loopback, for tests, benchmarks and demonstrations: nothing leaves the machine.
 
-`OfflineWorld` has pages with known facts, search engines in their real formats, and traps. `ScriptedWeb` opens no socket and
-answers with what a test gives it.
+`OfflineWorld` has pages with known facts, search engines in their real formats, and traps; `InMemoryWorld` is the same without a socket.
+`ScriptedWeb` opens none either and answers with what a test gives it.
 """
 
 from __future__ import annotations
 
 from stepwell.testing.web.facts import Fact, WorldPage, world_pages
+from stepwell.testing.web.in_memory import InMemoryWorld
 from stepwell.testing.web.scripted import ScriptedWeb, answer
 from stepwell.testing.web.world import OfflineWorld, Received
 
-__all__ = ["Fact", "OfflineWorld", "Received", "ScriptedWeb", "WorldPage", "answer", "world_pages"]
+__all__ = ["Fact", "InMemoryWorld", "OfflineWorld", "Received", "ScriptedWeb", "WorldPage", "answer", "world_pages"]

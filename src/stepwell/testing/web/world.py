@@ -47,22 +47,60 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class WorldReplies:
+    """What each address of the world answers: pages, search engines, traps. Opens nothing; `modes` says how engines answer."""
+
+    def __init__(self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None) -> None:
+        self.pages: Sequence[WorldPage] = world_pages(seed)
+        self.modes: dict[str, Mode] = {}
+        self._by_place = {_place(page.url): page for page in self.pages}
+        self._by_subject = {page.subject: page for page in reversed(self.pages)}
+        self._extra = {_place(url): reply for url, reply in (extra or {}).items()}
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names of the pages' and the engines' servers."""
+        return frozenset({host for host, _ in self._by_place} | ENGINE_HOSTS.keys())
+
+    def reply_to(self, request: Received) -> ServedResponse:
+        place = (request.host, unquote(urlsplit(request.path).path))
+        if place in self._extra:
+            return self._extra[place]
+        if place[1] == "/robots.txt":
+            return robots_reply(request.host)
+        engine = ENGINE_HOSTS.get(request.host)
+        if engine and not place[1].startswith("/wiki/"):
+            return engine_reply(engine, self.modes.get(engine, "normal"), request, self.pages)
+        page = self._by_place.get(place) or self._by_subject.get(place[1].removeprefix("/wiki/").replace("_", " "))
+        if page is not None:
+            content_type, body = render(page)
+            return ServedResponse(content_type=content_type, body=body)
+        trap = trap_reply(place[1]) if request.host == "traps.example" or request.host.startswith("robots-") else None
+        return trap or self._other(place)
+
+    def _other(self, place: tuple[str, str]) -> ServedResponse:
+        topics = {page.topic for page in self.pages}
+        if place[1] == "/" and place[0].removesuffix(".example") in topics:
+            names = [page.title for page in self.pages if page.url.startswith(f"https://{place[0]}/")]
+            return ServedResponse(
+                body=html(f"All {place[0].removesuffix('.example')}", [f"There is a page on {name}." for name in names])
+            )
+        return ServedResponse(404, body=html("Not found", ["There is no such page."]))
+
+
 class OfflineWorld:
     """See the module. `extra` are further pages: address to reply."""
 
     def __init__(
         self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None, idle_timeout_s: float = 5.0
     ) -> None:
-        self.pages: Sequence[WorldPage] = world_pages(seed)
+        self._replies = WorldReplies(seed, extra=extra)
+        self.pages = self._replies.pages
         self.resolved: list[str] = []
         """The names that were asked for, in their order."""
         self.connected: list[tuple[str, int]] = []
         """The addresses and ports a connection was made to, as the production code chose them."""
-        self._by_place = {_place(page.url): page for page in self.pages}
-        self._by_subject = {page.subject: page for page in reversed(self.pages)}
-        self._extra = {_place(url): reply for url, reply in (extra or {}).items()}
-        self._modes: dict[str, Mode] = {}
-        self._server = WorldServer(self._reply)
+        self._server = WorldServer(self._replies.reply_to)
         rules = AddressRules(resolve=self._resolve)
         # No certificate is looked at here, and reading the machine's takes a while.
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -90,7 +128,7 @@ class OfflineWorld:
         """How an engine answers from now on (`search_pages` lists the modes)."""
         if name not in ENGINE_HOSTS.values():
             raise ValueError(f"No engine '{name}' here. There are: {', '.join(ENGINE_HOSTS.values())}.")
-        self._modes[name] = mode
+        self._replies.modes[name] = mode
 
     def __enter__(self) -> Self:
         self._server.start()
@@ -105,31 +143,6 @@ class OfflineWorld:
             # A public address for whoever checks, the machine itself for whoever asks again.
             return (PUBLIC,) if self.resolved.count(host) % 2 else ("127.0.0.1",)
         return INSIDE.get(host, (PUBLIC,))
-
-    def _reply(self, request: Received) -> ServedResponse:
-        place = (request.host, unquote(urlsplit(request.path).path))
-        if place in self._extra:
-            return self._extra[place]
-        if place[1] == "/robots.txt":
-            return robots_reply(request.host)
-        engine = ENGINE_HOSTS.get(request.host)
-        if engine and not place[1].startswith("/wiki/"):
-            return engine_reply(engine, self._modes.get(engine, "normal"), request, self.pages)
-        page = self._by_place.get(place) or self._by_subject.get(place[1].removeprefix("/wiki/").replace("_", " "))
-        if page is not None:
-            content_type, body = render(page)
-            return ServedResponse(content_type=content_type, body=body)
-        trap = trap_reply(place[1]) if request.host == "traps.example" or request.host.startswith("robots-") else None
-        return trap or self._other(place)
-
-    def _other(self, place: tuple[str, str]) -> ServedResponse:
-        topics = {page.topic for page in self.pages}
-        if place[1] == "/" and place[0].removesuffix(".example") in topics:
-            names = [page.title for page in self.pages if page.url.startswith(f"https://{place[0]}/")]
-            return ServedResponse(
-                body=html(f"All {place[0].removesuffix('.example')}", [f"There is a page on {name}." for name in names])
-            )
-        return ServedResponse(404, body=html("Not found", ["There is no such page."]))
 
 
 def _place(url: str) -> tuple[str, str]:

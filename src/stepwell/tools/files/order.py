@@ -1,4 +1,11 @@
-"""Where a call that changes a file stands among the calls of its model turn."""
+"""Changes of one file that one model turn asks for happen in the order of their calls. Where a call stands in its turn (`file_turn`), and
+the gate that lets calls on one path through one after the other (`ChangeGate`).
+
+LangGraph runs the calls of a turn side by side. For files in state it is enough to know what came before: `backends.turn` keeps that. On
+a disk or in a store the earlier call must really be done, so a call waits for its predecessors on the same path. One that never arrives
+(a person rejected it, another middleware answered it) is waited for only a moment. Commands of a shell have an order of their own:
+`tools.shell.call_order`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +26,11 @@ from stepwell.backends.turn import PlannedChange
 
 EDITED_BY_A_PERSON = "hitl_edited_tool_calls"
 """Where LangChain's approvals keep what a person made of a call; the message still shows the model's own."""
+GRACE_S = 0.25
+"""How long a call waits for predecessors that have not arrived."""
+POLL_S = 0.002
+MAX_TURNS = 256
+"""Turns that a gate remembers; more are those whose last call never came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +61,12 @@ def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
         if isinstance(message, AIMessage):
-            planned = _planned(message, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
-            return _placed(planned, own_id, paths.resolve_file(raw_path), (id(message), message.id or ""))
+            planned = _plan_changes(message, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
+            return _place_call(planned, own_id, paths.resolve_file(raw_path), (id(message), message.id or ""))
     return FileTurn((0, ""), own_id)
 
 
-def _planned(
+def _plan_changes(
     message: AIMessage, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, PlannedChange | None]]:
     """Every open call of the turn with the change it asks for, if it asks for one."""
@@ -67,7 +79,7 @@ def _planned(
     return planned
 
 
-def _placed(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, path: str, key: tuple[int, str]) -> FileTurn:
+def _place_call(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, path: str, key: tuple[int, str]) -> FileTurn:
     ids = [call_id for call_id, _ in planned]
     place = ids.index(own_id) if own_id in ids else 0
     earlier = [(call_id, change) for call_id, change in planned[:place] if change]
@@ -89,18 +101,6 @@ def _change_of(name: str, args: Mapping[str, Any]) -> PlannedChange | None:
     if name == "edit_file" and isinstance(args.get("old_string"), str) and isinstance(args.get("new_string"), str):
         return PlannedChange(path, args["new_string"], args["old_string"], bool(args.get("replace_all")))
     return None
-
-
-# Changes of one file asked for in one model turn happen in call order, also where they take effect at once.
-#
-# LangGraph runs the calls of a turn side by side. Files in state need no more than to know what came before (`backends.turn`); on a
-# disk or in a store the earlier call must really be done. A call waits for its predecessors on the same path. One that never
-# arrives (a person rejected it, another middleware answered it) is waited for only a moment.
-
-
-GRACE_S = 0.25
-POLL_S = 0.002
-MAX_TURNS = 256
 
 
 @dataclass(slots=True)

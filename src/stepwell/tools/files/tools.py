@@ -207,10 +207,10 @@ def _execute_tool(backend: Any, description: str | None) -> BaseTool:
     """The commands of a backend that is a sandbox of its own (`execute(command)`, with `output` and `exit_code` in its answer)."""
 
     def run(runtime: ToolRuntime, command: str) -> ToolMessage:
-        return _executed(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # asked for above
+        return _command_message(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # asked for above
 
     async def arun(runtime: ToolRuntime, command: str) -> ToolMessage:
-        return _executed(runtime, await acall(backend_for(backend, runtime), "execute", command))
+        return _command_message(runtime, await acall(backend_for(backend, runtime), "execute", command))
 
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str}
     return StructuredTool(
@@ -222,7 +222,7 @@ def _execute_tool(backend: Any, description: str | None) -> BaseTool:
     )
 
 
-def _executed(runtime: ToolRuntime, answer: Any) -> ToolMessage:
+def _command_message(runtime: ToolRuntime, answer: Any) -> ToolMessage:
     rendered = results.executed(answer)
     status: Literal["error", "success"] = "error" if rendered.is_error else "success"
     return ToolMessage(rendered.text, name="execute", tool_call_id=runtime.tool_call_id or "", status=status)

@@ -1,4 +1,8 @@
-"""Parallel tool calls that share one thing: one at a time, in the order in which the model wrote them."""
+"""Commands of one model turn run one at a time in their shared shell, in the order in which the model wrote them.
+
+LangGraph runs the calls of a turn side by side. `tools.files.order` does the same for changes of files, and `backends.turn` tells files
+in state what came before.
+"""
 
 from __future__ import annotations
 

@@ -112,9 +112,9 @@ class ShellSession(str):
         process = self._held.process
         if process is not None and process.is_running:
             return process, False
-        return self._started(), True
+        return self._start(), True
 
-    def _started(self) -> ShellProcess:
+    def _start(self) -> ShellProcess:
         if not self._release.alive:
             raise ToolUseError("Error: the run is over, and its shell with it.")
         if self._held.process is not None:

@@ -2,10 +2,9 @@
 
 ```
 tools        web_search, fetch_page          for the harness
-chain        several engines, the first that finds something
-guard        one engine with its rate, its breaker and its cache
-engines/     how each engine is asked and read
+search/      several engines in their order, each asked politely; how each is asked and read
 fetch        a page: robots, redirects, type, text
+documents/   what foreign bytes say: pages, PDFs, pages of results
 reader_pool  the processes that read pages, PDFs and robots.txt; `reader_child` is what runs in them
 transport    `Web.send`: the one way out; `public_web` is the real one
 addresses    where a request may go

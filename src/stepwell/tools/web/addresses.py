@@ -83,7 +83,7 @@ class AddressRules:
 
 
 def read_url(text: str) -> Url:
-    """The parts of an address; `FetchRefusedError` for a text that is none, or one we do not follow."""
+    """The parts of an address; `FetchRefusedError` for a text that is no address, or one that we do not follow."""
     if len(text) > LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in text) or "\\" in text:
         raise FetchRefusedError(f"An address has at most {LONGEST_URL} characters, no spaces and no backslash.", "url")
     try:

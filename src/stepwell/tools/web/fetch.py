@@ -32,7 +32,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A page as it came, and its text. `text` is settled: offsets into it mean the same for ever."""
+    """A page as it came, and its text. `text` is normalised (`visible`), so offsets into it stay true."""
 
     url: str
     final_url: str
@@ -49,6 +49,33 @@ class FetchedPage:
     """What was left out, in a sentence."""
 
 
+class Turns:
+    """When each origin may be asked next. Fetchers that share one stand in one line."""
+
+    def __init__(self, clock: Clock, sleep: Sleep = asyncio.sleep, longest_wait_s: float | None = None) -> None:
+        """A turn that would come later than `longest_wait_s` is not waited for: `FetchFailedError`."""
+        self._clock = clock
+        self._sleep = sleep
+        self._longest_wait_s = longest_wait_s
+        self._next: dict[str, float] = {}
+
+    async def take(self, origin: str, delay_s: float) -> None:
+        """Wait until the origin may be asked, and keep it from being asked again for `delay_s`."""
+        if delay_s <= 0:
+            return
+        now = self._clock.now().timestamp()
+        turn = max(now, self._next.pop(origin, now))
+        if self._longest_wait_s is not None and turn - now > self._longest_wait_s:
+            self._next[origin] = turn
+            raise FetchFailedError(f"'{origin}' wishes for pauses, and too many requests wait for it already.", "time")
+        # The next one's turn is set before waiting, so that callers at the same time stand in line.
+        self._next[origin] = turn + delay_s
+        while len(self._next) > _MOST_ORIGINS:
+            del self._next[next(iter(self._next))]
+        if turn > now:
+            await self._sleep(turn - now)
+
+
 class PageFetcher:
     """Fetches pages, politely: it remembers robots.txt and when each origin was last asked."""
 
@@ -63,19 +90,20 @@ class PageFetcher:
         max_bytes: int = DEFAULT_MAX_BYTES,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         readers: ReaderPool | None = None,
+        turns: Turns | None = None,
     ) -> None:
         """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's.
-        `readers` are the processes that read pages; without them, those that this whole process shares."""
+        `readers` are the processes that read pages; without them, those that this whole process shares. `turns` are those of several
+        fetchers that keep the pauses of an origin together."""
         self._web = web
         self._clock = clock or SystemClock()
         self._rules = rules or AddressRules()
-        self._sleep = sleep
         self._check_hop = check_hop
         self._max_bytes = max_bytes
         self._timeout_s = timeout_s
         self._readers = readers or usual_readers()
         self._robots = RobotsBook(web, self._clock, self._rules, check_hop, self._readers)
-        self._next_turn: dict[str, float] = {}
+        self._turns = turns or Turns(self._clock, sleep, timeout_s + _LONGEST_DELAY_S)
 
     async def fetch_page(self, url: str) -> FetchedPage:
         """The page; `FetchRefusedError` or `FetchFailedError` with a reason when it cannot be had."""
@@ -113,23 +141,8 @@ class PageFetcher:
                 f"'{url.host}' cannot be asked whether programs may fetch its pages (robots.txt). {robots.why}",
                 "robots_unreachable",
             )
-        await self._take_turn(url.origin, min(robots.delay_s, _LONGEST_DELAY_S))
+        await self._turns.take(url.origin, min(robots.delay_s, _LONGEST_DELAY_S))
         return robots.verdict
-
-    async def _take_turn(self, origin: str, delay_s: float) -> None:
-        if delay_s <= 0:
-            return
-        now = self._clock.now().timestamp()
-        turn = max(now, self._next_turn.pop(origin, now))
-        if turn - now > self._timeout_s + _LONGEST_DELAY_S:
-            self._next_turn[origin] = turn
-            raise FetchFailedError(f"'{origin}' wishes for pauses, and too many requests wait for it already.", "time")
-        # The next one's turn is set before waiting, so that callers at the same time stand in line.
-        self._next_turn[origin] = turn + delay_s
-        while len(self._next_turn) > _MOST_ORIGINS:
-            del self._next_turn[next(iter(self._next_turn))]
-        if turn > now:
-            await self._sleep(turn - now)
 
 
 def _next_hop(current: Url, location: str, redirects: list[str]) -> Url:

@@ -290,7 +290,7 @@ def _descriptor(pipe: IO[bytes] | None) -> int:
 
 
 def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: int) -> StepwellError:
-    """What an answer that is none means for whoever asked."""
+    """The error for a reply that tells of a failure."""
     kind = str(answer["error"])
     if kind == "extra":
         return MissingExtraError(str(answer["what"]), str(answer["extra"]))

@@ -62,7 +62,7 @@ def fetch_page_tool(fetcher: PageFetcher, record: RecordPage | None = None) -> B
         try:
             page = await fetcher.fetch_page(url)
         except WebError as error:
-            raise ToolUseError(_refused(error)) from error
+            raise ToolUseError(_word_refusal(error)) from error
         source_id = await record(page) if record else None
         return word_page(page, source_id)
 
@@ -75,7 +75,7 @@ def word_outcome(searched: Searched) -> str:
     if isinstance(outcome, Found):
         rows = [f"{n}. {one.title}\n   {one.url}\n   {one.snippet}" for n, one in enumerate(outcome.results, 1)]
         return f"{len(rows)} results from {outcome.engine}.\n" + fence("\n".join(rows))
-    others = [_said(other) for other in searched.tried]
+    others = [_word_reason(other) for other in searched.tried]
     if isinstance(outcome, Empty):
         return f"No results: {'; '.join(others)}. Try other words."
     kind = "is blocked" if isinstance(outcome, Blocked) else "does not work"
@@ -100,14 +100,14 @@ def word_page(page: FetchedPage, source_id: str | None = None) -> str:
     )
 
 
-def _said(outcome: SearchOutcome) -> str:
+def _word_reason(outcome: SearchOutcome) -> str:
     if isinstance(outcome, Blocked | Failed):
         kind = "blocks us" if isinstance(outcome, Blocked) else "failed"
         return f"{outcome.engine} {kind} ({outcome.why})"
     return f"{outcome.engine} found nothing"
 
 
-def _refused(error: WebError) -> str:
+def _word_refusal(error: WebError) -> str:
     advice = (
         "It will not be fetched; use another source."
         if isinstance(error, FetchRefusedError)

@@ -20,7 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.file.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers

@@ -19,7 +19,7 @@ from tests.integration.server.conftest import Server, serve
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded.api_keys import EmbeddedAccess
+from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.file.database import Database
 from stepwell.server import sse
 from stepwell.server.login.api_keys import NewKey, make_key

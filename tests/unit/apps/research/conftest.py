@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.policy import ResearchPolicy
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import ResearchPolicy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing.web import ScriptedWeb, answer
@@ -53,14 +53,14 @@ class YieldingVault(MemoryVault):
 
 
 class Bench:
-    """A kit and its vault."""
+    """Equipment and its vault."""
 
     def __init__(
         self, pages: Mapping[str, Any], outcome: SearchOutcome, policy: ResearchPolicy, models: ModelRoutes | None
     ) -> None:
         self.web = ScriptedWeb({"https://engine.example/": answer("results"), **pages})
         self.vault = YieldingVault()
-        self.kit = Equipment(
+        self.equipment = Equipment(
             policy=policy,
             web=self.web,
             search=lambda web: SearchChain([ScriptedEngine(web, outcome)]),
@@ -69,9 +69,9 @@ class Bench:
             vault_for=lambda config: self.vault,
         )
 
-    async def desk(self) -> Inquiry:
+    async def inquiry(self) -> Inquiry:
         await self.vault.append(NewEntry("question", "q1:question", {"query": "?"}))
-        return await open_desk(self.kit, {"question_number": 1}, {})
+        return await Inquiry.open(self.equipment, {}, number=1, newest="", retries=0)
 
 
 MakeBench = Callable[..., Bench]

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.research.extractive import NOTE, TITLE, add_note, extractive_draft, plan_by_rules
-from stepwell.apps.research.policy_file import default_policy
+from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS
-from stepwell.apps.research.selecting import select_quotes
-from stepwell.audit.draft import read_draft
 from stepwell.audit.evidence import Quote, Source
-from stepwell.audit.report import write_report
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.report import write_report
 from stepwell.errors import ToolUseError
+from stepwell.evidence.extractive import NOTE, TITLE, add_note, extractive_draft
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.selecting import select_quotes
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.testing.web import world_pages
 
@@ -82,6 +83,7 @@ def test_what_is_no_address_or_carries_a_secret_is_not_fetched():
         "+49 170 1234567",
         "4111 1111 1111 1111",
         "sk-abcdefghijklmnop1234",
+        "tvly-abcdefghijklmnop",
         "DE89 3704 0044 0532 0130 00",
         "078-05-1120",
     ],
@@ -90,6 +92,12 @@ def test_personal_data_stay_here(private: str):
     plan = plan_by_rules(f"Why does {private} get letters about heat pumps from 1982-1983?")
     assert private not in plan.model_dump_json()
     assert all("heat pumps" in step.input and "1982-1983" in step.input for step in plan.steps)
+
+
+def test_a_long_word_is_no_key():
+    plan = plan_by_rules("What is the skeletonization of an image?")
+    assert "skeletonization" in plan.steps[0].input
+    assert default_policy().check_plan(plan) == []
 
 
 def test_the_default_policy_has_nothing_against_such_plans():

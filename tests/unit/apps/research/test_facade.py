@@ -9,8 +9,9 @@ import pytest
 
 from stepwell.apps.research import schemas
 from stepwell.apps.research.facade import STOPPED, make_answer, make_input, translate
-from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStep, Violation
+from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStep
 from stepwell.errors import InvalidRequestError, ResumeError
+from stepwell.evidence.policy.rules import Violation
 from stepwell.runs import wire
 from stepwell.runs.records import PendingInterrupt, RunEvent
 from stepwell.server.schemas import research as wire_limits

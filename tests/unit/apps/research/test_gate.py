@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from stepwell.apps.research.answers import read_approval
 from stepwell.apps.research.nodes.hitl_gate import estimate, plan_sha256
-from stepwell.apps.research.policy import Limits
-from stepwell.apps.research.policy_file import default_policy
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, ResearchStep
+from stepwell.evidence.policy.file import default_policy
+from stepwell.evidence.policy.rules import Limits
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing import ScriptedModel
 
@@ -79,13 +79,13 @@ def test_another_plan_is_another_approval(one: list[str], other: list[str]) -> N
 def test_the_estimate_never_promises_more_than_the_ceiling(texts: list[str], ceiling: int) -> None:
     from .conftest import Bench, found
 
-    kit = Bench({}, found(), replace(default_policy(), limits=Limits(requests=ceiling)), None).kit
-    told = estimate(kit, plan_of(texts))
+    equipment = Bench({}, found(), replace(default_policy(), limits=Limits(requests=ceiling)), None).equipment
+    told = estimate(equipment, plan_of(texts))
     assert 0 <= told.requests <= ceiling
     assert (told.tokens, told.cost_usd) == (0, 0.0), "without a model nothing is paid"
 
 
 def test_a_price_that_is_not_known_is_not_invented(bench: MakeBench) -> None:
-    told = estimate(bench(models=ModelRoutes(ScriptedModel())).kit, plan_of(["a"]))
+    told = estimate(bench(models=ModelRoutes(ScriptedModel())).equipment, plan_of(["a"]))
     assert told.tokens > 0
     assert told.cost_usd is None

@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell.apps.research import routing
-from stepwell.apps.research.schemas import AuditResult, PlanVerdict, ResearchPlan, ResearchStatus, ResearchStep, Violation
+from stepwell.apps.research.schemas import AuditResult, PlanVerdict, ResearchPlan, ResearchStatus, ResearchStep
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.policy.rules import Violation
 
 ROUTERS = (
     routing.after_intake,

@@ -18,9 +18,9 @@ from stepwell.apps.research.schemas import (
     ReasoningEntry,
     ResearchPlan,
     ResearchStep,
-    Violation,
 )
 from stepwell.apps.research.state import ResearchState
+from stepwell.evidence.policy.rules import Violation
 
 steps = st.builds(
     ResearchStep,

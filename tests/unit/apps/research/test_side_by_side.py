@@ -10,8 +10,8 @@ import pytest
 
 from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, plan_sha256
-from stepwell.apps.research.side_by_side import side_by_side
 from stepwell.errors import LeaseLostError
+from stepwell.evidence.side_by_side import side_by_side
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.outcomes import Empty, SearchOutcome
 from stepwell.tools.web.transport import Web, WebRequest
@@ -67,12 +67,11 @@ async def test_no_step_goes_on_searching_when_another_has_failed(bench: MakeBenc
             return Empty("scripted")
 
     made = bench()
-    await made.desk()
-    kit = replace(made.kit, search=lambda web: SearchChain([Engine(web)]))
+    made.equipment = replace(made.equipment, search=lambda web: SearchChain([Engine(web)]))
     plan = ResearchPlan(objective="x", steps=(ResearchStep(input="lost"), ResearchStep(input="busy")))
     state: Any = {"plan": plan, "human_approved": True, "approved_plan_sha256": plan_sha256(plan), "question_number": 1}
     with pytest.raises(LeaseLostError):
-        await tool_executor(kit, state, {})
+        await tool_executor(await made.inquiry(), state)
     sent = len(await made.vault.entries())
     for _ in range(50):
         await asyncio.sleep(0)

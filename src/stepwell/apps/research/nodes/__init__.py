@@ -1,4 +1,4 @@
-"""The nodes, one module each. A node takes the state and the run's config, and gives what changes.
+"""The nodes, one module each. A node takes the open inquiry and the state, and gives what changes and a line about it.
 
-A node that fails does not take the graph down: `failing` in `graph.py` turns what it raises into a failed state with a sentence.
+What they have in common is in `graph.py`: it opens the inquiry, and turns what a node raises into a failed state with a sentence.
 """

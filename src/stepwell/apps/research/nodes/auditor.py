@@ -10,16 +10,15 @@ import uuid
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan, Violation
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, AuditResult, PlanVerdict, ResearchPlan
+from stepwell.apps.research.state import Done, ResearchState
 from stepwell.errors import ModelAnswerError
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.policy.rules import Violation
+from stepwell.evidence.prompting import fence_material, prompt
 
 
 class Judged(BaseModel):
@@ -32,47 +31,42 @@ class Judged(BaseModel):
     suggestions: list[str]
 
 
-async def auditor(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+async def auditor(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state.get("plan")
-    audit = await audit_plan(desk, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
+    audit = await audit_plan(inquiry, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
     count = state.get("plan_revision_count", 0)
-    await desk.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(desk, audit))
+    await inquiry.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(inquiry, audit))
     if audit.verdict == "approved":
-        return {
-            "audit_result": audit,
-            "newest_entry": desk.newest,
-            "status": "awaiting_approval",
-            "reasoning": desk.reasoning("auditor", "The plan keeps to the policy; a person decides."),
-        }
-    return {"audit_result": audit, "newest_entry": desk.newest, **_send_back(desk, state, audit, count + 1)}
+        return {"audit_result": audit, "status": "awaiting_approval"}, "The plan keeps to the policy; a person decides."
+    change, why = _send_back(state, audit, count + 1)
+    return {"audit_result": audit, **change}, why
 
 
-async def audit_plan(desk: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
-    policy = desk.kit.policy
+async def audit_plan(inquiry: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
+    policy = inquiry.equipment.policy
     if broken := policy.check_plan(plan):
         return AuditResult(verdict="rejected", violations=tuple(broken))
     if not policy.judged:
         return AuditResult(verdict="approved")
-    model = desk.model_before_approval("audit")
+    model = inquiry.model_before_approval("audit")
     if model is None:
         return AuditResult(verdict="approved", left_to_the_human=tuple(policy.judged))
-    return await _judge(desk, question, plan, model)
+    return await _judge(inquiry, question, plan, model)
 
 
-async def _judge(desk: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
-    await desk.require_room()
-    rules = "\n".join(f"- {rule}: {text}" for rule, text in desk.kit.policy.judged.items())
+async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
+    await inquiry.require_room()
+    rules = "\n".join(f"- {rule}: {text}" for rule, text in inquiry.equipment.policy.judged.items())
     shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
     try:
         judged = await ask_for(
             Judged,
             model=model,
-            calls=desk.calls,
+            calls=inquiry.calls,
             key=f"auditor:{_mark(plan)}",
             role="auditor",
-            system=prompt("auditor", rules=rules),
-            user=f"The question:\n{fenced(question)}\n\nThe plan:\n{fenced(shown)}",
+            system=prompt("stepwell.apps.research", "auditor", rules=rules),
+            user=f"The question:\n{fence_material(question)}\n\nThe plan:\n{fence_material(shown)}",
         )
     except ModelAnswerError as error:
         return _reject_as_unreadable(str(error))
@@ -96,22 +90,22 @@ def _reject_as_unreadable(why: str) -> AuditResult:
     return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
 
 
-def _send_back(desk: Inquiry, state: ResearchState, audit: AuditResult, count: int) -> dict[str, Any]:
+def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
-        return {**change, "reasoning": desk.reasoning("auditor", f"Not approved: {broken}")}
+        return change, f"Not approved: {broken}"
     message = (
         f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
         "Ask otherwise, or change the policy."
     )
-    return {**change, "status": "failed", "error_message": message, "reasoning": desk.reasoning("auditor", message)}
+    return {**change, "status": "failed", "error_message": message}, message
 
 
-async def _audit_entry(desk: Inquiry, audit: AuditResult) -> dict[str, Any]:
-    policy = desk.kit.policy
-    stored = await desk.vault.put(policy.text.encode())
+async def _audit_entry(inquiry: Inquiry, audit: AuditResult) -> dict[str, Any]:
+    policy = inquiry.equipment.policy
+    stored = await inquiry.vault.put(policy.text.encode())
     return {"audit": audit.model_dump(mode="json"), "policy_sha256": stored}
 
 

@@ -1,7 +1,7 @@
-"""Where a person decides. What left the machine before, to a model that planned or audited, is said with the question; nothing but the
-approved plan is carried out after it.
+"""Where a person decides about a plan. The interrupt says what has left the machine before it, to a model that planned or audited; after
+it, nothing but the approved plan is carried out.
 
-| field of the question | |
+| field of the interrupt | |
 |---|---|
 | `plan`, `audit`, `estimate`, `rules` | what is decided about |
 | `sent` | what has left so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
@@ -12,108 +12,89 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
-from stepwell.apps.research.desk import Inquiry, open_desk
 from stepwell.apps.research.egress import sent_so_far
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
-from stepwell.apps.research.state import ResearchState
-from stepwell.models import describe
-from stepwell.models.pricing import TokenUse, price_of
+from stepwell.apps.research.state import Done, ResearchState
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.models.pricing import TokenUse
+from stepwell.models.usage import label_of, price_call
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
 
 
-async def hitl_gate(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
-    desk = await open_desk(kit, state, config)
-    sent = await sent_so_far(desk)
-    approval = _ask(kit, state, plan, sent)
+    sent = await sent_so_far(inquiry)
+    approval = _ask(inquiry.equipment, state, plan, sent)
     if approval.plan:
-        edited = with_ids(approval.plan, f"{desk.scope}:{plan_sha256(plan)}:edited")
+        edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
-    await _write_down(desk, state.get("plan_number", 0), plan, approval)
-    return {"newest_entry": desk.newest, **_apply_decision(desk, state, plan, approval, sent["summary"])}
+    await _write_down(inquiry, state.get("plan_number", 0), plan, approval)
+    return _apply_decision(state, plan, approval, sent["summary"])
 
 
-async def _write_down(desk: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
+async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
     """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     edited = approval.plan.model_dump(mode="json") if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
-    await desk.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
+    await inquiry.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
     if approval.plan:
         made = {"plan": edited, "sha256": plan_sha256(approval.plan), "by": "person"}
-        await desk.tell("plan", f"plan:{number}:edited", made)
+        await inquiry.tell("plan", f"plan:{number}:edited", made)
 
 
-def _ask(kit: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
+def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
     """Ask until the answer can be understood: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
-    question = {
+    asked = {
         "type": PLAN_APPROVAL,
         "plan": plan.model_dump(mode="json", by_alias=True),
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
-        "estimate": estimate(kit, plan).model_dump(mode="json", by_alias=True),
-        "rules": dict(kit.policy.judged),
+        "estimate": estimate(equipment, plan).model_dump(mode="json", by_alias=True),
+        "rules": dict(equipment.policy.judged),
         "sent": sent,
     }
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         try:
             return read_approval(answer)
         except ValueError as error:
-            question = {**question, "problem": f"The answer could not be understood: {approval_fault(error)}"}
+            asked = {**asked, "problem": f"The answer could not be understood: {approval_fault(error)}"}
 
 
-def estimate(kit: Equipment, plan: ResearchPlan) -> Estimate:
+def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
     """At most, before anything is known: every page asks robots.txt too, and ceilings cut."""
-    pages = sum(1 if step.tool == "fetch_page" else kit.pages_per_step for step in plan.steps)
+    pages = sum(1 if step.tool == "fetch_page" else equipment.pages_per_step for step in plan.steps)
     searches = sum(step.tool == "web_search" for step in plan.steps)
-    requests = min(searches + 2 * pages, kit.policy.limits.requests)
-    if kit.models is None:
+    requests = min(searches + 2 * pages, equipment.policy.limits.requests)
+    if equipment.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0)
-    tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), kit.policy.limits.tokens)
-    facts = describe(kit.models["write"])
-    price = price_of(f"{facts.provider}:{facts.name}")
-    cost = None if price is None else price.of(TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
-    return Estimate(requests=requests, tokens=tokens, cost_usd=cost)
+    tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
+    wanted = price_call(label_of(equipment.models["write"]), TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd)
 
 
-def _apply_decision(desk: Inquiry, state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> dict[str, Any]:
+def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
     if approval.decision == "approve":
-        return {
-            "human_approved": True,
-            "status": "executing",
-            "approved_plan_sha256": plan_sha256(plan),
-            "reasoning": desk.reasoning("hitl_gate", "Approved."),
-        }
+        return {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}, "Approved."
     if approval.decision == "edit" and approval.plan:
-        return {
-            "plan": approval.plan,
-            "human_approved": False,
-            "status": "thinking",
-            "rejection_reason": "",
-            "reasoning": desk.reasoning("hitl_gate", "Edited; the new plan is audited again."),
-        }
+        change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
+        return change, "Edited; the new plan is audited again."
     if approval.stop:
         message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
-        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
+        return {"status": "failed", "error_message": message}, message
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count >= ceiling:
         message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
-        return {"status": "failed", "error_message": message, "reasoning": desk.reasoning("hitl_gate", message)}
-    return {
-        "plan_revision_count": count,
-        "human_approved": False,
-        "status": "thinking",
-        "rejection_reason": reason,
-        "reasoning": desk.reasoning("hitl_gate", f"Rejected: {reason}"),
-    }
+        return {"status": "failed", "error_message": message}, message
+    change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
+    return change, f"Rejected: {reason}"

@@ -1,45 +1,40 @@
-"""Takes a question in: what was asked, with what at hand, and a clean slate for the rest."""
+"""Takes a question in: what was asked, with which notes and addresses, and everything of an earlier question cleared away."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import begin_inquiry
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
-from stepwell.audit.redaction import without_password
+from stepwell.apps.research.state import Done, ResearchState, read_sources
+from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
+from stepwell.evidence.inquiry import Inquiry, begin_inquiry
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
-async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def intake(earlier: Inquiry, state: ResearchState) -> Done:
+    """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
     query, asked_in = _query(state)
-    urls, stopped = _addresses(kit, state.get("context_urls") or [])
-    refused = [_describe_refusal(url, why) for url, _, why in stopped]
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
         "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
-        "mode": "written" if kit.writes else "extractive",
+        "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
-        "embedder": kit.embedder.id,
+        "embedder": earlier.equipment.embedder.id,
         # LangGraph's name for this step: the same when it runs again, another one in another branch.
-        "turn": str((config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
+        "turn": str((earlier.config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
     }
-    desk, number = await begin_inquiry(kit, state, config, asked)
+    inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)
+    urls, refused = await _admit(inquiry, state.get("context_urls") or [])
     if refused:
-        await desk.note("limit", "context_urls", {"skipped": refused})
-    for url, rule, why in stopped:
-        await desk.refused("question", url, rule=rule, reason=why, url=None if rule.startswith("outgoing.") else url)
+        await inquiry.note("limit", "context_urls", {"skipped": refused})
     return {
         "user_query": query,
         "question_number": number,
-        "newest_entry": desk.newest,
+        "newest_entry": inquiry.newest,
         "asked_in": asked_in,
         "context_urls": urls,
         "status": "thinking",
@@ -52,14 +47,14 @@ async def intake(kit: Equipment, state: ResearchState, config: RunnableConfig) -
         "rejection_reason": "",
         "approved_plan_sha256": "",
         "done_steps": [],
-        "read_sources": read_sources(state, await desk.evidence()),
+        "read_sources": read_sources(state, await inquiry.evidence()),
         "pages_read": 0,
         "unreached": {},
         "retries": 0,
         "skipped": refused,
         "final_report": None,
         "error_message": None,
-    }
+    }, ""
 
 
 def _query(state: ResearchState) -> tuple[str, str]:
@@ -88,23 +83,29 @@ def _revisions(state: ResearchState) -> int:
     return most
 
 
-def _addresses(kit: Equipment, urls: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """The addresses that may be fetched, and those that may not with the rule and why: inside the network, or against the policy.
-
-    A name that leads inside is seen when it is resolved, by the transport.
-    """
+async def _admit(inquiry: Inquiry, urls: list[str]) -> tuple[list[str], list[str]]:
+    """The addresses that may be fetched, and a sentence about each that may not."""
     kept, refused = [], []
     for url in dict.fromkeys(urls):
-        try:
-            check_url(read_url(url.strip()), AddressRules())
-            broken = [(violation.rule, str(violation)) for violation in kit.policy.check_address(url)]
-        except WebError as error:
-            broken = [(error.reason, str(error))]
-        if broken:
-            refused.append((url, *broken[0]))
+        if why := await _refuse(inquiry, url):
+            refused.append(_describe_refusal(url, why))
         else:
             kept.append(url)
     return kept, refused
+
+
+async def _refuse(inquiry: Inquiry, url: str) -> str | None:
+    """Why an address may not be fetched: it leads inside the network, or is against the policy. Empty for one that may.
+
+    A name that leads inside is seen when it is resolved, by the transport.
+    """
+    try:
+        check_url(read_url(url.strip()), AddressRules())
+    except WebError as error:
+        await inquiry.note_refusal("question", url, rule=error.reason, reason=str(error), url=url)
+        return str(error)
+    broken = await inquiry.check_address("question", url)
+    return str(broken) if broken else None
 
 
 def _describe_refusal(url: str, why: str) -> str:

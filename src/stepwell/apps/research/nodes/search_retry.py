@@ -1,6 +1,6 @@
-"""Asks whether to try again when a plan found nothing because nothing could be asked: no connection, or engines that do not serve us.
+"""Asks whether to try again when a plan found nothing because nobody could be reached: no connection, or engines that do not serve us.
 
-That is another thing than an engine that searched and knows nothing. The answer is the gate's: `approve` tries the same steps again,
+An engine that searched and found nothing is another matter. The answer has the form of the gate's: `approve` tries the same steps again,
 `reject` ends the research. Nothing is repeated by itself.
 """
 
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
-from stepwell.apps.research.desk import open_desk
-from stepwell.apps.research.gathering import Cause
-from stepwell.apps.research.kit import Equipment
 from stepwell.apps.research.schemas import Approval, ResearchPlan
-from stepwell.apps.research.state import ResearchState, Unreached
+from stepwell.apps.research.state import Done, ResearchState
+from stepwell.evidence.gathering import Cause, Unreached
+from stepwell.evidence.inquiry import Inquiry
 
 _SAID: dict[Cause, str] = {
     "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
@@ -25,26 +23,23 @@ _SAID: dict[Cause, str] = {
 }
 
 
-async def search_retry(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
     unreached, plan = state.get("unreached") or {}, state["plan"]
-    desk = await open_desk(kit, state, config)
     message, cause = outage(unreached, plan)
     approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
     number = state.get("retries", 0) + 1
     said = {"decision": "retry" if approval.decision == "approve" else "reject", "reason": approval.reason, "stop": True}
-    await desk.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
-    told = {"newest_entry": desk.newest, "retries": number}
+    await inquiry.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
     if approval.decision != "approve":
-        return {**told, "status": "failed", "error_message": message, "reasoning": desk.reasoning("search_retry", message)}
+        return {"retries": number, "status": "failed", "error_message": message}, message
     failures = {each["told"] for each in unreached.values()}
     return {
-        **told,
+        "retries": number,
         "done_steps": [step for step in state.get("done_steps", ()) if step not in unreached],
         "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
         "unreached": {},
         "status": "executing",
-        "reasoning": desk.reasoning("search_retry", f"Trying again: {len(unreached)} of the steps."),
-    }
+    }, f"Trying again: {len(unreached)} of the steps."
 
 
 def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[str, Cause]:
@@ -57,10 +52,10 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
 
 
 def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
-    question: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
+    asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         try:
             return read_retry(answer)
         except ValueError:
-            question = {**question, "problem": RETRY_FAULT}
+            asked = {**asked, "problem": RETRY_FAULT}

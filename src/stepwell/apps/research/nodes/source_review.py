@@ -4,45 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
-from stepwell.apps.research.desk import open_desk
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Source
+from stepwell.evidence.inquiry import Inquiry
 
 
-async def source_review(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
+async def source_review(inquiry: Inquiry, state: ResearchState) -> Done:
     if not state.get("review_sources"):
-        return {"status": "synthesizing"}
-    desk = await open_desk(kit, state, config)
-    evidence = await desk.evidence()
+        return {"status": "synthesizing"}, ""
+    evidence = await inquiry.evidence()
     sources = {each: evidence.sources[each] for each in read_sources(state, evidence)}
     if not sources:
-        return {"status": "synthesizing"}
+        return {"status": "synthesizing"}, ""
     denied = _ask(sources)
-    await desk.tell(
+    await inquiry.tell(
         "source_review", "source_review", {"admit": [each for each in sources if each not in denied], "deny": denied}
     )
-    return {
-        "status": "synthesizing",
-        "newest_entry": desk.newest,
-        "denied_sources": denied,
-        "reasoning": desk.reasoning("source_review", f"{len(denied)} of {len(sources)} sources denied."),
-    }
+    change = {"status": "synthesizing", "denied_sources": denied}
+    return change, f"{len(denied)} of {len(sources)} sources denied."
 
 
 def _ask(sources: dict[str, Source]) -> list[str]:
     shown = [
         {"id": each.source_id, "title": each.title, "url": each.url, "sha256": each.bytes_sha256} for each in sources.values()
     ]
-    question: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
+    asked: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
     while True:
-        answer = interrupt(question)
+        answer = interrupt(asked)
         denied = read_review(answer, sources)
         if denied is not None:
             return denied
-        question = {**question, "problem": REVIEW_FAULT}
+        asked = {**asked, "problem": REVIEW_FAULT}

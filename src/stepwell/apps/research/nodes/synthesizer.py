@@ -8,56 +8,44 @@ No evidence, no report.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.extractive import add_note, extractive_draft
-from stepwell.apps.research.judging import ModelJudge
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
-from stepwell.apps.research.selecting import select_quotes
-from stepwell.apps.research.side_by_side import side_by_side
-from stepwell.apps.research.sources import read_sources
-from stepwell.apps.research.state import ResearchState
-from stepwell.audit.draft import Draft, read_draft
+from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.audit.ledger import Evidence, record_claim, record_quote, record_source
-from stepwell.audit.report import Report, write_report
-from stepwell.audit.verdicts import verdict
-from stepwell.errors import EntryConflictError
+from stepwell.audit.ledger import record_claims, record_quote
+from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.report import Report, write_report
+from stepwell.evidence.extractive import add_note, extractive_draft
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.judging import ModelJudge, judge_all
+from stepwell.evidence.prompting import fence_material, prompt
+from stepwell.evidence.selecting import QuoteBook, select_quotes
+from stepwell.evidence.sources import SourceBook
 
-JUDGED_AT_ONCE = 4
 
-
-async def synthesizer(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
-    sources = await _list_admitted(desk, state)
-    quotes = await _quote(desk, state, sources)
-    draft, skipped = await _draft(desk, state, quotes, sources)
+async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
+    sources = await _list_admitted(inquiry, state)
+    quotes = await _quote(inquiry, state, sources)
+    draft, skipped = await _draft(inquiry, state, quotes, sources)
     read = read_draft(draft.text)
-    claims = await _judge(desk, read, quotes)
+    claims = await judge_all(read.claims(), quotes, _judge(inquiry))
     report = write_report(read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
-    await _keep(desk, claims, report, quotes, sources)
+    await _keep(inquiry, claims, report, quotes, sources)
     return {
-        "newest_entry": desk.newest,
-        "read_sources": list(dict.fromkeys([*read_sources(state, await desk.evidence()), *sources])),
+        "read_sources": list(dict.fromkeys([*read_sources(state, await inquiry.evidence()), *sources])),
         "final_report": report.text,
         "status": "complete",
         "skipped": skipped,
-        "messages": [AIMessage(report.text, id=f"report-{desk.scope}-{_scope_id(config, desk)}")],
-        "reasoning": desk.reasoning("synthesizer", _summary(claims, report)),
-    }
+        "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
+    }, _summary(claims, report)
 
 
 @dataclass(frozen=True)
@@ -67,110 +55,82 @@ class _Drafted:
 
 
 async def _draft(
-    desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> tuple[_Drafted, list[str]]:
     """A text with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
     skipped = list(state.get("skipped", ()))
     if not quotes:
-        return _Drafted("", not desk.kit.writes), skipped
-    if not desk.kit.writes:
-        return _Drafted(await _extract(desk, state, quotes, sources), True), skipped
-    if ceiling := await desk.exhausted():
+        return _Drafted("", not inquiry.equipment.writes), skipped
+    if not inquiry.equipment.writes:
+        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+    if ceiling := await inquiry.reached_ceiling():
         skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
-        return _Drafted(await _extract(desk, state, quotes, sources), True), skipped
-    return _Drafted(await _write(desk, state, quotes, sources), False), skipped
+        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+    return _Drafted(await _write(inquiry, state, quotes, sources), False), skipped
 
 
-async def _list_admitted(desk: Inquiry, state: ResearchState) -> dict[str, Source]:
+async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
     """The sources that count: what this branch has read, and the user's own notes as one of them."""
-    evidence = await desk.evidence()
+    evidence = await inquiry.evidence()
     named = read_sources(state, evidence)
     if notes := (state.get("knowledge_context") or "").strip():
-        named.append(await _keep_notes(desk, evidence, notes))
-        evidence = await desk.evidence()
+        named.append(
+            await SourceBook(inquiry.vault, inquiry.equipment.clock).keep_notes(notes, title=f"Your notes ({inquiry.scope})")
+        )
+        evidence = await inquiry.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
 
 
-async def _keep_notes(desk: Inquiry, evidence: Evidence, notes: str) -> str:
-    stored = await desk.vault.put(notes.encode())
-    place = "device", _notes_title(desk), stored
-    for source in evidence.sources.values():
-        if (source.kind, source.title, source.text_sha256) == place:
-            return source.source_id
-    number, at = f"s{len(evidence.sources) + 1}", desk.kit.clock.now().isoformat()
-    await record_source(
-        desk.vault, Source(number, "device", None, None, _notes_title(desk), "text/plain", None, at, stored, stored)
-    )
-    return number
-
-
-def _notes_title(desk: Inquiry) -> str:
-    return f"Your notes ({desk.scope})"
-
-
-async def _quote(desk: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
+async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
     """The passages that speak to the question, each with its place. Ids go on from earlier questions of the thread."""
-    texts = {name: (await desk.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
-    found = await select_quotes(state["user_query"], texts, desk.kit.embedder)
-    known = (await desk.evidence()).quotes
-    places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
-    chosen: dict[str, Quote] = {}
-    for quote in found:
-        kept = places.get((quote.source_id, quote.start, quote.end)) or replace(quote, quote_id=f"e{len(places) + 1}")
-        places[kept.source_id, kept.start, kept.end] = kept
-        await record_quote(desk.vault, kept)
-        chosen[kept.quote_id] = kept
-    return chosen
+    texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
+    book = QuoteBook((await inquiry.evidence()).quotes)
+    chosen = [book.name(quote) for quote in await select_quotes(state["user_query"], texts, inquiry.equipment.embedder)]
+    for quote in chosen:
+        await record_quote(inquiry.vault, quote)
+    return {quote.quote_id: quote for quote in chosen}
 
 
-async def _write(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
     shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
-    asked = f"The question:\n{fenced(state['user_query'])}\n\nThe evidence:\n{fenced(shown)}"
-    return await desk.calls.call(
-        "write", "synthesizer", [SystemMessage(prompt("synthesizer")), HumanMessage(asked)], desk.model("write")
+    asked = f"The question:\n{fence_material(state['user_query'])}\n\nThe evidence:\n{fence_material(shown)}"
+    return await inquiry.calls.call(
+        "write",
+        "synthesizer",
+        [SystemMessage(prompt("stepwell.apps.research", "synthesizer")), HumanMessage(asked)],
+        inquiry.model("write"),
     )
 
 
-async def _extract(desk: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
-    return await extractive_draft(state["user_query"], list(quotes.values()), sources, desk.kit.embedder)
+async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+    return await extractive_draft(state["user_query"], list(quotes.values()), sources, inquiry.equipment.embedder)
 
 
-async def _judge(desk: Inquiry, draft: Draft, quotes: Mapping[str, Quote]) -> list[Claim]:
-    judge: Judge = ModelJudge(desk.model("audit"), desk.calls, desk.exhausted) if desk.kit.writes else LexicalJudge()
-    room = asyncio.Semaphore(JUDGED_AT_ONCE)
-
-    async def one(claim: Claim) -> Claim:
-        async with room:
-            return await verdict(claim, quotes, judge)
-
-    return await side_by_side(one(claim) for claim in draft.claims())
+def _judge(inquiry: Inquiry) -> Judge:
+    return (
+        ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
+        if inquiry.equipment.writes
+        else LexicalJudge()
+    )
 
 
 async def _keep(
-    desk: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    inquiry: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> None:
     """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
-    rests_on = {"claims": await _keep_claims(desk, claims), "quotes": list(quotes), "sources": list(sources)}
-    stored = await desk.vault.put(report.text.encode())
+    named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
+    rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
+    stored = await inquiry.vault.put(report.text.encode())
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
-    await desk.tell("report", "report", {**facts, **rests_on})
+    await inquiry.tell("report", "report", {**facts, **rests_on})
 
 
-async def _keep_claims(desk: Inquiry, claims: Sequence[Claim]) -> list[str]:
+def _claim_prefixes(scope: str) -> Iterator[str]:
     """Claim ids are the thread's, so that a second question's do not hide the first's. Where the same question was answered before, in
     another branch or by a run that did not end, its claims keep their ids and these get others."""
-    for number in count(1):
-        first = desk.scope == "q1" and number == 1
-        prefix = "" if first else f"{desk.scope}." if number == 1 else f"{desk.scope}.{number}."
-        named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]
-        try:
-            for claim in named:
-                await record_claim(desk.vault, claim)
-        except EntryConflictError:
-            continue
-        return [claim.claim_id for claim in named]
-    raise AssertionError("there is always another number")
+    yield "" if scope == "q1" else f"{scope}."
+    yield from (f"{scope}.{number}." for number in count(2))
 
 
 def _summary(claims: Sequence[Claim], report: Report) -> str:
@@ -180,6 +140,6 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
     return f"{kept} of {len(claims)} sentences hold; {report.removed_sentences} were left out, {report.removed_links} links removed."
 
 
-def _scope_id(config: RunnableConfig, desk: Inquiry) -> str:
-    thread = str((config.get("configurable") or {}).get("thread_id", ""))
-    return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{desk.scope}").hex[:12]
+def _scope_id(inquiry: Inquiry) -> str:
+    thread = str((inquiry.config.get("configurable") or {}).get("thread_id", ""))
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{inquiry.scope}").hex[:12]

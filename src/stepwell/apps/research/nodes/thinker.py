@@ -4,83 +4,76 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableConfig
 
-from stepwell.apps.research.asking import ask_for
-from stepwell.apps.research.desk import Inquiry, open_desk
-from stepwell.apps.research.extractive import plan_by_rules
-from stepwell.apps.research.kit import Equipment
-from stepwell.apps.research.prompting import fenced, prompt
+from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
-from stepwell.apps.research.state import ResearchState
+from stepwell.apps.research.state import Done, ResearchState
+from stepwell.evidence.asking import ask_for
+from stepwell.evidence.equipment import Equipment
+from stepwell.evidence.inquiry import Inquiry
+from stepwell.evidence.prompting import fence_material, prompt
 
 
-async def thinker(kit: Equipment, state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
-    desk = await open_desk(kit, state, config)
+async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
     number = state.get("plan_number", 0) + 1
-    model = desk.model_before_approval("plan")
-    plan = await _ask(desk, state, number, model) if model else _by_rules(kit, state)
-    plan = with_ids(plan, f"{desk.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
+    model = inquiry.model_before_approval("plan")
+    plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry.equipment, state)
+    plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": plan.model_dump(mode="json"), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
-    await desk.tell("plan", f"plan:{number}", made)
+    await inquiry.tell("plan", f"plan:{number}", made)
     return {
         "plan": plan,
         "plan_number": number,
-        "newest_entry": desk.newest,
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-        "reasoning": desk.reasoning(
-            "thinker", f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(kit, model)}"
-        ),
-    }
+    }, f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(inquiry.equipment, model)}"
 
 
-def _held_back(kit: Equipment, model: BaseChatModel | None) -> str:
+def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
     """Why the configured model was not asked, where it was not."""
-    if not kit.writes or kit.policy.sends_before_approval:
+    if not equipment.writes or equipment.policy.sends_before_approval:
         return ""
     maker = "a model on this machine" if model else "rules"
     return f" (made by {maker}: the policy lets nothing be sent before you approve, rule sending.before_approval)"
 
 
-async def _ask(desk: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
-    await desk.require_room()
+async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
+    await inquiry.require_room()
     return await ask_for(
         ResearchPlan,
         model=model,
-        calls=desk.calls,
+        calls=inquiry.calls,
         key=f"thinker:{number}",
         role="thinker",
-        system=prompt("thinker", max_steps=MAX_STEPS),
+        system=prompt("stepwell.apps.research", "thinker", max_steps=MAX_STEPS),
         user=_material(state),
     )
 
 
-def _by_rules(kit: Equipment, state: ResearchState) -> ResearchPlan:
+def _by_rules(equipment: Equipment, state: ResearchState) -> ResearchPlan:
     # Rules cannot weigh a reason, but they can look for what it names.
     asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
-    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=kit.policy)
+    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=equipment.policy)
 
 
 def _material(state: ResearchState) -> str:
     """The question, what the user has at hand, and why the last plan was not accepted; all of it fenced."""
-    parts = [f"The question:\n{fenced(state['user_query'])}"]
+    parts = [f"The question:\n{fence_material(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
-        parts.append(f"Notes of the user's:\n{fenced(notes)}")
+        parts.append(f"Notes of the user's:\n{fence_material(notes)}")
     if urls := state.get("context_urls"):
-        parts.append(f"Addresses the user gave:\n{fenced(chr(10).join(urls))}")
+        parts.append(f"Addresses the user gave:\n{fence_material(chr(10).join(urls))}")
     audit, plan = state.get("audit_result"), state.get("plan")
     if plan:
-        parts.append(f"Your last plan:\n{fenced(plan.model_dump_json(by_alias=True))}")
+        parts.append(f"Your last plan:\n{fence_material(plan.model_dump_json(by_alias=True))}")
     if plan and audit and audit.violations:
         broken = "\n".join([*audit.policy_violations, *(f"A suggestion: {each}" for each in audit.suggestions)])
-        parts.append(f"The auditor did not accept it:\n{fenced(broken)}")
+        parts.append(f"The auditor did not accept it:\n{fence_material(broken)}")
     if reason := state.get("rejection_reason"):
-        parts.append(f"The person who asked rejected it:\n{fenced(reason)}")
+        parts.append(f"The person who asked rejected it:\n{fence_material(reason)}")
     return "\n\n".join(parts)
 
 

@@ -139,7 +139,7 @@ def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: in
         )
     if status == 200:
         start = 0  # the range was ignored: from the beginning
-    total = _announced(answer, start)
+    total = _announced_size(answer, start)
     if total not in (None, size_bytes):
         raise ModelDownloadError(
             f"{source} offers a file of {total:,} bytes instead of {size_bytes:,}. That is another file (a sign-in page of the "
@@ -148,7 +148,7 @@ def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: in
     return start
 
 
-def _announced(answer: httpx.Response, start: int) -> int | None:
+def _announced_size(answer: httpx.Response, start: int) -> int | None:
     """The size of the whole file, as the answer tells it."""
     if answer.status_code == 206:
         span, _, total = answer.headers.get("content-range", "").removeprefix("bytes ").partition("/")

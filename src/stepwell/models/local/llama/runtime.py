@@ -5,9 +5,11 @@ ask() -> queue -> worker: load on the first request -> generate -> chunks to who
                           a failed load is told to the one who asked; the next request tries again
 ```
 The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served whole, one after the other.
-A request is cancelled by `LlamaRequest.cancel()` from anywhere: a waiting one is skipped, a running one ends at the next token (or, while
-the prompt is read, at the next small batch). What is published on the board: downloading, loading, ready, error, and idle when
-unloaded.
+Callers read the answer from `chunks` in a thread, or from `achunks` on an event loop; leaving that loop in any way (its end, an
+exception, `close()`, cancellation) cancels the request. A request that waits is then skipped, one that runs ends at its next token, or
+at the next small batch while the prompt is read.
+
+The status board shows the model as downloading, loading, ready, in error, or idle when it is unloaded.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ class LlamaRuntime:
             if request.cancelled:
                 continue
             if stop.is_set():
-                request.deliver(_unloaded())
+                request.deliver(_unloaded_error())
                 continue
             try:
                 server = server if server is not None else self._load(stop)
@@ -142,7 +144,7 @@ def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None
             return True
         try:
             if "error" in chunk:
-                faults.append(_refused(chunk["error"]))
+                faults.append(_error_from(chunk["error"]))
                 return True
             request.deliver(chunk)
         except BaseException as error:
@@ -159,10 +161,10 @@ def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None
     if faults:
         raise faults[0]
     if stop.is_set():
-        raise _unloaded()
+        raise _unloaded_error()
 
 
-def _refused(error: Any) -> StepwellError:
+def _error_from(error: Any) -> StepwellError:
     facts = error if isinstance(error, dict) else {}
     if facts.get("type") == "exceed_context_size_error":
         return ModelAnswerError(
@@ -172,13 +174,8 @@ def _refused(error: Any) -> StepwellError:
     return ModelAnswerError(f"The embedded model failed: {facts.get('message', error)}")
 
 
-def _unloaded() -> ModelAnswerError:
+def _unloaded_error() -> ModelAnswerError:
     return ModelAnswerError("The embedded model was unloaded before it had answered. Ask again.")
-
-
-# From the runtime's worker thread to whoever waits for chunks: a thread, or a task on an event loop.
-#
-# Leaving the loop over the chunks in any way (the end, an exception, `close()`, cancellation) cancels the request.
 
 
 _Item = Chunk | BaseException | None
@@ -191,7 +188,7 @@ def chunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> Generator[Chunk]:
     runtime.ask(request)
     try:
         while (item := inbox.get()) is not END:
-            yield _checked(item)
+            yield _raise_or_give(item)
     finally:
         request.cancel()
 
@@ -209,12 +206,12 @@ async def achunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> AsyncGenera
     runtime.ask(request)
     try:
         while (item := await inbox.get()) is not END:
-            yield _checked(item)
+            yield _raise_or_give(item)
     finally:
         request.cancel()
 
 
-def _checked(item: Chunk | BaseException) -> Chunk:
+def _raise_or_give(item: Chunk | BaseException) -> Chunk:
     if isinstance(item, BaseException):
         raise item
     return item

@@ -47,7 +47,7 @@ def start_llama(path: Path, options: LlamaOptions) -> Any:
     """A running `xllamacpp.Server` with the file loaded. Blocks for as long as loading takes."""
     check_gguf(path)
     check_memory(path)
-    llama = _imported()
+    llama = _import_library()
     with tempfile.TemporaryDirectory(prefix="stepwell-", ignore_cleanup_errors=True) as folder:
         try:
             return llama.Server(_parameters(llama, path, options, Path(folder)))
@@ -58,7 +58,7 @@ def start_llama(path: Path, options: LlamaOptions) -> Any:
             ) from error
 
 
-def _imported() -> Any:
+def _import_library() -> Any:
     if "xllamacpp" not in sys.modules:
         prefer_in_environment("OMP_WAIT_POLICY", "passive")
     with needs_extra("The embedded model", "local"):

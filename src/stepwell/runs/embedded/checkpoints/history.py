@@ -1,8 +1,8 @@
 """A thread's history in the embedded saver, for `stepwell.state.compact`.
 
 All of a compaction is one piece of the writer's work, and so one transaction: nobody sees half of it, and it is refused as a
-whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together; it belongs
-into maintenance, not into the path of a request.
+whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together, so it belongs in
+maintenance and not in the path of a request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LangGraph's configs <-> places of checkpoints, and a way through long lists of them."""
+"""Where a checkpoint is: LangGraph's configs <-> thread, namespace and id, and reading long lists of checkpoints page by page."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Rules to keep:
 - Every write is refused in its own transaction when the lease is no longer the newest one of its thread.
 - A write is handed to the database before the first `await`, so that what is journaled afterwards is never there without it.
 - Turning values into bytes happens here, in the caller; the writer thread does nothing but SQL.
-- Only types on a list come back to life (`strict_serde`). A graph's own types are added with `with_allowlist`.
+- Only types on a list come back to life (`runs/checkpoints`). A graph's own types are added with `with_allowlist`.
 
 A saver without a lease only reads. Who may read which thread is decided above: a saver knows no owners.
 """
@@ -40,7 +40,7 @@ from stepwell.runs.embedded.checkpoints.places import CheckpointPlace, Pages, co
 from stepwell.runs.embedded.fence import fenced
 from stepwell.runs.embedded.file.database import Database, Work
 from stepwell.runs.records import Lease
-from stepwell.runs.run_config import SECRETS
+from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.secrets.text import hide_secrets
 from stepwell.secrets.values import without_secrets
 from stepwell.state.compact import acompact, compact
@@ -164,7 +164,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
         """For `stepwell.state.compact`."""
         return EmbeddedHistory(self._database, self._lease_for(thread_id), self.serde)
 
-    # The work behind both colours
+    # The work behind both forms, blocking and async
 
     def _getting(self, config: RunnableConfig) -> Work[CheckpointTuple | None]:
         place = place_of(config)
@@ -205,7 +205,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     ) -> Work[None]:
         place = place_of(config)
         lease = self._lease_for(place.thread_id)
-        known = config["configurable"].get(SECRETS, ())
+        known = config["configurable"].get(SECRETS_KEY, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
         kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
         return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))

@@ -1,7 +1,7 @@
-"""The statements of the saver, each a function of a connection. Values are already bytes here, or become so in `saver.py`.
+"""The SQL of the checkpoint saver, each statement a function of a connection. Values come as bytes: the saver serializes them.
 
 A checkpoint is one row with all the values it holds; what a step wrote is one row per write. Both carry the run that wrote them,
-which is how a run that is driven again knows what it has done (`traces.py`) and how a run is rolled back.
+which is how a run that is driven again knows what it has done (`RunTraces`) and how a run is rolled back.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def put(connection: sqlite3.Connection, row: Sequence[Any]) -> None:
 
 
 def put_writes(connection: sqlite3.Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
-    """What a task wrote stands as it was first written; its error, question and answer are replaced by newer ones."""
+    """What a task wrote stands as it was first written; its error, interrupt and answer are replaced by newer ones."""
     if kept:
         connection.executemany(_KEEP_WRITE, kept)
     if renewed:

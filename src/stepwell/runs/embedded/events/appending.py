@@ -1,7 +1,8 @@
-"""Gathers appends of one event loop into few transactions.
+"""Gathers the appends of one event loop into few pieces of work for the writer: the second of the three stages of batching that are
+drawn in `runs/streaming`.
 
-Hundreds of runs that each say a word now and then would cost a round trip to the writer's thread per word. Instead at most one
-piece of work is with the writer; what is appended meanwhile waits and goes together. A lonely append waits for nobody.
+At most one piece of work is with the writer; what is appended meanwhile waits and is written together. When nothing is with the writer,
+an append does not wait.
 
 ```
 append ──> waiting ──(nothing is with the writer)──> written together ──commit──> handed over, callers go on
@@ -39,7 +40,7 @@ HandOver = Callable[[str, Sequence[RunEvent]], None]
 """Told of committed events of a thread."""
 
 
-_Answer = list[RunEvent] | BaseException
+_Result = list[RunEvent] | BaseException
 """The events as numbered, or why they were not written."""
 
 
@@ -82,52 +83,52 @@ class Appends:
         try:
             written = self._database.write_soon(lambda connection: _append_all(connection, batch))
         except StorageUnavailableError as error:  # it is closed
-            _answer(batch, [error] * len(batch))
+            _tell_callers(batch, [error] * len(batch))
             return
         self._writing = True
-        written.add_done_callback(lambda answers: self._written(batch, answers))
+        written.add_done_callback(lambda results: self._written(batch, results))
 
-    def _written(self, batch: list[_Append], written: asyncio.Future[list[_Answer]]) -> None:
+    def _written(self, batch: list[_Append], written: asyncio.Future[list[_Result]]) -> None:
         self._writing = False
         failed = written.exception()
-        answers: Sequence[_Answer] = [failed] * len(batch) if failed else written.result()
-        for append, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, list):
-                self._hand_over(append.lease.thread_id, answer)
-        _answer(batch, answers)
+        results: Sequence[_Result] = [failed] * len(batch) if failed else written.result()
+        for append, result in zip(batch, results, strict=True):
+            if isinstance(result, list):
+                self._hand_over(append.lease.thread_id, result)
+        _tell_callers(batch, results)
         if self._waiting:
             self._write()
 
 
-def _answer(batch: Sequence[_Append], answers: Sequence[_Answer]) -> None:
-    for append, answer in zip(batch, answers, strict=True):
+def _tell_callers(batch: Sequence[_Append], results: Sequence[_Result]) -> None:
+    for append, result in zip(batch, results, strict=True):
         if append.done.done():  # its caller was cancelled
             continue
-        if isinstance(answer, list):
-            append.done.set_result(answer)
+        if isinstance(result, list):
+            append.done.set_result(result)
         else:
-            append.done.set_exception(answer)
+            append.done.set_exception(result)
 
 
-def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[_Answer]:
+def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[_Result]:
     """Number and insert all that may be written; the others are refused, and leave nothing behind.
 
     A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
     event loop gives it back late.
     """
     places = _places(connection, {append.lease.thread_id for append in batch})
-    answers: list[_Answer] = [_number(append, places.get(append.lease.thread_id)) for append in batch]
+    results: list[_Result] = [_number(append, places.get(append.lease.thread_id)) for append in batch]
     written = [
         (event, new.stored, append.now)
-        for append, answer in zip(batch, answers, strict=True)
-        if isinstance(answer, list)
-        for event, new in zip(answer, append.events, strict=True)
+        for append, result in zip(batch, results, strict=True)
+        if isinstance(result, list)
+        for event, new in zip(result, append.events, strict=True)
     ]
     if written:
         counts = {event.thread_id: event.seq for event, _, _ in written}
         connection.execute(_COUNT, (orjson.dumps(list(counts.items())).decode(),))
         insert_rows(connection, written)
-    return answers
+    return results
 
 
 def _places(connection: sqlite3.Connection, thread_ids: set[str]) -> dict[str, _Place]:
@@ -140,7 +141,7 @@ def _number(append: _Append, place: _Place | None) -> list[RunEvent] | LeaseLost
     """The events as they will be written, or why they are not."""
     lease = append.lease
     if place is None or (place.fence, place.run_id) != (lease.fence, lease.run_id):
-        return fence.lost(lease)
+        return fence.lease_lost_error(lease)
     first = place.last_seq + 1
     place.last_seq += len(append.events)
     return number_events(lease.thread_id, lease.run_id, append.events, first)

@@ -4,7 +4,7 @@
 adds events inside transactions of its own with `insert_events`, and calls `announce` when they are committed; without that
 call a follower learns of them only with the next event.
 
-One process writes the file (see `database`), so following needs no polling: what is committed is handed over in memory
+One process writes the file, so following needs no polling: what is committed is handed over in memory
 (`followers`). Any number of asyncio loops in the process may append and follow; other kinds of loop are not supported.
 """
 

@@ -1,4 +1,5 @@
-"""Adding events to the table: numbered by their thread's counter, inside somebody's transaction."""
+"""Adding events to their table, numbered by their thread's counter, inside the caller's transaction. The number is the id that clients
+send back to go on from where they stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from stepwell.errors import NotFoundError
 from stepwell.runs.embedded.documents import insert_documents, row_data
-from stepwell.runs.records import NewEvent, RunEvent, Stored
+from stepwell.runs.records import NewEvent, RunEvent, StoredDocument
 
 _INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
@@ -38,7 +39,7 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
     ]
 
 
-def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, Stored | None, float]]) -> None:
+def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
     """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
     insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):

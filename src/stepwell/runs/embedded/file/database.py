@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.embedded.file.disk_space import DiskSpace
-from stepwell.runs.embedded.file.group_commit import GroupCommit, Job, Work, answer, unavailable
+from stepwell.runs.embedded.file.group_commit import GroupCommit, Job, Work, tell_waiting, unavailable
 from stepwell.runs.embedded.file.opening import opening
 from stepwell.runs.embedded.file.write_ahead_log import WriteAheadLog
 from stepwell.runs.embedded.migrate import migrate
@@ -64,7 +64,7 @@ class Database:
         least_free_bytes: int | None = None,
     ) -> None:
         self.path = path
-        self.room = DiskSpace(path, least_free=least_free_bytes)
+        self.disk_space = DiskSpace(path, least_free=least_free_bytes)
         self._group_written = group_written
         self._synchronous = "FULL" if power_loss else "NORMAL"
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
@@ -74,13 +74,13 @@ class Database:
         with opening(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(path)
-            with self.room.lent():  # SQLite makes a file beside this one, also on a disk that is full
+            with self.disk_space.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 writer = self._connect_writer()
-        self._questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._patient_questions: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        lanes = [self._questions] * _READERS + [self._patient_questions] * _PATIENT_READERS
+        self._reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._patient_reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        lanes = [self._reads] * _READERS + [self._patient_reads] * _PATIENT_READERS
         self._readers = [
-            threading.Thread(target=self._answer_questions, args=(lane,), name=f"stepwell-read-{number}", daemon=True)
+            threading.Thread(target=self._serve_reads, args=(lane,), name=f"stepwell-read-{number}", daemon=True)
             for number, lane in enumerate(lanes)
         ]
         self._writer = threading.Thread(target=self._write_groups, args=(writer,), name="stepwell-write", daemon=True)
@@ -122,7 +122,7 @@ class Database:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        (self._patient_questions if patient else self._questions).put(Job(work, done, loop))
+        (self._patient_reads if patient else self._reads).put(Job(work, done, loop))
         return await done
 
     def read_now(self, work: Work[T]) -> T:
@@ -145,8 +145,8 @@ class Database:
         self._jobs.put(None)
         self._writer.join()
         for _ in self._readers:
-            self._questions.put(None)
-            self._patient_questions.put(None)
+            self._reads.put(None)
+            self._patient_reads.put(None)
         for reader in self._readers:
             reader.join()
         for connection in self._open_readers:
@@ -188,20 +188,20 @@ class Database:
             connection.execute("PRAGMA cache_size = -16000")
         return connection
 
-    def _answer_questions(self, questions: SimpleQueue[Job[Any] | None]) -> None:
+    def _serve_reads(self, reads: SimpleQueue[Job[Any] | None]) -> None:
         # Our own few threads: an executor's futures cost several times as much as the usual query.
-        while (job := questions.get()) is not None:
+        while (job := reads.get()) is not None:
             if job.done.cancelled():
                 continue
             try:
                 job.result = self.read_now(job.work)
             except BaseException as error:  # handed to whoever waits for it
                 job.error = error
-            answer([job])
+            tell_waiting([job])
 
     def _write_groups(self, connection: sqlite3.Connection) -> None:
         log, stopping = WriteAheadLog(connection), False
-        commit = GroupCommit(connection, log, self.room, synchronous=self._synchronous)
+        commit = GroupCommit(connection, log, self.disk_space, synchronous=self._synchronous)
         while not stopping:
             try:
                 group, stopping = self._next_group(log.patience_s)
@@ -212,7 +212,7 @@ class Database:
                 began = perf_counter()
                 commit.run(group)
                 self._tell_written(len(group), perf_counter() - began)
-                answer(group)
+                tell_waiting(group)
                 log.written()
         # Without `PRAGMA optimize`: plans that follow from the schema alone are pinned by a test. Statistics of a file that was nearly
         # empty would have SQLite read whole tables a year later.
@@ -242,9 +242,9 @@ class Database:
 
 
 def _make_private(path: Path) -> None:
-    """A new file is readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
+    """Make a new file readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
 
-    A file that is there is not opened: closing it again would take SQLite's locks away from this process's other connections.
+    A file that exists is not opened: closing it again would take SQLite's locks away from this process's other connections.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

@@ -1,10 +1,11 @@
-"""Many pieces of work in one transaction, and what happens when one of them, or the transaction, fails.
+"""Many pieces of work in one transaction, and what happens when one of them, or the transaction, fails. For events it is the last of the
+three stages of batching that are drawn in `runs/streaming`; checkpoints, records and all else come straight here.
 
 ```
 all together ──commit──> done
      │ a piece fails by itself (refused, malformed): it is undone, the others go on in the same transaction
      │ the disk is full: everything is undone, then each piece has a transaction of its own, in order: one that is too large takes
-     │                   nobody with it. Work that frees room gets the reserve if it needs to (`room`)
+     │                   nobody with it. Work that frees room gets the reserve if it needs to (`disk_space`)
      └ the database is locked, broken or gone: all of them fail
 ```
 
@@ -76,12 +77,12 @@ class GroupCommit:
     """Runs groups on the writer's connection. Used by the writer thread alone."""
 
     def __init__(
-        self, connection: sqlite3.Connection, log: WriteAheadLog, room: DiskSpace, *, synchronous: str = "NORMAL"
+        self, connection: sqlite3.Connection, log: WriteAheadLog, disk_space: DiskSpace, *, synchronous: str = "NORMAL"
     ) -> None:
         self._connection = connection
         self._usual = self._level = synchronous
         self._log = log
-        self._room = room
+        self._disk_space = disk_space
         self._broken: dict[Hashable, None] = {}
 
     def run(self, group: Sequence[Job[Any]]) -> None:
@@ -142,7 +143,7 @@ class GroupCommit:
 
     def _run_on_reserve(self, job: Job[Any]) -> None:
         """Make room on a disk that has none: the file gets shorter with each step, and the log is cut before and after it."""
-        with self._room.lent():
+        with self._disk_space.lent():
             self._log.empty()
             try:
                 self._commit([job], before_commit=self._give_back)
@@ -196,7 +197,7 @@ def _undo(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def answer(group: Sequence[Job[Any]]) -> None:
+def tell_waiting(group: Sequence[Job[Any]]) -> None:
     """Tell everybody, in the order of their work. A loop is woken once for all of its jobs."""
     of_loops: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
     for job in group:

@@ -15,17 +15,15 @@ _ELSEWHERE = "choose another folder with STEPWELL_DATA_DIR, or another file with
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """`ConfigurationError` in place of what the disk or SQLite say while a file is opened. Neither's words hold a path."""
+    """`ConfigurationError` in place of what the disk or SQLite raise while a file is opened. No path of the host is in the message."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise ConfigurationError(f"The database '{path.name}' cannot be opened: {error}. Mend that, or {_ELSEWHERE}") from error
+        raise ConfigurationError(f"The database '{path.name}' cannot be opened: {error}. Fix that, or {_ELSEWHERE}") from error
     except sqlite3.DatabaseError as error:
         raise ConfigurationError(
             f"The database '{path.name}' cannot be read: {error}. Put a backup in its place with `stepwell db restore`, or {_ELSEWHERE}"
         ) from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise ConfigurationError(
-            f"The database '{path.name}' cannot be opened: {reason}. Mend that, or {_ELSEWHERE}"
-        ) from error
+        raise ConfigurationError(f"The database '{path.name}' cannot be opened: {reason}. Fix that, or {_ELSEWHERE}") from error

@@ -1,4 +1,4 @@
-"""One process at a time. The operating system gives the lock back when its holder dies, however it dies."""
+"""A lock that lets one process at a time use a database. The operating system frees it when its holder dies, however it dies."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Emptying SQLite's write-ahead log, so that what was deleted is gone from the disk and not only from the tables.
 
-`secure_delete` overwrites deleted rows, but in the log, which is copied into the file after about a thousand pages and keeps its old
-pages even then, until others are written over them. On a quiet server that is never. So the writer thread empties the log
-itself: in the first quiet moment after something was written, and on a server that is never quiet once a minute.
+`secure_delete` overwrites deleted rows, but it does so in the log, which is copied into the file after about a thousand pages and keeps
+its old pages even then, until others are written over them. On a quiet server that never happens. So the writer thread empties the log
+itself: in the first quiet moment after something was written, and once a minute on a server that is never quiet.
 
 Used by the writer thread alone, between transactions.
 """

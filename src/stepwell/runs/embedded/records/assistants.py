@@ -1,4 +1,4 @@
-"""Assistants and their versions. The current version stands in `assistants`, all of them in `assistant_versions`.
+"""Assistants as records, with their versions. The current version is in the table `assistants`, all of them in `assistant_versions`.
 
 What belongs to the server (an assistant per graph) is seen by everybody and changed only by the program itself.
 """
@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import begin_erasing, refuse_if_busy
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, contains, order_by, shown_to
 from stepwell.runs.embedded.records.threads import threads_of_assistant
 from stepwell.runs.embedded.rows import assistant_from_row, dumps, to_time
@@ -47,7 +47,7 @@ class AssistantRecords(RecordsPart):
         return await self._database.write(work)
 
     async def get_assistant(self, owner: str | None, assistant_id: str) -> Assistant:
-        return await self._database.read(lambda connection: _shown(connection, owner, assistant_id))
+        return await self._database.read(lambda connection: _find(connection, owner, assistant_id))
 
     async def search_assistants(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]:
         where, tail = _matching(owner, wanted), order_by(page, _ORDER)
@@ -64,7 +64,7 @@ class AssistantRecords(RecordsPart):
         now = self._clock.now()
 
         def work(connection: sqlite3.Connection) -> Assistant:
-            before = _changeable(connection, owner, assistant.assistant_id)
+            before = _find_changeable(connection, owner, assistant.assistant_id)
             newest = connection.execute(
                 "SELECT MAX(version) FROM assistant_versions WHERE assistant_id = ?", (assistant.assistant_id,)
             ).fetchone()[0]
@@ -86,7 +86,7 @@ class AssistantRecords(RecordsPart):
         sql = f"{_VERSIONS} WHERE {where.sql}{tail.sql}"
 
         def work(connection: sqlite3.Connection) -> list[Assistant]:
-            _shown(connection, owner, assistant_id)
+            _find(connection, owner, assistant_id)
             return [assistant_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
 
         return await self._database.read(work)
@@ -95,7 +95,7 @@ class AssistantRecords(RecordsPart):
         now = self._clock.now()
 
         def work(connection: sqlite3.Connection) -> Assistant:
-            before = _changeable(connection, owner, assistant_id)
+            before = _find_changeable(connection, owner, assistant_id)
             row = connection.execute(
                 f"{_VERSIONS} WHERE assistant_id = ? AND version = ?",
                 (assistant_id, min(version, 2**63 - 1)),
@@ -112,7 +112,7 @@ class AssistantRecords(RecordsPart):
 
     async def delete_assistant(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None:
         def work(connection: sqlite3.Connection) -> list[str]:
-            _changeable(connection, owner, assistant_id)
+            _find_changeable(connection, owner, assistant_id)
             threads = threads_of_assistant(connection, owner, assistant_id) if delete_threads else []
             for thread_id in threads:
                 refuse_if_busy(connection, thread_id)
@@ -133,7 +133,7 @@ def _matching(owner: str | None, wanted: AssistantFilter) -> Clause:
     return all_of(*clauses)
 
 
-def _shown(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
+def _find(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
     where = all_of(Clause("assistant_id = ?", (assistant_id,)), shown_to(owner))
     row = connection.execute(f"SELECT * FROM assistants WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
@@ -141,8 +141,8 @@ def _shown(connection: sqlite3.Connection, owner: str | None, assistant_id: str)
     return assistant_from_row(row)
 
 
-def _changeable(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
-    assistant = _shown(connection, owner, assistant_id)
+def _find_changeable(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
+    assistant = _find(connection, owner, assistant_id)
     if owner is not None and assistant.owner == SYSTEM:
         raise AccessError(
             f"Assistant '{assistant_id}' belongs to the server and cannot be changed. "

@@ -2,8 +2,8 @@
 
 A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
 
-Questions that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. What a
-run that is under way has gone past is not asked on the copy, and neither is a question of such a run that LangGraph has not stored
+Interrupts that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. What a
+run that is under way has gone past is not open on the copy, and neither is an interrupt of such a run that LangGraph has not stored
 yet: the copy has the run's checkpoints, and nobody who will end it.
 """
 
@@ -25,9 +25,11 @@ _UNDER_WAY = """
 (SELECT run_id FROM runs WHERE thread_id = :old AND status IN ('pending', 'running')
   UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old AND lease_run IS NOT NULL)
 """
-_OPEN_QUESTIONS = f"""
-INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)
-SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by FROM interrupts
+_OPEN_INTERRUPTS = f"""
+INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,
+  asker, created_at, owner)
+SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by, asker, created_at, owner
+FROM interrupts
 WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
   (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
   AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = :old AND c.checkpoint_ns = '' AND c.run_id <> asked_by
@@ -41,8 +43,8 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     """Make `new_id` a copy. The caller has checked whose thread it is, and that the new id is free."""
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
-    connection.execute(_OPEN_QUESTIONS, names)
-    # With its evidence: a question that is answered on the copy was asked, planned and audited before.
+    connection.execute(_OPEN_INTERRUPTS, names)
+    # With its evidence: whatever is answered on the copy was researched, planned and audited before.
     for table in ("checkpoints", "writes", "trail", "evidence"):
         _copy_rows(connection, table, names)
     keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
@@ -57,8 +59,8 @@ def _copy_rows(connection: sqlite3.Connection, table: str, names: dict[str, obje
 
 
 def _settle(connection: sqlite3.Connection, thread_id: str) -> None:
-    """A copy has no run at work, so it cannot be busy; and it shows the questions that it has."""
-    waiting = interrupts.open_questions(connection, thread_id)
+    """A copy has no run at work, so it cannot be busy; and it shows the interrupts that it has."""
+    waiting = interrupts.open_interrupts(connection, thread_id)
     connection.execute(
         "UPDATE threads SET interrupts = ?, status = CASE status WHEN 'busy' THEN ? ELSE status END WHERE thread_id = ?",
         (interrupts_to_text(waiting), "interrupted" if waiting else "idle", thread_id),

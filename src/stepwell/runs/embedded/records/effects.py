@@ -1,4 +1,5 @@
-"""Effects as records: which have an outcome that nobody knows, and what a person found out about one. The journal itself is `effects`.
+"""Effects as records: which have an outcome that nobody knows, and what a person found out about one. The journal itself, which runs write,
+is `effect_journal`.
 
 An effect belongs to whoever has the thread on which it began. One whose thread was deleted belongs to nobody, and only the
 program itself sees it.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 
 from stepwell.errors import InvalidRequestError, NotFoundError, ThreadBusyError
-from stepwell.runs.embedded.records.part import RecordsPart
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.runs.embedded.rows import from_time, to_time
 from stepwell.runs.repository import EffectFilter, EffectOutcome, EffectRecord, Page

@@ -3,7 +3,7 @@
 ```
 begin_erasing ─> the thread is gone: its row, in one short transaction with what other layers keep for it (`Eraser`)
    erase_some ─> again and again: its runs first, then everything else that hangs on it, a slice at a time
-                 the process dies in between: `unfinished` lists it, and housekeeping goes on after the next start
+                 the process dies in between: `list_unfinished` lists it, and housekeeping goes on after the next start
 ```
 
 Each slice is a transaction of bounded size: other writers get in between, and a disk that is full needs room for one slice only.
@@ -52,12 +52,13 @@ _OF_THREAD = (
     Kept("trail", size="length(line)"),
     Kept("thread_values", size='length("values")'),
     Kept("interrupts", "interrupt_id", "length(value)"),
+    Kept("steps"),
     Kept("unreadable_runs"),
 )
 
 
 def refuse_if_busy(connection: sqlite3.Connection, thread_id: str) -> None:
-    """Nothing is erased under a run that is, or will be, at work."""
+    """Refuse to erase a thread while a run is at work on it, or waits to be."""
     busy = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
         " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') LIMIT 1",
@@ -90,11 +91,11 @@ async def finish_erasing(database: Database, thread_ids: Iterable[str], new_id: 
     for thread_id in thread_ids:
         while await database.write(partial(erase_some, thread_id=thread_id, new_id=new_id), frees=True):
             pass
-    if database.room.is_low:
+    if database.disk_space.is_low:
         await give_back_space(database)
 
 
-def unfinished(connection: sqlite3.Connection) -> list[str]:
+def list_unfinished(connection: sqlite3.Connection) -> list[str]:
     """Threads that are gone and still have rows."""
     return [row[0] for row in connection.execute("SELECT thread_id FROM erasing")]
 

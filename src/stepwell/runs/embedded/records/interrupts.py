@@ -1,4 +1,4 @@
-"""A thread's questions (LangGraph's interrupts) and their answers: taken once, by compare-and-swap.
+"""A thread's interrupts and their answers, each of which is taken once, by compare-and-swap.
 
 ```
             ask                       take_answers
@@ -28,7 +28,7 @@ from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
-# kept for a task of which no question is known here was given to one inside a tool: it may be this one.
+# kept for a task of which no interrupt is known here was given to one inside a tool: it may be this one.
 _TAKEN = """
 EXISTS (SELECT 1 FROM writes AS w WHERE w.thread_id = interrupts.thread_id AND w.channel = '__resume__'
   AND (w.task_id = interrupts.task_id OR (w.run_id = interrupts.answered_by
@@ -68,12 +68,15 @@ class AnswerSituation:
     """Of `Admission`."""
 
 
-def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt]) -> None:
-    """Questions may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
+def ask(
+    connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float
+) -> None:
+    """Interrupts may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
     for interrupt in interrupts:
         connection.execute(
-            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by)"
-            " SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ? FROM interrupts WHERE thread_id = ?"
+            "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,"
+            " asker, created_at, owner) SELECT ?, ?, COALESCE(MAX(ordinal), 0) + 1, 'pending', ?, ?, ?, ?, ?, ?, ?,"
+            " (SELECT owner FROM threads WHERE thread_id = ?) FROM interrupts WHERE thread_id = ?"
             " ON CONFLICT (thread_id, interrupt_id) DO UPDATE SET task_id = excluded.task_id WHERE excluded.task_id <> ''",
             (
                 thread_id,
@@ -83,6 +86,9 @@ def ask(connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts:
                 interrupt.task_id,
                 None if interrupt.response_schema is None else dumps(interrupt.response_schema),
                 run_id,
+                interrupt.asker,
+                now,
+                thread_id,
                 thread_id,
             ),
         )
@@ -94,13 +100,14 @@ def settle(
     run_id: str,
     interrupts: Sequence[PendingInterrupt] | None,
     *,
+    now: float = 0.0,
     succeeded: bool = True,
 ) -> None:
-    """A run has ended with these questions open; one whose answer waits in a queued run stays answered. Others are dropped, answers
+    """A run has ended with these interrupts open; one whose answer waits in a queued run stays answered. Others are dropped, answers
     that wait for them included: the run that brings them will say so.
 
     After a run that did not succeed, an answer that a task has taken stays with it, and others can be given again. `None`: nobody
-    knows which questions are open, so those of others stay as they are.
+    knows which interrupts are open, so those of others stay as they are.
     """
     if not succeeded:
         connection.execute(
@@ -109,7 +116,7 @@ def settle(
         )
     if interrupts is None:
         return
-    ask(connection, thread_id, run_id, interrupts)
+    ask(connection, thread_id, run_id, interrupts, now)
     still_asked = [interrupt.interrupt_id for interrupt in interrupts]
     marks = ",".join("?" * len(still_asked))
     if still_asked:  # SQLite would read the whole table for an empty list
@@ -124,7 +131,7 @@ def settle(
 def _ask_again(
     connection: sqlite3.Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool
 ) -> None:
-    """Questions that were answered or dropped and are asked again, unless their answer waits in a run, or was taken by a task."""
+    """Open interrupts again that were answered or dropped, unless their answer waits in a run, or was taken by a task."""
     marks = ",".join("?" * len(still_asked))
     connection.execute(
         f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
@@ -138,7 +145,7 @@ def abandon(connection: sqlite3.Connection, run: Run) -> None:
     """A run that was under way ends without anybody who could ask LangGraph what is open."""
     settle(connection, run.thread_id, run.run_id, None, succeeded=False)
     if not run.request.resume:
-        # A message that has got as far as a checkpoint has gone past the questions before it.
+        # A message that has got as far as a checkpoint has gone past the interrupts before it.
         connection.execute(
             f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = :thread AND (state = 'pending' OR {_WAITING})"  # noqa: S608
             " AND asked_by <> :run AND EXISTS"
@@ -153,17 +160,23 @@ def take_back(connection: sqlite3.Connection, thread_id: str, run_id: str) -> No
     connection.execute(f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered'", (thread_id, run_id))
 
 
-def open_questions(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:
+def open_interrupts(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:
     """In the order in which they were first seen."""
     rows = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
     )
-    return [
-        PendingInterrupt(
-            row["interrupt_id"], loads(row["value"]), row["namespace"], row["task_id"], loads(row["response_schema"])
-        )
-        for row in rows
-    ]
+    return [question_from_row(row) for row in rows]
+
+
+def question_from_row(row: sqlite3.Row) -> PendingInterrupt:
+    return PendingInterrupt(
+        row["interrupt_id"],
+        loads(row["value"]),
+        row["namespace"],
+        row["task_id"],
+        loads(row["response_schema"]),
+        row["asker"],
+    )
 
 
 def take_answers(
@@ -173,13 +186,13 @@ def take_answers(
     run_id: str,
     situation: AnswerSituation,
 ) -> TakenAnswers | Rejoin:
-    """Match answers with open questions and take them for `run_id`."""
+    """Match answers with open interrupts and take them for `run_id`."""
     if isinstance(answers, BareAnswer):
         found = _name_the_interrupt(connection, thread_id, answers, situation)
         if isinstance(found, Rejoin):
             return found
         answers = found
-    rows = [_question(connection, thread_id, interrupt_id) for interrupt_id in answers]
+    rows = [_find_row(connection, thread_id, interrupt_id) for interrupt_id in answers]
     fresh: dict[str, Any] = {}
     for row, answer in zip(rows, answers.values(), strict=True):
         if row["state"] == "pending":
@@ -203,7 +216,7 @@ def take_answers(
 
 
 def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
-    """Whether an answer fits is found out before the transaction; meanwhile another question may have taken its question's place."""
+    """Whether an answer fits was found out before this transaction; since then another interrupt may have come."""
     if checked is None:
         return
     for interrupt_id in fresh:
@@ -217,8 +230,8 @@ def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShape
 def _name_the_interrupt(
     connection: sqlite3.Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
 ) -> Mapping[str, Any] | Rejoin:
-    """Which question an answer without an id means; a repetition of the thread's last answer means the run that took it."""
-    waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+    """Which interrupt an answer without an id means; a repetition of the thread's last answer means the run that took it."""
+    waiting = tuple(pending.interrupt_id for pending in open_interrupts(connection, thread_id))
     if fact := _ambiguity(connection, thread_id, waiting, bare, situation):
         raise ResumeError(
             f"The resume does not say which question it answers, and {fact}. "
@@ -270,12 +283,12 @@ def _may_be_repeated(connection: sqlite3.Connection, thread_id: str, interrupt_i
     return row is not None and row["finished_at"] is not None and abs(now - row["finished_at"]) < REPEATED_S
 
 
-def _question(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:
+def _find_row(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:
     row: sqlite3.Row | None = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND interrupt_id = ?", (thread_id, interrupt_id)
     ).fetchone()
     if row is None:
-        waiting = tuple(question.interrupt_id for question in open_questions(connection, thread_id))
+        waiting = tuple(pending.interrupt_id for pending in open_interrupts(connection, thread_id))
         raise ResumeError(
             f"No question '{interrupt_id}' on this thread. Open questions: {', '.join(waiting) or 'none'}.", waiting
         )

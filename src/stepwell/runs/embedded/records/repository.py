@@ -9,9 +9,14 @@ from __future__ import annotations
 from stepwell.runs.embedded.records.assistants import AssistantRecords
 from stepwell.runs.embedded.records.effects import EffectRecords
 from stepwell.runs.embedded.records.runs import RunRecords
+from stepwell.runs.embedded.records.steps import StepRecords
 from stepwell.runs.embedded.records.threads import ThreadRecords
+from stepwell.runs.embedded.records.turns import TurnRecords
 from stepwell.runs.embedded.records.usage import UsageRecords
+from stepwell.runs.embedded.records.waiting import WaitingRecords
 
 
-class EmbeddedRepository(AssistantRecords, ThreadRecords, RunRecords, UsageRecords, EffectRecords):
+class EmbeddedRepository(
+    AssistantRecords, ThreadRecords, RunRecords, UsageRecords, EffectRecords, StepRecords, TurnRecords, WaitingRecords
+):
     """`EmbeddedRepository(database, clock)`; see `RecordsPart` for what else it can be given."""

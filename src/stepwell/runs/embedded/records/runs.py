@@ -7,16 +7,16 @@ from typing import Literal
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.documents import DocumentReader, forget_unneeded, read_text
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import Kept, delete_slice
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.records import Run, RunStatus
 from stepwell.runs.repository import Page
 
-# `number` is the order of admission: exact where two runs were made in the same moment.
 _EVENTS = Kept("events", size="length(data)")
+# `number` is the order of admission: exact where two runs were made in the same moment.
 _ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
 
 
@@ -46,7 +46,7 @@ class RunRecords(RecordsPart):
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
             if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
                 return True
-            for table in ("webhooks", "runs"):
+            for table in ("webhooks", "steps", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
             forget_unneeded(connection, thread_id)
             return False

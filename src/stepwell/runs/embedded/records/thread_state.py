@@ -1,5 +1,5 @@
-"""The record of a thread whose state is written by somebody who holds it, without a run. Functions of a connection, for use
-inside a transaction.
+"""What a thread's record shows of its state: its values, and what was written by somebody who held the thread without a run. Functions of
+a connection, for use inside a transaction.
 
 ```
 hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
@@ -9,6 +9,9 @@ hold ──> checkpoints and writes, step by step ──> save_thread_state: the
 
 What a hold writes counts only when it is saved, because LangGraph stores an update in several steps, and the first of them
 alone would look like the outcome of the task that is next.
+
+Values have a table of their own: the thread's row is written with every event, and values may be large. They are JSON, or the number of a
+document (`runs/documents`), and then they are put together when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from collections.abc import Sequence
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.checkpoints import statements
 from stepwell.runs.embedded.documents import insert_documents, read_text
-from stepwell.runs.embedded.records import interrupts as questions
+from stepwell.runs.embedded.records.interrupts import open_interrupts, settle
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
 from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 
@@ -32,10 +35,10 @@ def save_thread_state(
     status: ThreadStatus,
     now: float,
 ) -> Thread:
-    """Keep values, questions and status, and end the hold. Questions the thread went on without are dropped."""
+    """Keep values, interrupts and status, and end the hold. Interrupts the thread went on without are dropped."""
     fence.require(connection, lease)
-    questions.settle(connection, lease.thread_id, lease.run_id, interrupts)
-    waiting = questions.open_questions(connection, lease.thread_id)
+    settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
+    waiting = open_interrupts(connection, lease.thread_id)
     statements.forget_replaced(connection, lease.thread_id, lease.run_id)
     keep_values(connection, lease.thread_id, values)
     connection.execute(
@@ -52,11 +55,6 @@ def forget_unsaved(connection: sqlite3.Connection) -> None:
     held = connection.execute("SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%'").fetchall()
     for row in held:
         statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
-
-
-# A thread's values, in a table of their own: the thread's row is written with every event, and values may be large.
-#
-# They are JSON, or the number of a document (`runs/documents`): then they are put together when somebody asks for them.
 
 
 def keep_values(connection: sqlite3.Connection, thread_id: str, values: bytes | Document | None) -> None:

@@ -1,4 +1,4 @@
-"""Threads: made, found, changed, copied and erased. Their status and values are the queue's to write."""
+"""Threads as records: made, found, changed, copied and erased. Their status and values are written by the queue, when a run ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.runs.embedded.records import copying, thread_state
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
-from stepwell.runs.embedded.records.part import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, contains, order_by, owned_by
 from stepwell.runs.embedded.records.thread_state import keep_values, read_values
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
@@ -32,7 +32,7 @@ class ThreadRecords(RecordsPart):
                 return thread
             if if_exists == "do_nothing" and found["owner"] == thread.owner:
                 return _whole(connection, found)
-            raise _taken(thread.thread_id)
+            raise _taken_error(thread.thread_id)
 
         return await self._database.write(work)
 
@@ -91,7 +91,7 @@ class ThreadRecords(RecordsPart):
         def work(connection: sqlite3.Connection) -> Thread:
             owned_thread(connection, owner, thread_id)
             if _row(connection, None, new_id) is not None:
-                raise _taken(new_id)
+                raise _taken_error(new_id)
             refuse_if_erasing(connection, new_id)
             copying.copy_thread(connection, thread_id, new_id, now)
             return _whole(connection, owned_thread(connection, owner, new_id))
@@ -175,7 +175,7 @@ def _whole(connection: sqlite3.Connection, row: sqlite3.Row) -> Thread:
     return thread_from_row(row, read_values(connection, row["thread_id"]))
 
 
-def _taken(thread_id: str) -> AlreadyExistsError:
+def _taken_error(thread_id: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
 
 

@@ -1,5 +1,5 @@
-"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it does; a thread that is erased leaves
-its sums, without its name. What an attempt used that was killed is not known.
+"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it ends; a thread that is erased leaves its
+sums, without its id. What an attempt used before the process was killed is not known.
 
 A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
-from stepwell.runs.embedded.records.part import RecordsPart
+from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, all_of, owned_by
+from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow
 
@@ -26,8 +28,12 @@ _KEYS: dict[UsageGroup, str] = {
 class UsageRecords(RecordsPart):
     """The part of the repository that is about usage."""
 
-    async def usage(self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None) -> list[UsageRow]:
+    async def usage(
+        self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
+    ) -> list[UsageRow]:
         chosen = [owned_by(owner)]
+        if since is not None:
+            chosen.append(Clause("finished_at >= ?", (to_time(since),)))
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
         where = all_of(*chosen)

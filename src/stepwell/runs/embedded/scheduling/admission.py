@@ -1,9 +1,11 @@
-"""Letting a run in: the thread, the answers it brings, the runs that are in its way. One transaction, as functions of a connection."""
+"""Letting a run in: the thread, the answers it brings, and the runs that are in its way. One transaction, as functions of a
+connection. Where in the thread's past a run begins is decided in `branching`.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.records import interrupts
 from stepwell.runs.embedded.records.erasing import refuse_if_erasing
 from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
+from stepwell.runs.embedded.scheduling.branching import is_elsewhere, settle_checkpoint
 from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.records import CancelAction, Run
 
@@ -45,13 +48,13 @@ def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, n
 
 
 def _looks_around(admission: Admission) -> bool:
-    """A run that just stands at the end of the line need not know who stands before it, and there may be thousands."""
+    """Whether it matters which runs are ahead. For a run that just queues up it does not, and there may be thousands."""
     run = admission.run
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
 def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
-    """Runs that are under way or about to be; one that is to begin later is in nobody's way."""
+    """Runs that are under way or about to be; one that is to begin later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
         " ORDER BY number",
@@ -119,7 +122,8 @@ def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
 
 
 def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
-    # Without a time of its own it has been due since ever: a clock that is set back neither delays it nor lets a later one pass.
+    # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
+    # run pass it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
@@ -149,50 +153,3 @@ def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now:
             run.thread_id,
         ),
     )
-
-
-# Where in a thread's past a run begins. Functions of a connection, for use inside a transaction of the queue.
-#
-# Clients name the newest checkpoint they know with every message. Naming the thread's newest one, or one that was newest when the
-# runs under way began, means to go on: taken literally, a message sent during a run would begin a branch beside that run's
-# answer, and the answer would be lost to the reader. Only an older one means to go back.
-
-
-def settle_checkpoint(connection: sqlite3.Connection, run: Run, under_way: Collection[str]) -> Run:
-    """The run, with its checkpoint only if that goes back. One that is not in the thread is refused: LangGraph would begin anew."""
-    asked = run.request.checkpoint or {}
-    checkpoint_id, namespace = asked.get("checkpoint_id"), asked.get("checkpoint_ns") or ""
-    if not checkpoint_id:
-        return replace(run, request=replace(run.request, checkpoint=None))
-    written_by = connection.execute(
-        "SELECT run_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
-        (run.thread_id, namespace, checkpoint_id),
-    ).fetchone()
-    if written_by is None:
-        raise NotFoundError("checkpoint", checkpoint_id, "List the thread's checkpoints with its history.")
-    if namespace:
-        return run
-    goes_on = written_by["run_id"] in under_way or checkpoint_id == _newest_before(connection, run.thread_id, under_way)
-    return replace(run, request=replace(run.request, checkpoint=None)) if goes_on else run
-
-
-def is_elsewhere(connection: sqlite3.Connection, run: Run) -> bool:
-    """Whether a run whose checkpoint was settled comes with one that is not the newest of its graph, where a thread at rest asks."""
-    asked = run.request.checkpoint
-    if asked is None:
-        return False
-    row = connection.execute(
-        "SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?",
-        (run.thread_id, asked.get("checkpoint_ns") or ""),
-    ).fetchone()
-    return bool(row["newest"] != asked["checkpoint_id"])
-
-
-def _newest_before(connection: sqlite3.Connection, thread_id: str, under_way: Collection[str]) -> str | None:
-    marks = ",".join("?" * len(under_way))
-    row = connection.execute(
-        f"SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' AND run_id NOT IN ({marks})",  # noqa: S608
-        (thread_id, *under_way),
-    ).fetchone()
-    newest: str | None = row["newest"]
-    return newest

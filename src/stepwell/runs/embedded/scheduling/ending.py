@@ -1,9 +1,9 @@
-"""How a run ends: its row, its thread, its questions, its last events, what it used. One transaction, as functions of a connection."""
+"""How a run ends: its row, its thread, its interrupts, its last events, what it used. One transaction, as functions of a connection."""
 
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from collections.abc import Sequence
 
 from stepwell.runs import wire
 from stepwell.runs.embedded import effect_journal
@@ -11,11 +11,12 @@ from stepwell.runs.embedded.checkpoints import statements
 from stepwell.runs.embedded.documents import forget_unneeded
 from stepwell.runs.embedded.events.rows import insert_events
 from stepwell.runs.embedded.records import interrupts
+from stepwell.runs.embedded.records.steps import keep_steps
 from stepwell.runs.embedded.records.thread_state import keep_text, keep_values, read_values
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
 from stepwell.runs.embedded.webhooks import insert_webhook
-from stepwell.runs.records import CancelAction, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.runs.records import CancelAction, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -33,6 +34,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, no
         _roll_back(connection, lease, outcome, now)
         forget_unneeded(connection, lease.thread_id)
         return []
+    keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
@@ -73,7 +75,7 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     run = _run(connection, run_id)
     events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
-    waiting = interrupts_to_text(interrupts.open_questions(connection, run.thread_id))
+    waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ? WHERE thread_id = ?",
         (
@@ -103,8 +105,8 @@ def _end_run(
     connection: sqlite3.Connection,
     run_id: str,
     status: RunStatus,
-    error: Any,
-    events: Any,
+    error: Json | None,
+    events: Sequence[NewEvent],
     now: float,
     *,
     paused: bool = False,
@@ -129,7 +131,7 @@ def _end_run(
     return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
 
 
-def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Any, now: float) -> bytes:
+def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
     """What the caller's server is told: the run as it ended, with the thread's values."""
     if run.request.webhook is None:
         return b""
@@ -150,8 +152,8 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
 def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
-    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, succeeded=succeeded)
-    waiting = interrupts.open_questions(connection, lease.thread_id)
+    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
+    waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
@@ -169,7 +171,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
 
 def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
     """The thread stands as the last finished run left it, unless somebody else is at work on it."""
-    waiting = interrupts.open_questions(connection, thread_id)
+    waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if row is None or row["lease_run"] not in (None, run_id):
         return
@@ -210,4 +212,5 @@ def _forget(connection: sqlite3.Connection, run: Run, *, keeps_steps: bool) -> N
         statements.delete_runs(connection, run.thread_id, [run.run_id])
         effect_journal.take_back(connection, run)
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+    connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

@@ -1,6 +1,8 @@
 """Who may write to a thread: claiming, holding, giving back. Functions of a connection, for use inside a transaction.
 
-The fence only grows. Whoever holds an older one is refused by `fence.require`, in the same transaction as what it wanted to write.
+A lease has no time limit and is never renewed: one process has the file, so a lease is either held by a run under way in it, or was left
+by a process that is dead, and `recover` takes it back at the next start. What a run that was given up still tries to write is kept out
+by the fence: it only grows, and whoever holds an older one is refused by `fence.require`, in the same transaction as the write.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The queue in the SQLite file, for one process: the runs' own rows are the queue, and asyncio events say when to look.
 
-Transactions are in `admission`, `leases`, `questions` and `ending`; here is only who is told of what after a commit.
+Its transactions are in `admission`, `leases`, `ending` and `records/interrupts`; here is only who is told of what after a commit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
 from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.records import interrupts as questions
+from stepwell.runs.embedded.records.interrupts import ask
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import run_from_row, to_time
 from stepwell.runs.embedded.scheduling import admission, ending, leases
@@ -57,7 +57,7 @@ class EmbeddedQueue:
         return (await self.admit_many([wanted]))[0]
 
     async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
-        self._database.room.require()
+        self._database.disk_space.require()
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
@@ -124,9 +124,11 @@ class EmbeddedQueue:
         return runs
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
+        now = self._now()
+
         def work(connection: sqlite3.Connection) -> None:
             fence.require(connection, lease)
-            questions.ask(connection, lease.thread_id, lease.run_id, interrupts)
+            ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
         await self._database.write(work)
 

@@ -6,8 +6,8 @@ crash ─> counted for every run that was under way and has made no checkpoint s
   the process dies while it waits: it was not this one, the count begins anew
   5 crashes (`MAX_ATTEMPTS`): it is given up
 ```
-So a poisonous run is found out, one that only happened to be there goes on, and a process that dies of something else (no memory, an
-operator, a bad disk) takes no run with it. Functions of a connection, for use inside a transaction.
+So a run that kills the process is found, one that only happened to be there goes on, and a process that dies of something else (no memory,
+an operator, a bad disk) takes no run with it. Functions of a connection, for use inside a transaction.
 """
 
 from __future__ import annotations

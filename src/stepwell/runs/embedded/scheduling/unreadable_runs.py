@@ -36,7 +36,7 @@ class UnreadableRun(NamedTuple):
 
 
 def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exception, now: float) -> UnreadableRun:
-    """End the run with an error that names the reason. The row as it stood is in `unreadable_runs`."""
+    """End the run with an error. The row as it stood, and the reason, are kept in the table `unreadable_runs`."""
     run_id, thread_id = row["run_id"], row["thread_id"]
     cause = f"{type(reason).__name__}: {reason}"
     error = {

@@ -4,9 +4,9 @@ Like LangGraph's own stores, a batch first reads and then writes: its reads see 
 one key the last counts. All puts of a batch are stored, or none.
 
 An item may have a time to live, in minutes. A read counts it anew unless it says otherwise; what is over is not found any more,
-and `store_sql.sweep_expired` deletes it.
+and `statements.sweep_expired` deletes it.
 
-What a search finds is described in `store_search`. There are no vectors; `index` of a put is ignored, as LangGraph documents for
+What a search finds is described in `search`. There are no vectors; `index` of a put is ignored, as LangGraph documents for
 stores without an index.
 """
 
@@ -131,4 +131,4 @@ def _read(connection: sqlite3.Connection, shelf: sql.Shelf, op: Op) -> tuple[Res
 
 
 def _item(row: sql.ItemRow) -> Item:
-    return Item(value=row.parsed(), key=row.key, namespace=row.labels, created_at=row.created_at, updated_at=row.updated_at)
+    return Item(value=row.parse(), key=row.key, namespace=row.labels, created_at=row.created_at, updated_at=row.updated_at)

@@ -25,21 +25,21 @@ _WORD = re.compile(r"\w+")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda held, asked: bool(held == asked),
     "$ne": lambda held, asked: bool(held != asked),
-    "$gt": lambda held, asked: _ordered(held, asked) and bool(held > asked),
-    "$gte": lambda held, asked: _ordered(held, asked) and bool(held >= asked),
-    "$lt": lambda held, asked: _ordered(held, asked) and bool(held < asked),
-    "$lte": lambda held, asked: _ordered(held, asked) and bool(held <= asked),
+    "$gt": lambda held, asked: _are_comparable(held, asked) and bool(held > asked),
+    "$gte": lambda held, asked: _are_comparable(held, asked) and bool(held >= asked),
+    "$lt": lambda held, asked: _are_comparable(held, asked) and bool(held < asked),
+    "$lte": lambda held, asked: _are_comparable(held, asked) and bool(held <= asked),
 }
 
 
 def search(rows: Iterable[ItemRow], op: SearchOp) -> list[tuple[ItemRow, SearchItem]]:
     """The page of items that is asked for, from rows that come newest first."""
-    matching = ((row, value) for row in rows if matches(value := row.parsed(), op.filter))
+    matching = ((row, value) for row in rows if matches(value := row.parse(), op.filter))
     window = slice(op.offset, op.offset + op.limit)
     if not op.query:
         return [(row, _item(row, value, None)) for row, value in islice(matching, window.start, window.stop)]
     words = set(_words(op.query))
-    best = nsmallest(window.stop, _scored(matching, words), key=lambda found: found[0])
+    best = nsmallest(window.stop, _score(matching, words), key=lambda found: found[0])
     return [(row, _item(row, value, -rank[0] / len(words))) for rank, row, value in best[window]]
 
 
@@ -93,12 +93,12 @@ def _compare(held: Any, operator: str, asked: Any) -> bool:
     return _COMPARISONS[operator](held, asked)
 
 
-def _ordered(held: Any, asked: Any) -> bool:
+def _are_comparable(held: Any, asked: Any) -> bool:
     numbers = isinstance(held, int | float) and isinstance(asked, int | float)
     return numbers or (isinstance(held, str) and isinstance(asked, str))
 
 
-def _scored(
+def _score(
     found: Iterable[tuple[ItemRow, dict[str, object]]], words: set[str]
 ) -> Iterator[tuple[tuple[int, int], ItemRow, dict[str, object]]]:
     for row, value in found:

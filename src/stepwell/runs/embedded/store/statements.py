@@ -1,4 +1,4 @@
-"""The statements of the store. The owner stands in each of them; what has expired is not there, whether swept or not.
+"""The SQL of the store. Every statement names the owner; what has expired is not found, whether it was swept already or not.
 
 A namespace is kept as its labels, each followed by U+001F, so that everything below a prefix is one range of the key.
 """
@@ -74,7 +74,7 @@ class ItemRow(NamedTuple):
     def updated_at(self) -> datetime:
         return from_time(self.updated)
 
-    def parsed(self) -> dict[str, object]:
+    def parse(self) -> dict[str, object]:
         value: dict[str, object] = loads(self.value)
         return value
 
@@ -135,7 +135,7 @@ def refresh(connection: sqlite3.Connection, shelf: Shelf, rows: Sequence[ItemRow
 
 
 async def sweep_expired(database: Database, clock: Clock) -> int:
-    """Delete what has expired, of all owners. Nobody sees it any more; this gives the room back. Gives how many."""
+    """Delete what has expired, of all owners. It is found no more; this frees its space. Gives how many."""
     now, gone = clock.now().timestamp(), 0
     while some := await database.write(
         lambda connection: connection.execute(_SWEEP, (now, _SWEPT_AT_ONCE)).rowcount, frees=True

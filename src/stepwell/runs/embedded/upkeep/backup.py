@@ -45,7 +45,7 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
     partial = file.with_name(file.name + ".partial")
-    with _written(file, partial):
+    with _writing(file, partial):
         _copy(database, partial, progress)
         made = Backup(file, partial.stat().st_size, check_copy(partial))
         _publish(partial, file, force=force)
@@ -55,7 +55,7 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
 def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgress | None = None) -> Path | None:
     """Put a backup in the database's place. Gives where the earlier database lies now, if there was one.
 
-    Refused with `ConfigurationError` while a server holds the database, and when the file is no sound backup.
+    Refused with `ConfigurationError` while a server holds the database, and when the file is not a sound backup.
     """
     _require_database(file)
     if check_copy(file) == 0:
@@ -64,7 +64,7 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
     lock.acquire()
     try:
         partial = database.with_name(database.name + ".restoring")
-        with _written(database, partial):
+        with _writing(database, partial):
             _copy(file, partial, progress)
             check_copy(partial)
             aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
@@ -76,7 +76,7 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
 
 
 @contextmanager
-def _written(file: Path, partial: Path) -> Iterator[None]:
+def _writing(file: Path, partial: Path) -> Iterator[None]:
     """Say which file could not be written, and leave nothing half done behind."""
     try:
         yield
@@ -98,7 +98,7 @@ def check_copy(file: Path) -> int:
             form = version_of(connection)
             ours = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
     except sqlite3.DatabaseError as error:
-        raise ConfigurationError(f"'{file.name}' is no sound database: {error}. Use another backup.") from error
+        raise ConfigurationError(f"'{file.name}' is not a sound database: {error}. Use another backup.") from error
     newest = migrations()[-1].number
     if found != "ok":
         raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
@@ -170,7 +170,7 @@ def _open(file: Path, *, write: bool) -> sqlite3.Connection:
 def _require_database(file: Path) -> None:
     if not file.is_file():
         raise ConfigurationError(
-            f"There is no database '{file.name}' there. Name it, or start `stepwell serve` once to make one."
+            f"There is no database '{file.name}'. Give the path of one, or start `stepwell serve` once to make one."
         )
 
 

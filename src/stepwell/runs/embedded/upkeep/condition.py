@@ -1,4 +1,4 @@
-"""How a database file is: its form, its size, what is in it. Read only; a server may be at work on it."""
+"""A report on a database file: its form, its size, what is in it. It only reads, and a server may be at work on the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Condition:
     free_bytes: int
     rows: dict[str, int]
     open_runs: int
-    open_questions: int
+    open_interrupts: int
     unreadable_runs: int
     """Set aside, because their rows cannot be read."""
     half_erased: int
@@ -47,7 +47,7 @@ def inspect_database(database: Path) -> Condition:
             free_bytes=free_bytes(connection),
             rows=rows,
             open_runs=_count(connection, form, "runs WHERE status IN ('pending', 'running')"),
-            open_questions=_count(connection, form, "interrupts WHERE state = 'pending'"),
+            open_interrupts=_count(connection, form, "interrupts WHERE state = 'pending'"),
             unreadable_runs=_count(connection, form, "unreadable_runs", since=4),
             half_erased=_count(connection, form, "erasing", since=4),
             in_use=is_in_use(database),

@@ -1,7 +1,7 @@
-"""Keeping the SQLite file in shape: `runs/maintenance` over one database. Each step is one short transaction of the writer.
+"""Keeping the SQLite file in shape: what `runs/upkeep` asks of a database. Each step is one short transaction of the writer.
 
-May also be used by a second process on the file of a running server: SQLite lets one writer in at a time, and what is at rest is
-asked again inside the transaction that changes it.
+A second process may use it on the file of a running server: SQLite lets one writer in at a time, and whether a thread is at rest is
+checked again inside the transaction that changes it.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class EmbeddedMaintenance:
 
     async def sweep(self) -> int:
         # First what a process that is gone has left half done.
-        await erasing.finish_erasing(self._database, await self._database.read(erasing.unfinished), self._new_id)
+        await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
-        gone += await trimming.expired_sessions(self._database, self._now())
+        gone += await trimming.forget_expired_sessions(self._database, self._now())
         while erased := await self._records.delete_expired_threads(_AT_ONCE):
             gone += len(erased)
         return gone

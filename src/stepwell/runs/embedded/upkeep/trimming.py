@@ -1,4 +1,5 @@
-"""What may be forgotten beside whole threads: old events, settled notes, sessions that are over.
+"""Deleting what is old, whole threads aside: events, settled effects and webhooks, sessions that are over. And the rule that says which
+threads are at rest and may be tidied up.
 
 What goes is looked up by a reader, thread by thread, and deleted by the writer a slice at a time, each slice asking again what could
 have changed in between. So however much there is to look at, nobody who writes waits for it.
@@ -17,6 +18,13 @@ from stepwell.runs.embedded.records.erasing import SLICE_ROWS, Kept, delete_slic
 
 _Lost = dict[str, str | float | None]
 """An effect that may go, as the names that the statements below use."""
+
+AT_REST = (
+    "threads.status IN ('idle', 'error') AND threads.lease_run IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.thread_id = threads.thread_id AND runs.status IN ('pending', 'running'))"
+    " AND NOT EXISTS (SELECT 1 FROM interrupts WHERE interrupts.thread_id = threads.thread_id AND interrupts.state = 'pending')"
+)
+"""A condition on a row of `threads`. A thread that was stopped at a breakpoint is `interrupted`, and is not at rest either."""
 
 _AT_ONCE = 50
 _EVENTS = Kept("events", size="length(data)")
@@ -53,7 +61,16 @@ SELECT run_id FROM webhooks WHERE run_id > ? AND state <> 'due' AND NOT EXISTS (
 """
 
 
-async def expired_sessions(database: Database, now: float) -> int:
+def is_at_rest(connection: sqlite3.Connection, thread_id: str, *, untouched_since: float | None = None) -> bool:
+    """The same, asked inside the transaction that is about to change something."""
+    row = connection.execute(
+        f"SELECT 1 FROM threads WHERE thread_id = :id AND (:since IS NULL OR updated_at < :since) AND {AT_REST}",  # noqa: S608 - fixed
+        {"id": thread_id, "since": untouched_since},
+    ).fetchone()
+    return row is not None
+
+
+async def forget_expired_sessions(database: Database, now: float) -> int:
     gone = 0
     for kept in (Kept("sessions", "hash"), Kept("sign_ins", "hash")):
         while some := await database.write(_deleting(kept, "expires_at <= ?", (now,)), frees=True):
@@ -66,7 +83,7 @@ async def trim_events(database: Database, before: float, *, dry_run: bool) -> in
     gone, after = 0, ""
     while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
         for thread_id in threads:
-            where = "thread_id = ? AND seq < ?", (thread_id, await database.read(_first_kept(thread_id, before)))
+            where = "thread_id = ? AND seq < ?", (thread_id, await database.read(_find_first_kept(thread_id, before)))
             if dry_run:
                 gone += await database.read(_counting(*where))
                 continue
@@ -109,7 +126,7 @@ def _page(statement: str, *bound: object) -> Work[list[str]]:
     return lambda connection: [row[0] for row in connection.execute(statement, bound)]
 
 
-def _first_kept(thread_id: str, before: float) -> Work[int]:
+def _find_first_kept(thread_id: str, before: float) -> Work[int]:
     def work(connection: sqlite3.Connection) -> int:
         first = connection.execute(_FIRST_KEPT, {"thread": thread_id, "before": before}).fetchone()[0]
         return 2**63 - 1 if first is None else int(first)
@@ -152,23 +169,3 @@ def _slices(rows: Iterable[_Lost]) -> Iterator[list[_Lost]]:
     left = iter(rows)
     while some := list(islice(left, SLICE_ROWS)):
         yield some
-
-
-# Which threads may be tidied up: nobody works on them, nobody waits for an answer.
-
-
-AT_REST = (
-    "threads.status IN ('idle', 'error') AND threads.lease_run IS NULL"
-    " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.thread_id = threads.thread_id AND runs.status IN ('pending', 'running'))"
-    " AND NOT EXISTS (SELECT 1 FROM interrupts WHERE interrupts.thread_id = threads.thread_id AND interrupts.state = 'pending')"
-)
-"""A condition on a row of `threads`. A thread that was stopped at a breakpoint is `interrupted`, and is not at rest either."""
-
-
-def is_at_rest(connection: sqlite3.Connection, thread_id: str, *, untouched_since: float | None = None) -> bool:
-    """The same, asked inside the transaction that is about to change something."""
-    row = connection.execute(
-        f"SELECT 1 FROM threads WHERE thread_id = :id AND (:since IS NULL OR updated_at < :since) AND {AT_REST}",  # noqa: S608 - fixed
-        {"id": thread_id, "since": untouched_since},
-    ).fetchone()
-    return row is not None

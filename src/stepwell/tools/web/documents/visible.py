@@ -4,7 +4,7 @@ Applied once to every text that comes from the web, so that offsets into it stay
 page says something to a model that its readers do not see.
 
 Rule to keep: the time grows with the length of the text, whatever stands in it. So characters are judged once for each kind that
-occurs, not once for each place, and nothing here looks ahead over a run that somebody else made as long as he liked.
+occurs, not once for each place, and nothing here looks ahead over a run that somebody else may have made very long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From settings to engines: which there are, in which order, and the way out they share.
 
 Without `STEPWELL_SEARCH_ENGINES`: those that somebody configured (SearXNG, Google, Tavily, Brave), then DuckDuckGo, then
-Wikipedia. A name there whose key is missing is an error: nobody should believe to be using an engine that is never asked.
+Wikipedia. A name there whose key is missing is an error: nobody should think they use an engine that is never asked.
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ def search_chain(
     clock: Clock | None = None,
     cached: bool = True,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    manners: dict[str, EngineState] | None = None,
+    states: dict[str, EngineState] | None = None,
 ) -> SearchChain:
     """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`.
 
-    Whoever makes several chains gives them one dictionary for `manners`: then the limits hold over all of them.
+    Give several chains one dictionary as `states`, and the limits of an engine hold over all of them.
     """
     clock = clock or SystemClock()
     available = _available(settings, web)
-    names = _named(settings) or tuple(name for name in USUAL_ORDER if name in available)
+    names = _read_names(settings) or tuple(name for name in USUAL_ORDER if name in available)
     missing = [name for name in names if name not in available]
     if missing:
         raise ConfigurationError(
             f"STEPWELL_SEARCH_ENGINES names '{missing[0]}', which needs {_NEEDS[missing[0]]}. Set it, or leave the engine out."
         )
     cache = SearchCache(settings.data_folder / "cache" / "web", clock) if cached else None
-    known = manners if manners is not None else {}
+    known = states if states is not None else {}
     return SearchChain(
         [
             GuardedEngine(
-                available[name], clock, cache=cache, sleep=sleep, manners=known.setdefault(name, EngineState(_LIMITS.get(name)))
+                available[name], clock, cache=cache, sleep=sleep, state=known.setdefault(name, EngineState(_LIMITS.get(name)))
             )
             for name in names
         ]
     )
 
 
-def _named(settings: Settings) -> tuple[str, ...]:
+def _read_names(settings: Settings) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip().lower() for part in (settings.search.engines or "").split(",") if part.strip()))
     unknown = [name for name in names if name not in USUAL_ORDER]
     if unknown:

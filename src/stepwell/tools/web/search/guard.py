@@ -1,4 +1,6 @@
-"""One engine with its manners: what is kept is not asked again, not too often, not while it says "later", not when it is broken."""
+"""One search engine, asked politely: kept results are used again, requests are spaced out, a pause that it asks for is kept, and after
+several failures in a row it is left alone for a while.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class EngineLimits:
 
 
 class EngineState:
-    """How we stand with an engine: who asks it through several guards side by side gives them all the same."""
+    """How often an engine was asked and how that went. Guards of the same engine share one, so that the limits hold over all of them."""
 
     def __init__(self, limits: EngineLimits | None = None) -> None:
         self.limits = limits or EngineLimits()
@@ -56,13 +58,13 @@ class GuardedEngine:
         limits: EngineLimits | None = None,
         cache: SearchCache | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        manners: EngineState | None = None,
+        state: EngineState | None = None,
     ) -> None:
-        """`manners` brings limits of its own, and `limits` is then not looked at."""
+        """`state` has limits of its own: `limits` is for an engine without one."""
         self._engine = engine
         self._clock = clock
-        self._manners = manners or EngineState(limits)
-        self._limits = self._manners.limits
+        self._state = state or EngineState(limits)
+        self._limits = self._state.limits
         self._cache = cache
         self._sleep = sleep
 
@@ -87,20 +89,20 @@ class GuardedEngine:
     async def _admit(self) -> SearchOutcome | None:
         """Wait for a turn; an outcome when there is none to be had."""
         now = self._now()
-        if now < self._manners.not_before:
-            pause = self._manners.not_before - now
+        if now < self._state.not_before:
+            pause = self._state.not_before - now
             return Blocked(self.name, f"it asked us to come again in {pause:.0f} s", pause)
-        wait = self._manners.bucket.wait_s(now)
+        wait = self._state.bucket.wait_s(now)
         if wait > self._limits.longest_wait_s:
             return Failed(self.name, f"it is asked as often as we allow; the next turn is in {wait:.0f} s")
-        if not self._manners.breaker.allows(now):
+        if not self._state.breaker.allows(now):
             return Failed(self.name, "it did not work several times in a row and is left alone for a while")
-        self._manners.bucket.take(now)
+        self._state.bucket.take(now)
         if wait > 0:
             try:
                 await self._sleep(wait)
             except asyncio.CancelledError:
-                self._manners.breaker.gave_up()
+                self._state.breaker.gave_up()
                 raise
         return None
 
@@ -112,16 +114,16 @@ class GuardedEngine:
             return Failed(self.name, f"it did not answer in {self._limits.timeout_s:g} s")
         except BaseException:
             # Cancelled, or a defect of the engine's code: the breaker must not wait for ever for the end of this try.
-            self._manners.breaker.gave_up()
+            self._state.breaker.gave_up()
             raise
 
     def _learn(self, outcome: SearchOutcome) -> None:
         if isinstance(outcome, Found | Empty):
-            self._manners.breaker.worked()
+            self._state.breaker.worked()
             return
-        self._manners.breaker.failed(self._now())
+        self._state.breaker.failed(self._now())
         if isinstance(outcome, Blocked) and outcome.retry_after_s:
-            self._manners.not_before = self._now() + outcome.retry_after_s
+            self._state.not_before = self._now() + outcome.retry_after_s
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

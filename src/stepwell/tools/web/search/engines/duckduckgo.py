@@ -59,7 +59,7 @@ def _judge(page: ResultPage, limit: int) -> SearchOutcome:
     """What a page with status 200 says."""
     engine = DuckDuckGo.name
     # Results are looked for first: a page about bots may mention all that a bot check does.
-    results = usable_results(((title, _unwrapped(link), snippet) for title, link, snippet in page.rows), limit)
+    results = usable_results(((title, _unwrap(link), snippet) for title, link, snippet in page.rows), limit)
     if results:
         return Found(engine, results)
     if page.has_bot_check:
@@ -69,7 +69,7 @@ def _judge(page: ResultPage, limit: int) -> SearchOutcome:
     return Failed(engine, "its page has neither results nor the words that there are none")
 
 
-def _unwrapped(link: str) -> str:
+def _unwrap(link: str) -> str:
     """The address behind DuckDuckGo's own; nothing for an advertisement (`y.js`) or another page of its own."""
     try:
         parts = urlsplit("https:" + link if link.startswith("//") else link)

@@ -1,0 +1,102 @@
+"""The egress receipt: what left the machine, and apart from it what was refused and why. From the trail, and from nothing else.
+
+```
+entry `request`                                      left, unless the entry that answers it says that it was refused
+entry `response` whose error is `refused`            nothing was sent: the newest request under its key did not leave
+entry `refusal` (`refusals.py`)                      a rule stopped it before it was a request
+```
+
+Doubt counts as sent: a request without an answer, or one that failed on its way, is among those that left. A name may have been
+looked up for a refused one; nothing else of it left. Bundles of the first format have the receipt without `refused`, which
+`first_receipt_bytes` makes again so that they can be checked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stepwell.audit.canonical import canonical
+from stepwell.audit.trail import Entry
+
+_FIRST = ("to", "method", "url", "host", "bytes", "body_sha256", "step", "why", "resend")
+_SHOWN = (*_FIRST, "model")
+_REFUSED = ("url", "host", "step", "rule", "reason")
+
+
+def egress_receipt(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Each request that left with its time, place, size and reason, whether it was a resend, and whether an answer came; each one
+    that was refused, with the rule; and totals."""
+    entries = list(entries)
+    refused = _refused_requests(entries)
+    answered = {
+        entry.data.get("request") for entry in entries if entry.kind in ("response", "model_call") and not _error(entry)
+    }
+    left = [_request(entry, _SHOWN, answered) for entry in entries if entry.kind == "request" and entry.seq not in refused]
+    stopped = [_describe_stopped(entry, refused.get(entry.seq, entry.data)) for entry in _stops(entries, refused)]
+    return {"requests": left, "refused": stopped, "totals": {**_totals(left), "refused": len(stopped)}}
+
+
+def receipt_bytes(entries: Iterable[Entry]) -> bytes:
+    """The member `receipt.json` of a bundle."""
+    return canonical(egress_receipt(entries)) + b"\n"
+
+
+def first_receipt_bytes(entries: Iterable[Entry]) -> bytes:
+    """The same member as bundles of the first format have it: every request as if it had left."""
+    entries = list(entries)
+    answered = {entry.data.get("request") for entry in entries if entry.kind in ("response", "model_call")}
+    requests = [_request(entry, _FIRST, answered) for entry in entries if entry.kind == "request"]
+    return canonical({"requests": requests, "totals": _totals(requests)}) + b"\n"
+
+
+def _request(entry: Entry, shown: Iterable[str], answered: set[Any]) -> dict[str, Any]:
+    told = {"seq": entry.seq, "at": entry.at, **{name: entry.data.get(name) for name in shown}}
+    return told | {"answered": entry.data.get("request", entry.key) in answered}
+
+
+def _totals(requests: list[dict[str, Any]]) -> dict[str, Any]:
+    hosts = Counter(str(request["host"]) for request in requests)
+    return {
+        "requests": len(requests),
+        "resends": sum(bool(request["resend"]) for request in requests),
+        "bytes": sum(int(request["bytes"] or 0) for request in requests),
+        "hosts": dict(sorted(hosts.items())),
+    }
+
+
+def _refused_requests(entries: list[Entry]) -> dict[int, dict[str, Any]]:
+    """Place in the trail -> why, for requests that were written down and then not sent. Of several under one key, the newest: of
+    those before it nobody knows what became of them."""
+    newest: dict[Any, int] = {}
+    found: dict[int, dict[str, Any]] = {}
+    for entry in entries:
+        if entry.kind == "request":
+            newest[entry.data.get("request", entry.key)] = entry.seq
+        elif entry.kind == "response" and _error(entry).get("refused") and entry.data.get("request") in newest:
+            error = _error(entry)
+            found[newest[entry.data["request"]]] = {"rule": error.get("reason"), "reason": error.get("message")}
+    return found
+
+
+def _stops(entries: list[Entry], refused: Mapping[int, Any]) -> list[Entry]:
+    """The entries that tell of a refusal. What a step was told of a refused request of its own is not told twice."""
+    requests = [entry for entry in entries if entry.seq in refused]
+    told = {(entry.data.get("step"), entry.data.get("url")) for entry in requests}
+    notes = [entry for entry in entries if entry.kind == "refusal"]
+    return sorted(
+        [*requests, *(entry for entry in notes if (entry.data.get("step"), entry.data.get("url")) not in told)],
+        key=lambda entry: entry.seq,
+    )
+
+
+def _describe_stopped(entry: Entry, why: Mapping[str, Any]) -> dict[str, Any]:
+    data = {**entry.data, **why}
+    return {"seq": entry.seq, "at": entry.at, **{name: data.get(name) for name in _REFUSED}}
+
+
+def _error(entry: Entry) -> dict[str, Any]:
+    answer = entry.data.get("answer")
+    error = answer.get("error") if isinstance(answer, Mapping) else None
+    return dict(error) if isinstance(error, Mapping) else {}

@@ -1,0 +1,70 @@
+"""A research as a document for people: Markdown, HTML, PDF, DOCX, or the bundle itself.
+
+```
+bundle ─verify─> dossier.py ─┬─ report.md as it is stored                       md
+                             ├─ page.py                  one file, no script    html
+                             ├─ pdf.py                   reportlab              pdf
+                             └─ word.py                  python-docx            docx
+```
+
+A bundle that does not hold is not exported: a well-set page would lend it credit it does not have. The same bundle gives the
+same bytes in each format but DOCX, whose container notes when it was packed.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, get_args
+
+from stepwell.audit.export.dossier import read_dossier
+from stepwell.audit.verify import verify_bundle
+from stepwell.errors import BundleError, ConfigurationError, MissingExtraError
+
+Format = Literal["md", "html", "pdf", "docx", "zip"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def export_bundle(bundle: Path, form: Format) -> bytes:
+    """The document. Reads and computes; call it beside the event loop."""
+    checked = verify_bundle(bundle)
+    if not checked.ok:
+        raise BundleError(
+            f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so it is not exported. "
+            "`stepwell verify` names everything that is wrong with it."
+        )
+    if form == "zip":
+        return bundle.read_bytes()
+    dossier = read_dossier(bundle)
+    match form:
+        case "md":
+            return dossier.report.encode()
+        case "html":
+            from stepwell.audit.export.page import to_html
+
+            return to_html(dossier)
+        case "pdf":
+            from stepwell.audit.export.pdf import to_pdf
+
+            return to_pdf(dossier)
+        case "docx":
+            from stepwell.audit.export.word import to_docx
+
+            return to_docx(dossier)
+
+
+def require_format(form: Format) -> None:
+    """`MissingExtraError` if what a format needs is not installed: known before a research begins."""
+    needed = {"pdf": ("reportlab", "Export to PDF"), "docx": ("docx", "Export to DOCX")}.get(form)
+    if needed and find_spec(needed[0]) is None:
+        raise MissingExtraError(needed[1], "research")
+
+
+def format_of(out: Path | None, named: str | None) -> Format:
+    """The format that was named, else the one that the file's name ends in, else Markdown."""
+    wanted = named or (out.suffix.removeprefix(".").lower() if out and out.suffix else "md")
+    wanted = {"markdown": "md", "htm": "html"}.get(wanted, wanted)
+    for form in FORMATS:
+        if form == wanted:
+            return form
+    raise ConfigurationError(f"There is no format '{wanted}'. Name one with --format: {', '.join(FORMATS)}.")

@@ -1,0 +1,94 @@
+"""What a document tells about a research: read from its bundle, and from nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stepwell.audit.bundle import BundleReader
+from stepwell.audit.evidence import Claim, Quote, Source
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.ledger import Evidence
+from stepwell.audit.story import evidence_of, story_of
+from stepwell.audit.trail import Entry, head
+from stepwell.errors import BundleError
+
+EXTRACTIVE = "extractive"
+EXTRACTIVE_NOTE = (
+    "No model wrote this report. Its sentences are quotes from the sources, chosen and grouped by a program; no claim is ours."
+)
+
+# Controls but tab and newline, and what turns the direction of text around: pages of strangers are quoted here.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """All of a research that a reader may want to see."""
+
+    question: str
+    mode: str
+    asked_at: str
+    report: str
+    head: str
+    """The hash that stands for the whole trail."""
+    policy: str = ""
+    plan: dict[str, Any] = field(default_factory=dict)
+    approvals: Sequence[Entry] = ()
+    receipt: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
+    elsewhere: Sequence[Entry] = ()
+    """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
+
+    @property
+    def claims(self) -> list[Claim]:
+        return list(self.evidence.claims.values())
+
+    @property
+    def sources(self) -> list[Source]:
+        return list(self.evidence.sources.values())
+
+    def cited(self, claim: Claim) -> list[tuple[Quote, Source]]:
+        """What a claim rests on, as far as it is there."""
+        quotes = [self.evidence.quotes[each] for each in claim.evidence if each in self.evidence.quotes]
+        sources = self.evidence.sources
+        return [(quote, sources[quote.source_id]) for quote in quotes if quote.source_id in sources]
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        return list(self.plan.get("steps") or ())
+
+
+def read_dossier(bundle: Path) -> Dossier:
+    """Of a bundle that was verified; `BundleError` if the research had not ended."""
+    with BundleReader(bundle) as reader:
+        if "report.md" not in reader.members:
+            raise BundleError(f"The bundle '{bundle.name}' has no report: the research had not ended when it was packed.")
+        entries = reader.entries()
+        policy = reader.read("policy.md") if "policy.md" in reader.members else b""
+        story = story_of(entries)
+        evidence = evidence_of(entries, story)
+        asked = story.last("question")
+        plan = evidence.plan or {}
+        return Dossier(
+            question=clean(str(asked.data.get("query") or asked.data.get("question") or "")) if asked else "",
+            mode=str(asked.data.get("mode", "")) if asked else "",
+            asked_at=asked.at if asked else "",
+            report=reader.read("report.md").decode(),
+            head=head(entries),
+            policy=policy.decode(),
+            plan=plan.get("plan", plan),
+            approvals=[entry for entry in story.entries if entry.kind == "approval" and (not asked or entry.seq > asked.seq)],
+            # Made again from the trail: the receipt of an old bundle lists refused requests as if they had left.
+            receipt=egress_receipt(entries),
+            evidence=evidence,
+            elsewhere=story.elsewhere,
+        )
+
+
+def clean(text: str) -> str:
+    """Text of strangers without what a document cannot hold, or would obey."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,196 @@
+"""Look a claim's names, quoted terms and turning words up in the sentences it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
+from stepwell.audit.facts.names import quoted_terms, stands_in
+from stepwell.audit.facts.negations import denials, negation_scope
+from stepwell.audit.facts.qualifiers import (
+    find_unsaid,
+    gives_a_reason,
+    hedged_words,
+    is_hedged,
+    looks_ahead,
+    may_give_a_reason,
+    speaks_of_the_future,
+)
+from stepwell.audit.facts.statement import FOUND, NAMED, Finding, Statement
+from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
+from stepwell.audit.quoting import locate
+
+_SAME_SENTENCE = 0.7
+_SAME_SUBJECT = 0.5
+_LISTING = frozenset(["and", "or", "und", "et", "y"])
+_WHOLE_WORDS = "all every everyone everybody everything entire entirely whole alle tous todos"
+_WHOLES = frozenset(_WHOLE_WORDS.split())
+
+
+def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
+    """One finding for each name and quoted term of the claim."""
+    text = "\n".join(quote.text for quote in quotes)
+    findings = []
+    for name in claim.names:
+        if stands_in(name, text):
+            findings.append(NAMED)
+            continue
+        said, other = claim.text[name.start : name.end], _other_name(claim, quotes)
+        missing = Finding("missing", f"the name '{said}' is not in the quotes")
+        findings.append(Finding("contradicted", f"the claim says '{said}', the quote '{other}'") if other else missing)
+    for term in quoted_terms(claim.text):
+        is_there = locate(text.casefold(), term.casefold()) is not None
+        findings.append(FOUND if is_there else Finding("missing", f"the quoted words '{term}' are not in the quotes"))
+    return findings
+
+
+def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Findings about words that turn, widen or firm up what the quotes say; nothing if there are none."""
+    closest = max((claim.told(quote), claim.shared(quote)) for quote in quotes)
+    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
+        near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
+        yield from min((list(_against(claim, quote)) for quote in near), key=len)
+    yield from _find_denials_elsewhere(claim, quotes)
+    yield from _find_what_goes_beyond(claim, quotes)
+    spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
+    for word in sorted(strong_words(claim.text) - spoken):
+        if word not in _WHOLES or not spoken & _WHOLES:
+            yield Finding("missing", f"the quotes do not say '{word}'")
+    known = {direction.pair for quote in quotes for direction in directions(quote.text)}
+    for direction in directions(claim.text):
+        if direction.strict and direction.pair not in known:
+            yield Finding("missing", f"the quotes do not say '{direction.word}'")
+
+
+def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
+    text = "\n".join(quote.text for quote in quotes)
+    for shown in find_unsaid(claim.text, text):
+        yield Finding("missing", f"the quotes do not say '{shown}'")
+    if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
+        yield Finding("missing", f"the quotes give no reason, the claim does ('{why}')")
+    if speaks_of_the_future(claim.text) and not looks_ahead(text):
+        yield Finding("missing", "the quotes do not say what will be")
+
+
+def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    yield from _find_denials(claim, quote)
+    yield from _find_turned_words(claim, quote)
+    yield from _find_swapped_names(claim, quote)
+    if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
+        yield Finding("missing", "the quote says it the other way round")
+    if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
+        yield Finding("missing", "the quote says only that it may be so")
+
+
+def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
+        yield Finding("contradicted", f"the quote denies '{word}'")
+    for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
+        yield Finding("contradicted", f"the claim denies '{word}', which the quote says")
+
+
+def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A sentence that is not the nearest one may deny the claim too: both words that it denies stand in the claim, and are said nowhere."""
+    scope = negation_scope(claim.text)
+    for quote in quotes:
+        for core in denials(quote.text):
+            said = any(core <= other.stems - negation_scope(other.text) for other in quotes)
+            if len(core) > 1 and core <= claim.stems - scope and not said:
+                yield Finding("contradicted", f"the quote denies '{' '.join(sorted(core))}'")
+
+
+def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    ours, theirs = directions(claim.text), directions(quote.text)
+    is_swapped = _compares_the_other_way(claim, quote)
+    for direction in ours:
+        signs = {other.sign for other in theirs if other.pair == direction.pair}
+        if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
+            other = next(other.word for other in theirs if other.pair == direction.pair)
+            yield Finding("contradicted", f"the claim says '{direction.word}', the quote '{other}'")
+
+
+def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
+    """Whether the two sides of a comparison have changed places: "A than B", "B than A"."""
+    ours, theirs = sides_of_comparison(claim.text), sides_of_comparison(quote.text)
+    if ours is None or theirs is None:
+        return False
+    (a, b), (c, d) = ([set(content_stems(side)) for side in sides] for sides in (ours, theirs))
+    crossed, straight = len(a & d) + len(b & c), len(a & c) + len(b & d)
+    if a & d and b & c and not b & d:
+        return True  # both sides have moved; what they share besides is what is compared
+    moved = {part for name in claim.names for part in name.parts}
+    if moved:
+        left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)
+        quoted_left, quoted_right = ({fold(word.text) for word in words(side)} & moved for side in theirs)
+        if left | right and quoted_left | quoted_right:
+            return bool(left & quoted_right or right & quoted_left) and not (left & quoted_left or right & quoted_right)
+    return crossed > straight
+
+
+def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    """Two names that act on each other the other way round. "By" turns a sentence itself, so those are left to the judge."""
+    if claim.shared(quote) < _SAME_SENTENCE or sides_of_comparison(claim.text) is not None:
+        return
+    order = {name.parts: name for name in claim.names}
+    quoted = [name.parts for name in quote.names if name.parts in order]
+    if len(order) < 2 or len(quoted) < 2 or len(set(quoted)) != len(quoted):
+        return
+    if (" by " in claim.text) != (" by " in quote.text):
+        return
+    ours = [name for name in claim.names if name.parts in quoted]
+    for first, second in pairwise(ours):
+        between = {word.text.casefold() for word in words(claim.text[first.end : second.start])} - _LISTING
+        if between and quoted.index(first.parts) > quoted.index(second.parts):
+            yield Finding("missing", "the quote names them in another order")
+            return
+
+
+def _other_name(claim: Statement, quotes: Sequence[Statement]) -> str | None:
+    """The name that stands in a sentence like the claim, and not in the claim."""
+    own = {part for name in claim.names for part in name.parts}
+    named = {stem for name in claim.names for stem in content_stems(claim.text[name.start : name.end])}
+    rest = claim.stems - named
+    for quote in quotes:
+        if not rest or len(rest & quote.stems) / len(rest) < _SAME_SENTENCE:
+            continue
+        for name in quote.names:
+            if not own & set(name.parts):
+                return quote.text[name.start : name.end]
+    return None
+
+
+_PASSIVE = re.compile(r"\bby\b|\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?\w+(?:ed|en|n|t)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"[,;:]")
+
+
+def is_reversed(claim: Statement, quote: Statement) -> bool:
+    """Whether a claim has a quote's own words on the wrong sides of its verb ("copper beats tin", "tin beats copper").
+
+    Without a parser this is seen only where it is plain: around a word that both have once, everything before it in the claim stands
+    after it in the quote, and something after it in the claim stands before it in the quote. A passive turns a sentence without
+    changing what it says, so where only one of the two has one, nothing is said here.
+    """
+    if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
+        return False
+    ours, theirs = _words(claim), _words(quote)
+    return any(_crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1)
+
+
+def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:
+    here, there = ours.index(pivot), theirs.index(pivot)
+    before, after = set(ours[:here]), set(ours[here + 1 :])
+    quoted_before, quoted_after = set(theirs[:there]), set(theirs[there + 1 :])
+    return bool(before) and before <= quoted_after - quoted_before and bool(after & quoted_before - quoted_after)
+
+
+def _words(statement: Statement) -> list[str]:
+    """Words of meaning in order, without figures and dates, which move about freely."""
+    spans = [(figure.start, figure.end) for figure in statement.figures] + [(date.start, date.end) for date in statement.dates]
+    return [
+        stem(word.text)
+        for word in words(statement.text)
+        if not is_function(word.text) and not any(start <= word.start < end for start, end in spans)
+    ]

@@ -1,0 +1,95 @@
+"""The sources of a report: written by code from stored sources, and found again by whoever checks the report.
+
+Research numbers them (`[1]`, and a numbered list at the end). Deep research keeps their ids, because its agent goes on editing the
+report: `[s1](address)`, and a list of lines that begin with the id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from urllib.parse import quote, urlsplit
+
+from stepwell.audit.evidence import Source
+from stepwell.audit.writing.links import ADDRESS, strip_links
+
+SOURCES_HEADING = "## Sources"
+_LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
+_ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
+_CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
+
+
+def reference_line(number: int, source: Source) -> str:
+    """`1. [Title](address), fetched 2026-01-02T03:04:05+00:00, sha256 0123456789ab`"""
+    title = _plain(source.title) or _plain(urlsplit(address(source) or "").hostname or "") or source.source_id
+    where = address(source)
+    named = f"[{title}]({where})" if where else f"{title} (from your device)"
+    return f"{number}. {named}, fetched {_plain(source.fetched_at)}, sha256 {source.bytes_sha256[:12]}"
+
+
+def linked_id(source: Source) -> str:
+    """`[s1](address)`: how a report refers to a source by its id."""
+    where = address(source)
+    return f"[{source.source_id}]({where})" if where else f"[{source.source_id}]"
+
+
+def named_line(source: Source) -> str:
+    """The line of a list that begins with the id."""
+    return f"- {source.source_id} {reference_line(1, source).removeprefix('1. ')}"
+
+
+def reference_section(sources: Sequence[Source]) -> str:
+    """The list of sources, numbered from 1."""
+    return "\n".join([SOURCES_HEADING, "", *(reference_line(number, source) for number, source in enumerate(sources, 1))])
+
+
+def address(source: Source) -> str | None:
+    """Where the source was found, in a form that cannot leave the brackets of a link."""
+    url = source.final_url or source.url
+    if url is None or not url.lower().startswith(("http://", "https://")):
+        return None
+    return quote(url, safe="%/:?#@!$&*+,;=~-._")
+
+
+def check_references(report: str, sources: Mapping[str, Source]) -> list[str]:
+    """What is wrong with the references of a report; nothing if each leads to a stored source."""
+    body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
+    body, listed = (body, listed) if heading else (report, "")
+    lines = [line for line in listed.split("\n") if line]
+    stored = {reference_line(1, source).removeprefix("1. ") for source in sources.values()}
+    named = {named_line(source) for source in sources.values()}
+    faults = [
+        fault for number, line in enumerate(lines, 1) if line not in named for fault in _line_faults(number, line, stored)
+    ]
+    cited = dict.fromkeys(number for match in _CITED.finditer(body) for number in match[1].split(", "))
+    faults += [
+        f"cites [{number[:20]}], which is not in its list of sources" for number in cited if not _is_listed(number, len(lines))
+    ]
+    plain = _ID_LINK.sub(lambda match: "" if _is_linked(match, sources) else match.group(), body)
+    faults += [f"holds the address '{match.group()[:80]}' outside its list of sources" for match in ADDRESS.finditer(plain)]
+    return faults
+
+
+def _is_linked(match: re.Match[str], sources: Mapping[str, Source]) -> bool:
+    source = sources.get(match[1])
+    return source is not None and match.group() == linked_id(source)
+
+
+def _is_listed(number: str, count: int) -> bool:
+    # What is longer than any list is not made a number of: Python refuses to, beyond some thousand digits.
+    return len(number) <= len(str(count)) and 1 <= int(number) <= count
+
+
+def _line_faults(number: int, line: str, stored: Set[str]) -> list[str]:
+    if _LINE.fullmatch(line) is None:
+        return [f"has a line in its list of sources that is no source: '{line[:80]}'"]
+    begins = f"{number}. "
+    if not line.startswith(begins) or line.removeprefix(begins) not in stored:
+        return [f"lists as source {number} what is not a stored source: '{line[:80]}'"]
+    return []
+
+
+def _plain(text: str) -> str:
+    """Words of a stranger, without anything that Markdown reads."""
+    words = re.sub(r"\s+", " ", strip_links(text).text)[:200].strip()
+    return re.sub(r"([\\`*_\[\]()<>#|!~])", r"\\\1", words)

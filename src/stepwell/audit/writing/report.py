@@ -1,0 +1,131 @@
+"""Claims and their verdicts become a report.
+
+The model has named evidence by id only; the numbers, links and the list of sources are made here from what is stored. A sentence that
+nothing supports is removed or marked, one that is partly supported is marked; without any supported sentence there is no report but
+a statement that the evidence is insufficient. Pure: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.audit.writing.draft import Draft, DraftBlock
+from stepwell.audit.writing.links import strip_links
+from stepwell.audit.writing.references import reference_section
+from stepwell.errors import EvidenceError
+
+Unsupported = Literal["remove", "mark"]
+MARKS: dict[Verdict, str] = {
+    "supported": "",
+    "partial": " *(partly supported)*",
+    "unsupported": " *(not supported)*",
+    "contradicted": " *(contradicted by its source)*",
+}
+INSUFFICIENT = "# Insufficient evidence"
+_KEPT: tuple[Verdict, ...] = ("supported", "partial")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The text, the sources it refers to in their order, and what was done to the draft."""
+
+    text: str
+    references: tuple[str, ...] = ()
+    is_sufficient: bool = True
+    removed_links: int = 0
+    removed_sentences: int = 0
+
+
+def write_report(
+    draft: Draft,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    *,
+    skipped: Sequence[str] = (),
+    unsupported: Unsupported = "remove",
+) -> Report:
+    """The report of a draft, given a verdict for each of its claims."""
+    _check_judged(draft, claims)
+    if not any(claim.verdict in _KEPT for claim in claims):
+        return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
+    numbers: dict[str, int] = {}
+    pages, left = [], list(claims)
+    for block in draft.blocks:
+        count = 0 if block.kind == "heading" else len(block.sentences)
+        own, left = left[:count], left[count:]
+        kept = [claim for claim in own if unsupported == "mark" or claim.verdict in _KEPT]
+        pages.append((block, [_sentence(claim, quotes, sources, numbers) for claim in kept]))
+    removed = 0 if unsupported == "mark" else sum(claim.verdict not in _KEPT for claim in claims)
+    parts = [
+        *_body(pages),
+        *_notes(claims, unsupported),
+        *_list_skipped(skipped),
+        reference_section([sources[each] for each in numbers]),
+    ]
+    return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
+
+
+def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
+    """What stands in place of a report when nothing was found that supports one."""
+    said = "Nothing that was found supports an answer to this question, so there is no report."
+    return "\n\n".join([INSUFFICIENT, said, *_list_skipped(skipped)]) + "\n"
+
+
+def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
+    stated = [(claim.text, claim.evidence) for claim in draft.claims()]
+    if stated != [(claim.text, claim.evidence) for claim in claims]:
+        raise EvidenceError(
+            "The claims are not those of the draft. Judge draft.claims(), in their order, and change only verdicts."
+        )
+
+
+def _sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
+    """The sentence with its numbered references. `numbers` grows with each source that is met first here."""
+    cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
+    here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
+    references = f" [{', '.join(map(str, here))}]" if here else ""
+    words, mark = claim.text, ""
+    while words and words[-1] in ".!?…":
+        words, mark = words[:-1], words[-1] + mark
+    mark = mark or ("" if words.endswith((":", ";", ",")) else ".")
+    return f"{words}{references}{mark}{MARKS[claim.verdict]}"
+
+
+def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
+    """The blocks that still say something. A heading without anything under it goes; items of a list stay together."""
+    parts: list[str] = []
+    waiting: list[DraftBlock] = []
+    previous = ""
+    for block, sentences in pages:
+        if block.kind == "heading":
+            waiting = [other for other in waiting if other.level < block.level] + [block]
+        elif sentences:
+            parts += [f"{'#' * heading.level} {heading.sentences[0].text}" for heading in waiting]
+            text = " ".join(sentences)
+            if block.kind == "item" and previous == "item" and not waiting:
+                parts[-1] += f"\n- {text}"
+            else:
+                parts.append(f"- {text}" if block.kind == "item" else text)
+            waiting, previous = [], block.kind
+    return parts
+
+
+def _notes(claims: Sequence[Claim], unsupported: Unsupported) -> list[str]:
+    count = Counter(claim.verdict for claim in claims)
+    gone = count["unsupported"] + count["contradicted"]
+    if unsupported == "mark" or not gone:
+        return []
+    many = f"{gone} sentences were" if gone > 1 else "One sentence was"
+    return [f"*{many} left out because the evidence does not support what was said.*"]
+
+
+def _list_skipped(skipped: Sequence[str]) -> list[str]:
+    if not skipped:
+        return []
+    lines = dict.fromkeys(" ".join(strip_links(each).text.split()) for each in skipped)  # each once
+    return ["## What was skipped", "\n".join(f"- {line}" for line in lines)]

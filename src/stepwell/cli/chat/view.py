@@ -1,0 +1,58 @@
+"""What a chat shows: a turn as it happens, and what a thread keeps (the last answer, the plan, the files)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stepwell.cli.dialogue.events import Restarted, Translator, TurnEvent, is_from_agent, text_of
+from stepwell.cli.dialogue.session import StreamPart
+from stepwell.cli.dialogue.terminal import Terminal
+
+
+class ChatView:
+    """Shows the runs of one thread. One for each thread: a resumed turn refers to calls of the one before."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._translator = Translator()
+
+    def show(self, part: StreamPart) -> bool:
+        if part.mode == "metadata" and part.data.get("attempt", 1) > 1:
+            self._translator = Translator()
+            return self._show_all([Restarted(part.data["attempt"])])
+        return self._show_all(self._translator.translate(part))
+
+    def close(self) -> None:
+        self._show_all(self._translator.rest())
+        self._terminal.end_text()
+
+    def _show_all(self, events: Iterable[TurnEvent]) -> bool:
+        some = False
+        for event in events:
+            some = True
+            self._terminal.show(event)
+        return some
+
+
+def last_answer(values: Mapping[str, Any]) -> str:
+    """The newest text that an agent said; empty if there is none."""
+    messages = values.get("messages")
+    said = [text_of(message) for message in messages if is_from_agent(message)] if isinstance(messages, list) else []
+    return next((text for text in reversed(said) if text), "")
+
+
+def todos_of(values: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """The agent's present plan."""
+    return list(values.get("todos") or [])
+
+
+def files_of(values: Mapping[str, Any]) -> dict[str, str]:
+    """Path -> text of every file that the thread holds."""
+    files = values.get("files") or {}
+    return {path: _content(file) for path, file in sorted(files.items()) if file is not None}
+
+
+def _content(file: Any) -> str:
+    content = file["content"] if isinstance(file, Mapping) else file
+    return content if isinstance(content, str) else "\n".join(content)

@@ -1,0 +1,182 @@
+"""An agent that needs no model: real tools, real files in state, real subagents and questions, but every reply is written down here.
+
+It must say so on the screen: nobody may take a script for intelligence. Which line comes next follows from the conversation alone, so
+any number of people can play it at once, each from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.types import interrupt
+
+from stepwell.agent import create_deep_agent
+from stepwell.middleware import SubAgent
+from stepwell.testing.scripted.asked import Asked
+from stepwell.testing.scripted.model import ScriptedModel
+from stepwell.testing.scripted.replies import Reply, call, calls, say, slow
+
+REQUEST = "Find out what a stepwell is and leave me a short note about it."
+SAID = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
+PACE_S = 0.03
+"""Between two pieces of text, so that a person can follow."""
+
+FINDING = "A stepwell is a well with stairs down to the water, built in dry regions so that many households could share it."
+HISTORY = "Most were dug in western India between the 5th and the 19th century, some of them many storeys deep."
+READERS = {"child": "A child", "traveller": "A traveller", "engineer": "An engineer"}
+NOTES = {
+    "child": "It is a deep well with a big staircase. You can walk all the way down to the water, and rest on the landings.",
+    "traveller": "It is a deep well that you walk down by stairs, past landings and galleries that stay cool in the heat.",
+    "engineer": "It is a stepped excavation down to the water table: usable at any level, with landings that brace the walls.",
+}
+LAST_LINE = "Most of them are in western India."
+_TASKS = ("Find out what a stepwell is", "Ask who the note is for", "Write the note")
+
+
+class ScriptModel(ScriptedModel):
+    """The player of the script. Where models are named and counted it is called what it is."""
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(ls_provider="script", ls_model_name="demo", ls_model_type="chat")
+
+
+@tool
+def ask_choices(question: str, options: list[str], tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
+    """Ask the person to choose. Use it when the work depends on what they want."""
+    offered = [{"id": each, "label": READERS.get(each, each)} for each in options]
+    answer = interrupt(
+        {
+            "type": "clarification_request",
+            "tool": "ask_choices",
+            "tool_call_id": tool_call_id,
+            "question": question,
+            "options": offered,
+            "allow_multiple": False,
+            "allow_freeform": True,
+        }
+    )
+    return f"The person chose: {_chosen(answer)}"
+
+
+def make_graph() -> Any:
+    return build_demo(pace_s=PACE_S)
+
+
+def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
+    """An agent with two subagents that plays the script, and asks before it writes a file."""
+
+    def paced(script: Callable[[Asked], Reply]) -> Callable[[Asked], Any]:
+        return lambda asked: slow(script(asked), seconds_per_chunk=pace_s)
+
+    scripts = {"main": paced(_main), "researcher": paced(_researcher), "historian": paced(_historian)}
+    # It remembers nothing of what it was asked: visitors come and go.
+    model = ScriptModel.by_agent(scripts, key=lambda asked: asked.agent if asked.agent in scripts else "main", remember=0)
+    researcher: SubAgent = {
+        "name": "researcher",
+        "description": "Looks one question up and answers in a sentence.",
+        "system_prompt": "You answer one question in one sentence.",
+    }
+    historian: SubAgent = {
+        "name": "historian",
+        "description": "Knows when and where things were built.",
+        "system_prompt": "You answer one question in one sentence.",
+    }
+    return create_deep_agent(
+        model=model,
+        tools=[ask_choices],
+        subagents=[researcher, historian],
+        interrupt_on={"write_file": True},
+        checkpointer=checkpointer,
+        name="demo_agent",
+    )
+
+
+def _main(asked: Asked) -> Reply:
+    """The line after so many replies to the person's last message."""
+    if sum(isinstance(message, HumanMessage) for message in asked.messages) > 1:
+        return say(
+            "I am a script, and this was all of it: I cannot answer that. Start a new thread to see it again, or set up a model "
+            "and talk to a real agent."
+        )
+    line = sum(isinstance(message, AIMessage) for message in asked.messages)
+    script = (_plan, _delegate, _report_back, _clarify, _write, _read, _edit, _finish_plan, _conclude)
+    return script[line](asked) if line < len(script) and not _was_refused(asked) else _conclude(asked)
+
+
+def _plan(asked: Asked) -> Reply:
+    return call("write_todos", todos=_todos("in_progress", "pending", "pending")).saying(
+        "I play a script. First I make a plan, then I ask two subagents, then you."
+    )
+
+
+def _delegate(asked: Asked) -> Reply:
+    return calls(
+        call("task", description="What is a stepwell? Answer in one sentence.", subagent_type="researcher"),
+        call("task", description="When and where were stepwells built?", subagent_type="historian"),
+    )
+
+
+def _report_back(asked: Asked) -> Reply:
+    return call("write_todos", todos=_todos("completed", "in_progress", "pending"))
+
+
+def _clarify(asked: Asked) -> Reply:
+    return call("ask_choices", question="Who is the note for?", options=list(READERS))
+
+
+def _write(asked: Asked) -> Reply:
+    return call("write_file", file_path="/note.md", content=f"# Stepwell\n\n{_note(asked)}\n")
+
+
+def _read(asked: Asked) -> Reply:
+    return call("read_file", file_path="/note.md")
+
+
+def _edit(asked: Asked) -> Reply:
+    return call("edit_file", file_path="/note.md", old_string="# Stepwell\n", new_string=f"# Stepwell\n\n{LAST_LINE}\n")
+
+
+def _finish_plan(asked: Asked) -> Reply:
+    return call("write_todos", todos=_todos("completed", "completed", "completed"))
+
+
+def _conclude(asked: Asked) -> Reply:
+    if _was_refused(asked):
+        return say("You did not want the note, so there is none. That is how an approval works: nothing happened without you.")
+    return say("The note is in /note.md. It says what a stepwell is, for the reader you chose.")
+
+
+def _researcher(asked: Asked) -> Reply:
+    return call("ls", path="/").saying("I look whether there are notes already.") if asked.turn == 0 else say(FINDING)
+
+
+def _historian(asked: Asked) -> Reply:
+    return say(HISTORY)
+
+
+def _todos(*statuses: str) -> list[dict[str, str]]:
+    return [{"content": task, "status": status} for task, status in zip(_TASKS, statuses, strict=True)]
+
+
+def _was_refused(asked: Asked) -> bool:
+    """Whether the person said no to the file."""
+    writes = [message for message in asked.messages if isinstance(message, ToolMessage) and message.name == "write_file"]
+    return bool(writes) and writes[-1].status == "error"
+
+
+def _note(asked: Asked) -> str:
+    told = next((str(message.text) for message in asked.messages if getattr(message, "name", "") == "ask_choices"), "")
+    reader = next((each for each in NOTES if told.endswith(f": {each}")), None)
+    return NOTES[reader] if reader else f"{NOTES['traveller']} (Written for: {told.removeprefix('The person chose: ')[:200]})"
+
+
+def _chosen(answer: Any) -> str:
+    """What a person chose or wrote, in whichever of the shapes it comes."""
+    if isinstance(answer, dict):
+        selected, words = answer.get("selected"), answer.get("freeform") or answer.get("response")
+        return ", ".join(map(str, selected)) if isinstance(selected, list) and selected else str(words or "nothing")
+    return str(answer)

@@ -1,0 +1,128 @@
+"""A session with a graph in this process that survives the process: an engine drives it over a SQLite file.
+
+A run is on the disk before its first step. Killed at any moment, it goes on where it was as soon as a process opens the file again;
+`follow` shows the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+
+from stepwell.cli.dialogue.session import OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.clock import SystemClock
+from stepwell.errors import NotFoundError
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.engine import Engine
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.records import Thread
+from stepwell.runs.repository import Page
+from stepwell.runs.starting import RunOrder
+
+_OWNER = "you"
+_NEWEST = 20
+_DRAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class OpenEngine:
+    """An engine at work on a file, for one graph."""
+
+    engine: Engine
+    persistence: EmbeddedPersistence
+    graph_id: str
+
+
+@asynccontextmanager
+async def open_engine(
+    file: Path, graph_id: str, source: GraphSource, *, new_id: Callable[[], str] = lambda: str(uuid4())
+) -> AsyncIterator[OpenEngine]:
+    """Opens the file, which is made if it is not there, and drives what a killed process left in it. Leaving hands back what is
+    under way: whoever opens the file next goes on with it."""
+    clock = SystemClock()
+    registry = GraphRegistry({graph_id: source})
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with EmbeddedPersistence(file) as persistence:
+        assistants = Assistants(persistence.records, registry, clock, new_id)
+        await assistants.install_defaults()
+        async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=_DRAIN_S) as engine:
+            yield OpenEngine(engine, persistence, graph_id)
+
+
+class EngineSession:
+    """One thread of the engine's graph."""
+
+    def __init__(self, opened: OpenEngine, thread_id: str, modes: Sequence[str]) -> None:
+        self._engine = opened.engine
+        self._records = opened.persistence.records
+        self._graph_id = opened.graph_id
+        self._thread_id = thread_id
+        self._modes = tuple(modes)
+        self._run_id: str | None = None
+        """The run whose stream is being read."""
+
+    @property
+    def thread_id(self) -> str:
+        return self._thread_id
+
+    def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
+        """Each file has one thread, so nobody lists them, and `title` goes unused."""
+        return self._start(input=None) if input is None else self._start(input=dict(input), if_not_exists="create")
+
+    def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
+        return self._start(command={"resume": dict(answers)})
+
+    async def follow(self) -> AsyncGenerator[StreamPart]:
+        runs = await self._records.list_runs(_OWNER, self._thread_id, None, Page(limit=_NEWEST))
+        for run in reversed(runs):
+            if not run.finished:
+                async with aclosing(self._read(run.run_id)) as parts:
+                    async for part in parts:
+                        yield part
+
+    async def stop(self) -> None:
+        if self._run_id is not None:
+            await self._engine.cancel(_OWNER, self._thread_id, [self._run_id], wait=True)
+            self._run_id = None
+
+    async def values(self) -> Mapping[str, Any]:
+        thread = await self._thread()
+        return (thread.values if thread else None) or {}
+
+    async def interrupts(self) -> tuple[OpenInterrupt, ...]:
+        thread = await self._thread()
+        return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+
+    async def _thread(self) -> Thread | None:
+        try:
+            return await self._records.get_thread(_OWNER, self._thread_id)
+        except NotFoundError:  # nothing was sent yet
+            return None
+
+    async def _start(self, **order: Any) -> AsyncGenerator[StreamPart]:
+        wanted = RunOrder(self._graph_id, thread_id=self._thread_id, stream_modes=self._modes, **order)
+        admitted = await self._engine.start(_OWNER, wanted)
+        async with aclosing(self._read(admitted.run.run_id)) as parts:
+            async for part in parts:
+                yield part
+
+    async def _read(self, run_id: str) -> AsyncGenerator[StreamPart]:
+        self._run_id = run_id
+        events = cast("AsyncGenerator[Any]", self._engine.events(_OWNER, self._thread_id, run_id))
+        try:
+            async with aclosing(events) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        yield read_part(event.event, orjson.loads(event.data))
+        except RunFailedError:
+            self._run_id = None
+            raise
+        self._run_id = None

@@ -1,0 +1,33 @@
+"""One request to a server, for the commands that read or settle something there instead of in the database's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stepwell.cli.own_command import spell_command
+from stepwell.errors import RunError, needs_extra
+from stepwell.settings import Settings
+
+_ASK_S = 30.0
+
+
+def ask_server(
+    url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+) -> Any:
+    """The JSON of a server's response, to a POST if there is a body; a refusal is raised in the server's own words."""
+    with needs_extra("Asking a server", "server"):
+        import httpx
+    headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
+    method = "GET" if body is None else "POST"
+    try:
+        response = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=_ASK_S)
+        found = response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise RunError(
+            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). "
+            f"Start one with `{spell_command('serve')}`, or check --url."
+        ) from error
+    if response.status_code != httpx.codes.OK:
+        raise RunError(str(found.get("detail", f"The server answered {response.status_code}.")))
+    return found

@@ -1,0 +1,83 @@
+"""Asking a model for a value of a given form: extraction, validation, and up to three attempts with the error fed back.
+
+Every answer is recorded by its key before it is used. A node that runs again after a crash gets the answers it had, so the
+same research goes on instead of another one beginning, and nothing is paid for twice. A replay needs no model at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, ValidationError
+
+from stepwell.errors import ModelAnswerError
+from stepwell.models import capabilities_of
+from stepwell.validation import describe_first_fault
+
+MAX_ATTEMPTS = 3
+T = TypeVar("T", bound=BaseModel)
+
+
+class ModelCalls(Protocol):
+    """Remembers model calls by key. Calls the model only for a key that is not known."""
+
+    async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str: ...
+
+
+async def ask_for(
+    form: type[T],
+    *,
+    model: BaseChatModel,
+    calls: ModelCalls,
+    key: str,
+    role: str,
+    system: str,
+    user: str,
+    check: Callable[[T], str | None] | None = None,
+) -> T:
+    """A value of `form`. `check` may have something against a valid one: its sentence is fed back like an error."""
+    messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(user)]
+    complaint = ""
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        asked = _by_schema(model, form)
+        text = await calls.call(f"{key}:{attempt}", role, messages, asked)
+        try:
+            value = form.model_validate(extract_json(text))
+            complaint = (check(value) if check else None) or ""
+        except ValidationError as error:
+            complaint = describe_first_fault(error, "the answer")
+        except ValueError as error:
+            complaint = str(error)
+        else:
+            if not complaint:
+                return value
+        messages = [*messages[:2], HumanMessage(_again(text, complaint))]
+    raise ModelAnswerError(f"The {role} gave no usable answer in {MAX_ATTEMPTS} tries. The last one: {complaint}")
+
+
+def extract_json(text: str) -> Any:
+    """The first JSON object in a text; models like to talk around it."""
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    while start >= 0:
+        try:
+            return decoder.raw_decode(text, start)[0]
+        except json.JSONDecodeError:
+            start = text.find("{", start + 1)
+    raise ValueError("there is no JSON object in it")
+
+
+def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:
+    """A model that is too small to be asked in words is held to the form while it writes."""
+    return model if capabilities_of(model).writes else model.with_structured_output(form.model_json_schema())
+
+
+def _again(text: str, complaint: str) -> str:
+    return (
+        f"Your last answer could not be used: {complaint}.\nIt began: {text[:500]}\n"
+        "Answer again with the JSON object alone, corrected."
+    )

@@ -1,0 +1,75 @@
+"""Judging the sentences of a report: all of them, and by a model that hears nothing but a sentence and its quotes."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel, ConfigDict
+
+from stepwell.audit.evidence import Claim, Quote
+from stepwell.audit.judge import Judge, Judgement
+from stepwell.audit.verdicts import verdict
+from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
+from stepwell.evidence.asking import ModelCalls, ask_for
+from stepwell.evidence.prompting import fence_material, prompt
+from stepwell.evidence.side_by_side import side_by_side
+
+JUDGED_AT_ONCE = 4
+
+
+async def judge_all(claims: Iterable[Claim], quotes: Mapping[str, Quote], judge: Judge) -> list[Claim]:
+    """The claims with their verdicts, in order. `quotes` are all that they cite, by id."""
+    room = asyncio.Semaphore(JUDGED_AT_ONCE)
+
+    async def one(claim: Claim) -> Claim:
+        async with room:
+            return await verdict(claim, quotes, judge)
+
+    return await side_by_side(one(claim) for claim in claims)
+
+
+class Opinion(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    reason: str = ""
+
+
+class ModelJudge:
+    """`audit.Judge` on the auditing model. `reached_ceiling` says which ceiling is reached, if one is."""
+
+    def __init__(self, model: BaseChatModel, calls: ModelCalls, reached_ceiling: Callable[[], Awaitable[str | None]]) -> None:
+        self._model = model
+        self._calls = calls
+        self._reached_ceiling = reached_ceiling
+
+    async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        if ceiling := await self._reached_ceiling():
+            # Counts as doubt: the sentence is then at most partly supported.
+            raise LimitReachedError(ceiling)
+        shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
+        asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"
+        try:
+            opinion = await self._ask(asked)
+        except (StepwellError, GraphBubbleUp):
+            raise
+        except Exception as error:
+            # What integrations raise has no common class, and one lost answer must not cost the whole report.
+            raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
+        return Judgement(opinion.verdict, opinion.reason)
+
+    async def _ask(self, asked: str) -> Opinion:
+        return await ask_for(
+            Opinion,
+            model=self._model,
+            calls=self._calls,
+            key=f"judge:{uuid.uuid5(uuid.NAMESPACE_OID, asked).hex[:16]}",
+            role="judge",
+            system=prompt("stepwell.evidence", "judge"),
+            user=asked,
+        )

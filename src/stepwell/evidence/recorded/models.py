@@ -1,0 +1,115 @@
+"""Model calls as research makes them: recorded in the trail by key, with the tokens that each used, and added up again from the trail for
+the ceilings of tokens and money. What a call used is counted by `stepwell.models.usage`.
+"""
+
+from __future__ import annotations
+
+import json
+from ipaddress import ip_address
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from stepwell.audit.canonical import canonical
+from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
+from stepwell.audit.exchanges.replay import Replay
+from stepwell.audit.trail import Entry
+from stepwell.audit.vault import EvidenceVault
+from stepwell.models import describe
+from stepwell.models.pricing import TokenUse
+from stepwell.models.usage import UNNAMED, UsageMeter, UsageSum, label_of, price_call
+
+_EMBEDDED = "local"
+_SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint", "endpoint_url")
+"""Attributes in which integrations keep their server's address."""
+
+
+class RecordedModels:
+    """`asking.ModelCalls` on a recorder."""
+
+    def __init__(self, recorder: Recorder, scope: str, replay: Replay | None = None) -> None:
+        self._recorder = recorder
+        self._scope = scope
+        self._replay = replay
+
+    async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
+        body = canonical([{"type": message.type, "content": message.text} for message in messages])
+        # Known by its role: a replay has the answers, and need not have the model. And by what is asked: another branch of the thread
+        # may ask something else at the same place.
+        address = f"model:{role}"
+        asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
+        outgoing = Outgoing(
+            f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role, **locate_model(model)
+        )
+
+        async def send() -> RecordedReply:
+            return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages)
+
+        return (await self._recorder.once(outgoing, send)).body.decode()
+
+
+def locate_model(model: Any) -> dict[str, Any]:
+    """Where a model is and what it is called, for the receipt. Only one that is surely on this machine does not leave it."""
+    while not isinstance(model, BaseChatModel):
+        inner = getattr(model, "first", None) or getattr(model, "bound", None)  # held to a schema
+        if inner is None:
+            return {}
+        model = inner
+    facts = describe(model)
+    server = next((value for name in _SERVERS if isinstance(value := getattr(model, name, None), str) and value), "")
+    host = urlsplit(server).hostname or ""
+    here = facts.provider == _EMBEDDED or host == "localhost" or _is_loopback(host)
+    return {"host": host or facts.provider or "", "model": label_of(model), "leaves_machine": not here}
+
+
+def is_on_this_machine(model: BaseChatModel) -> bool:
+    """Whether a model is surely on this machine."""
+    return locate_model(model).get("leaves_machine") is False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
+    meter = UsageMeter()
+    # Beside the callbacks of the run around it, which must hear the call as well.
+    answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
+    tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
+    used = {"input_tokens": tokens.input, "output_tokens": tokens.output}
+    # A model that is held to a schema gives the value itself.
+    text = answer.text if isinstance(answer, AIMessage) else json.dumps(answer)
+    return RecordedReply({"model": locate_model(model).get("model", UNNAMED), **used}, text.encode())
+
+
+class TrailSpending:
+    """What was used behind a place in the trail. It reads each entry once, however often it is asked."""
+
+    def __init__(self, vault: EvidenceVault, since: int, scope: str = "") -> None:
+        """`since` is the number of the entry behind which counting begins; only entries whose keys begin with `scope` count."""
+        self._vault = vault
+        self._scope = scope
+        self._read_to = since
+        self.used = UsageSum()
+
+    async def catch_up(self) -> Self:
+        """Count what has been added to the trail."""
+        for entry in await self._vault.entries(self._read_to):
+            if entry.seq > self._read_to:  # another that counts at the same time may have been quicker
+                self._read_to = entry.seq
+                if entry.key.startswith(self._scope):
+                    self._count(entry)
+        return self
+
+    def _count(self, entry: Entry) -> None:
+        call = entry.data["answer"] if entry.kind == "model_call" else {}
+        if "model" not in call:
+            return
+        tokens = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
+        self.used.add(price_call(call["model"] or UNNAMED, tokens))

@@ -1,0 +1,266 @@
+"""What model calls use: tokens, and what they cost. The one count behind budgets, the usage of runs, and the ceilings of research.
+
+| a call that                 | counts as one call, and                                                   |
+|-----------------------------|---------------------------------------------------------------------------|
+| has reported its tokens     | the tokens it reported                                                    |
+| reports none, or only zeros | an estimate of what it read and said, from the lengths                    |
+| fails before its first word | no tokens                                                                 |
+| breaks off while it speaks  | what it read and what it had said by then; both are charged               |
+| is cancelled                | the same: LangChain tells nobody that it ended, so it stays open here     |
+
+A model without a known price costs None, never 0. A ceiling counts the part that is known (`UsageSum.known_usd`) and names the models
+whose price is missing (`unpriced`); a report says that the cost is not known (`cost_usd`).
+
+Nothing of an agent's middleware is imported here: a server counts the usage of runs and starts without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata, add_usage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from stepwell.models.facts import describe
+from stepwell.models.pricing import Price, TokenUse, price_of
+from stepwell.models.token_count import CHARS_PER_TOKEN, IncrementalCounter
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+UNNAMED = "unnamed"
+"""A model that tells neither its provider nor its name. Stored with the usage of runs."""
+_WORDS = ("text", "thinking", "reasoning", "args")
+"""Where the parts of a stream have what the model says."""
+
+
+def label_of(model: BaseChatModel) -> str:
+    """`provider:name`, as prices and sums know a model."""
+    facts = describe(model)
+    return _label(facts.provider, facts.name)
+
+
+def label_from(metadata: Mapping[str, Any] | None) -> str:
+    """The same, from what LangChain tells a callback about a call."""
+    facts = metadata or {}
+    return _label(facts.get("ls_provider"), facts.get("ls_model_name"))
+
+
+def _label(*parts: object) -> str:
+    return ":".join(str(part) for part in parts if part) or UNNAMED
+
+
+def reported_tokens(message: BaseMessage | None) -> TokenUse | None:
+    """The tokens that the provider reports with its answer. A report of zeros does not count: some servers always send it."""
+    usage = message.usage_metadata if isinstance(message, AIMessage) else None
+    return _tokens_in(usage) if usage and usage["total_tokens"] else None
+
+
+def _tokens_in(usage: UsageMetadata) -> TokenUse:
+    details = usage.get("input_token_details") or {}
+    cached = (details.get("cache_read") or 0, details.get("cache_creation") or 0)
+    return TokenUse(usage["input_tokens"], usage["output_tokens"], *cached)
+
+
+@dataclass(frozen=True, slots=True)
+class CallUsage:
+    """What one call used."""
+
+    model: str
+    tokens: TokenUse
+    cost_usd: float | None
+    """None: no price is known."""
+
+
+def usage_of(
+    model: str,
+    asked: Sequence[BaseMessage],
+    answer: BaseMessage | None,
+    prices: Mapping[str, Price] | None = None,
+    lengths: IncrementalCounter | None = None,
+) -> CallUsage:
+    """What a call used that came to its end. `lengths` remembers what it has counted before, for a conversation that grows."""
+    tokens = reported_tokens(answer)
+    if tokens is None:
+        said = count_tokens_approximately([] if answer is None else [answer])
+        tokens = TokenUse(_length_of(asked, lengths), said)
+    return price_call(model, tokens, prices)
+
+
+def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None) -> int:
+    counter = lengths or IncrementalCounter(count_tokens_approximately)
+    # Reports in what was asked are about other calls.
+    return counter.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
+
+
+def price_call(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None = None) -> CallUsage:
+    """What a call used whose tokens are known."""
+    price = price_of(model, prices)
+    return CallUsage(model, tokens, price.of(tokens) if price else None)
+
+
+@dataclass(slots=True)
+class UsageSum:
+    """What several calls used."""
+
+    calls: int = 0
+    tokens: TokenUse = field(default_factory=TokenUse)
+    known_usd: float = 0.0
+    """What the calls cost whose price is known."""
+    unpriced: set[str] = field(default_factory=set)
+    """The models of the others."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """None as soon as the price of one call is not known."""
+        return None if self.unpriced else self.known_usd
+
+    def add(self, usage: CallUsage) -> None:
+        self.calls += 1
+        self.tokens += usage.tokens
+        if usage.cost_usd is None:
+            self.unpriced.add(usage.model)
+        else:
+            self.known_usd += usage.cost_usd
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call whose end has not been heard yet."""
+
+    model: str
+    asked: Sequence[BaseMessage]
+    said_chars: int = 0
+    """Of what has been streamed so far."""
+    report: UsageMetadata | None = None
+    """Of what has been streamed so far: some providers report the input first."""
+
+    def hear(self, message: BaseMessage | None, token: object) -> None:
+        """A part of the answer has come."""
+        if isinstance(token, str):
+            self.said_chars += len(token)
+        elif isinstance(token, Sequence):
+            self.said_chars += sum(_count_words(block) for block in token)
+        if calls := getattr(message, "tool_call_chunks", None):
+            self.said_chars += sum(_count_words(call) for call in calls)
+        # By name: `isinstance` on these classes takes longer than all of this, and it runs for every token.
+        if usage := getattr(message, "usage_metadata", None):
+            self.report = add_usage(self.report, usage)
+
+    def tokens_so_far(self, lengths: IncrementalCounter) -> TokenUse:
+        """What the call used if it ends here."""
+        report = _tokens_in(self.report) if self.report else TokenUse()
+        if not self.said_chars and not report.input:
+            return report
+        said = max(report.output, self.said_chars // CHARS_PER_TOKEN)
+        return TokenUse(report.input or _length_of(self.asked, lengths), said, report.cache_read, report.cache_write)
+
+
+def _count_words(part: object) -> int:
+    """The characters of what a model says in a part of a stream."""
+    if not isinstance(part, Mapping):
+        return len(part) if isinstance(part, str) else 0
+    return sum(len(said) for name in _WORDS if isinstance(said := part.get(name), str))
+
+
+class CallListener(BaseCallbackHandler):
+    """Hears every model call below it, of chat models and of those that only complete text, and has each counted once by `add`.
+
+    LangChain hands a callback on to everything inside: subagents, nested graphs, summaries, tools that ask a model by themselves. Safe
+    from any thread. A call whose beginning was not heard is not counted.
+    """
+
+    run_inline = True  # else LangChain calls it in a thread, for every call
+    # Nodes, tools and retrievers are not its business: saying so spares a call for each of them.
+    ignore_chain = ignore_agent = ignore_retriever = ignore_retry = ignore_custom_event = True
+
+    def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
+        """`prices` go before the built-in table."""
+        self.prices = prices
+        self.open_calls: dict[UUID, OpenCall] = {}
+        self._lengths = IncrementalCounter(count_tokens_approximately)
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        """Count a call that has ended, well or not."""
+        raise NotImplementedError
+
+    def usage_so_far(self, call: OpenCall) -> CallUsage:
+        """What an open call has used if it is never heard of again."""
+        return price_call(call.model, call.tokens_so_far(self._lengths), self.prices)
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.open_calls[run_id] = OpenCall(label_from(metadata), messages[0] if messages else ())
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.open_calls[run_id] = OpenCall(label_from(metadata), [HumanMessage(prompt) for prompt in prompts])
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
+        if call := self.open_calls.get(run_id):
+            call.hear(getattr(chunk, "message", None), token)
+
+    def on_stream_event(self, event: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if call := self.open_calls.get(run_id):
+            call.said_chars += _count_words(event.get("delta"))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        if call := self.open_calls.pop(run_id, None):
+            self.add(run_id, usage_of(call.model, call.asked, _answer_in(response), self.prices, self._lengths))
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        if call := self.open_calls.pop(run_id, None):
+            self.add(run_id, self.usage_so_far(call))
+
+
+def _answer_in(response: LLMResult) -> BaseMessage | None:
+    if not response.generations or not response.generations[0]:
+        return None
+    answer = response.generations[0][0]
+    return answer.message if isinstance(answer, ChatGeneration) else AIMessage(answer.text)
+
+
+class UsageMeter(CallListener):
+    """Sums the calls of whatever it is given to as a callback, by model."""
+
+    def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
+        super().__init__(prices)
+        self._sums: dict[str, UsageSum] = {}
+        self._lock = threading.Lock()
+
+    def add(self, run_id: UUID, usage: CallUsage) -> None:
+        with self._lock:
+            _add_to(self._sums, usage)
+
+    def sums(self) -> dict[str, UsageSum]:
+        """The sums so far, in the order in which the models were first heard of. Calls that are open count with what they have used."""
+        with self._lock:
+            sums = {model: replace(counted, unpriced=set(counted.unpriced)) for model, counted in self._sums.items()}
+        for call in list(self.open_calls.values()):
+            _add_to(sums, self.usage_so_far(call))
+        return sums
+
+
+def _add_to(sums: dict[str, UsageSum], usage: CallUsage) -> None:
+    sums.setdefault(usage.model, UsageSum()).add(usage)

@@ -1,0 +1,70 @@
+"""A page of a thread's messages, newest first, without the rest of its state.
+
+Only the channel of the messages is put together: files, plans and whatever else a state holds stay where they are. Of these messages
+only a page is turned into JSON, which is where most of the time goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.channels.base import BaseChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.pregel import Pregel
+
+from stepwell.state import channels
+
+MESSAGES = "messages"
+
+
+@dataclass(frozen=True)
+class MessagePage:
+    """`messages` are newest first; `before` is where the next page, of older ones, begins."""
+
+    messages: Sequence[Any] = ()
+    total: int = 0
+    before: int | None = None
+    checkpoint_id: str | None = None
+
+
+async def read_messages(
+    graph: Pregel[Any, Any, Any, Any],
+    saver: BaseCheckpointSaver[Any],
+    config: RunnableConfig,
+    *,
+    before: int | None,
+    limit: int,
+) -> MessagePage | None:
+    """The page at the config's checkpoint, or at the newest; `None` where there is no such checkpoint."""
+    saved = await saver.aget_tuple(config)
+    if saved is None:
+        return None
+    channel = graph.channels.get(MESSAGES)
+    found = await _value(channel, saver, saved) if isinstance(channel, BaseChannel) else []
+    if isinstance(channel, BaseChannel) and "checkpoint_id" not in config["configurable"]:
+        found = _with_unfinished(channel, found, saved)
+    messages = found if isinstance(found, list) else []
+    end = len(messages) if before is None else min(before, len(messages))
+    start = max(0, end - limit)
+    page = messages[start:end][::-1]
+    return MessagePage(page, len(messages), start or None, saved.config["configurable"]["checkpoint_id"])
+
+
+async def _value(channel: BaseChannel[Any, Any, Any], saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> Any:
+    stored = saved.checkpoint["channel_values"]
+    if MESSAGES in stored:
+        return channel.from_checkpoint(stored[MESSAGES]).get()
+    if MESSAGES not in channels.left_to_ancestors(saved.checkpoint, saved.metadata):
+        return []
+    history = (await saver.aget_delta_channel_history(config=saved.config, channels=[MESSAGES]))[MESSAGES]
+    seed = [history["seed"]] if "seed" in history else []
+    return channels.rebuild(channel, seed, [write[2] for write in history["writes"]])
+
+
+def _with_unfinished(channel: BaseChannel[Any, Any, Any], found: Any, saved: CheckpointTuple) -> Any:
+    """With what tasks of the step under way have written: one waits for an answer while its siblings are done."""
+    written = [value for _, name, value in saved.pending_writes or () if name == MESSAGES]
+    return channels.rebuild(channel, [channels.snapshot(found) if channels.is_incremental(channel) else found], written)

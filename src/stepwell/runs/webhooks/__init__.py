@@ -1,0 +1,9 @@
+"""Telling a caller's own server that a run has ended.
+
+`rules` says where a webhook may go, `sender` delivers what is due, `signing` lets the receiver check that it comes from here. The messages
+themselves are kept by the database, written in the transaction that ends the run.
+"""
+
+from stepwell.runs.webhooks.signing import verify_signature
+
+__all__ = ["verify_signature"]

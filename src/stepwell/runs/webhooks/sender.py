@@ -1,0 +1,184 @@
+"""Tells the caller's own server that a run has ended: at least once, and never at an address that `rules` forbids.
+
+```
+due ──claim──> attempted ──> delivered        2xx
+                   ├───────> due again later  anything else, up to MAX_DELIVERY_ATTEMPTS
+                   ├───────> given_up         after the last attempt
+                   └───────> refused          the rules forbid the address
+```
+
+The message is written in the transaction that ends the run, so it cannot be lost. An attempt is counted *before* it is made: after a
+crash in the middle, the message is due again when `HOLD_S` have passed. The receiver recognises repetitions by `Idempotency-Key`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Protocol, Self
+from urllib.parse import SplitResult
+
+import httpx
+
+from stepwell.clock import Clock
+from stepwell.errors import InvalidRequestError
+from stepwell.runs.supervision import Duty, Supervisor, stop
+from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
+from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
+
+_log = logging.getLogger(__name__)
+
+DELAYS_S = (5, 30, 120, 600, 1800, 7200, 21600)
+MAX_DELIVERY_ATTEMPTS = len(DELAYS_S) + 1
+HOLD_S = 60.0
+_ATTEMPT_TIMEOUT_S = 20.0
+_AT_ONCE = 16
+
+WebhookState = Literal["due", "delivered", "refused", "given_up"]
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A message that is to be delivered. `attempts` counts the one that is under way."""
+
+    run_id: str
+    url: str
+    body: bytes
+    attempts: int
+
+
+class WebhookOutbox(Protocol):
+    """Messages in a database."""
+
+    async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
+        """Those that are due. They are not due again before `hold_s` has passed."""
+        ...
+
+    async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
+        """What became of one. Unless it is due again, its body is forgotten."""
+        ...
+
+
+class WebhookSender:
+    """`async with WebhookSender(...)`: delivers until left. What is not delivered then is delivered after the next start."""
+
+    def __init__(
+        self,
+        outbox: WebhookOutbox,
+        clock: Clock,
+        rules: WebhookRules,
+        *,
+        poll_s: float = 1.0,
+        supervisor: Supervisor | None = None,
+    ) -> None:
+        self._outbox = outbox
+        self._clock = clock
+        self._rules = rules
+        self._poll_s = poll_s
+        self._supervisor = supervisor or Supervisor()
+        self._woken = asyncio.Event()
+        self._under_way = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        # Made here and not per call: reading the machine's certificates takes a while.
+        self._tls = await asyncio.to_thread(httpx.create_ssl_context)
+        self._task = self._supervisor.start("webhooks", self._work)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            await stop([self._task])
+
+    def wake(self) -> None:
+        """There is something new; look for it now."""
+        self._woken.set()
+
+    async def _work(self, duty: Duty) -> None:
+        async with asyncio.TaskGroup() as deliveries:
+            while True:
+                self._woken.clear()
+                room = _AT_ONCE - self._under_way
+                try:
+                    claimed = await self._outbox.claim(self._now(), HOLD_S, room) if room else []
+                except Exception as error:  # left to the supervisor, it would break off the deliveries under way
+                    await asyncio.sleep(duty.failed(error))
+                    continue
+                duty.succeeded()
+                for webhook in claimed:
+                    self._under_way += 1
+                    deliveries.create_task(self._see_through(webhook))
+                await self._rest()
+
+    async def _rest(self) -> None:
+        try:
+            # Not `wait_for`: in Python 3.11 it can swallow the cancellation that ends this loop.
+            async with asyncio.timeout(self._poll_s):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _see_through(self, webhook: Webhook) -> None:
+        try:
+            await self._deliver(webhook)
+        except Exception:
+            # One message that cannot be handled must not stop the others. It is claimed again, and counted, after HOLD_S.
+            _log.exception("attempt %d to deliver the webhook of run %s broke off", webhook.attempts, webhook.run_id)
+        finally:
+            self._under_way -= 1
+            self.wake()
+
+    async def _deliver(self, webhook: Webhook) -> None:
+        if webhook.attempts > MAX_DELIVERY_ATTEMPTS:
+            await self._outbox.settle(webhook.run_id, "given_up")
+            return
+        try:
+            parts = check_webhook_url(webhook.url, self._rules)
+            addresses = await resolve(parts, self._rules)
+            async with asyncio.timeout(_ATTEMPT_TIMEOUT_S):
+                status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
+        except InvalidRequestError as error:
+            _log.warning("the webhook of run %s is refused: %s", webhook.run_id, error)
+            await self._outbox.settle(webhook.run_id, "refused")
+            return
+        except (OSError, TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
+            outcome = type(error).__name__
+        else:
+            if 200 <= status < 300:
+                await self._outbox.settle(webhook.run_id, "delivered")
+                return
+            outcome = f"status {status}"
+        await self._deliver_later(webhook, outcome)
+
+    async def _deliver_later(self, webhook: Webhook, outcome: str) -> None:
+        _log.info("attempt %d to deliver the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
+        if webhook.attempts >= MAX_DELIVERY_ATTEMPTS:
+            _log.warning("the webhook of run %s is given up after %d attempts: %s", webhook.run_id, webhook.attempts, outcome)
+            await self._outbox.settle(webhook.run_id, "given_up")
+            return
+        await self._outbox.settle(webhook.run_id, "due", self._now() + DELAYS_S[webhook.attempts - 1])
+
+    async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
+        """Connect to exactly this address, under the name that was asked for. The response's body is not read."""
+        host = parts.hostname or ""
+        target = httpx.URL(parts.geturl()).copy_with(host=address)
+        headers = {
+            "Host": parts.netloc,
+            "Content-Type": "application/json",
+            "User-Agent": "stepwell",
+            "Idempotency-Key": webhook.run_id,
+            **({SIGNATURE_HEADER: sign(webhook.body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
+        }
+        async with (
+            # No redirects: they would lead past the rules. No proxies of the environment: they would resolve the name again.
+            httpx.AsyncClient(verify=self._tls, timeout=10.0, follow_redirects=False, trust_env=False) as client,
+            client.stream("POST", target, content=webhook.body, headers=headers, extensions={"sni_hostname": host}) as response,
+        ):
+            return response.status_code
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()

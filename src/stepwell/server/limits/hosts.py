@@ -1,0 +1,32 @@
+"""Which host names a server answers to, so that no page can talk to it under a name of its own."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stepwell.server.problems import problem
+
+
+class HostCheck:
+    """Refuses requests that were addressed to another name. A page can point a name of its own at 127.0.0.1 and would then be
+    "same origin" with a server there; the `Host` header gives that away."""
+
+    def __init__(self, app: ASGIApp, *, allowed: tuple[str, ...]) -> None:
+        self._app = app
+        self._allowed = frozenset(allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or "*" in self._allowed or self._is_allowed(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        detail = "This server does not answer to that host name. An operator can add it to STEPWELL_ALLOWED_HOSTS."
+        await problem(400, "wrong-host", "Wrong host", detail)(scope, receive, send)
+
+    def _is_allowed(self, headers: Headers) -> bool:
+        named = headers.getlist("host")
+        if len(named) != 1:
+            return False
+        host = named[0].lower()
+        name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "0")
+        return (name or host) in self._allowed and (not name or port.isdigit())

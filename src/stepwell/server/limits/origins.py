@@ -1,0 +1,84 @@
+"""Which page a browser's request comes from, told by `Origin`, and which pages may use the server.
+
+Only browsers send `Origin`, and a page cannot forge it. The server's own pages may do everything; pages of other origins only if they
+are on the list, or, on a server for one machine, if they are that machine's own. CORS alone only keeps a page from *reading* a
+response. `ForeignOrigins` refuses its changes before they happen. Cookies are never allowed across origins: such pages use a key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stepwell.server.addresses import LOCAL_HOSTS
+from stepwell.server.problems import problem
+from stepwell.server.settings import ServerSettings
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""They change nothing."""
+LOCAL_PAGES = rf"http://({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?"
+EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next", "Retry-After", "WWW-Authenticate")
+ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache-control", "accept")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def cors_layer(settings: ServerSettings) -> Middleware:
+    """What browsers are told about pages of other origins."""
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=list(settings.cors_origins),
+        allow_origin_regex=None if settings.reachable else LOCAL_PAGES,
+        allow_methods=list(METHODS),
+        allow_headers=list(ALLOWED),
+        expose_headers=list(EXPOSED),
+        allow_credentials=False,
+    )
+
+
+class ForeignOrigins:
+    """Refuses changes asked for by a page that is neither ours nor allowed. Programs send no `Origin` and pass."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+        self._app = app
+        self._listed = frozenset(settings.cors_origins)
+        self._local = None if settings.reachable else re.compile(LOCAL_PAGES)
+        self._public_url = settings.public_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._is_welcome(scope):
+            await self._app(scope, receive, send)
+            return
+        detail = "A page of another origin asked for this. An operator can allow the page with STEPWELL_CORS_ORIGINS."
+        await problem(403, "foreign-origin", "Not from that page", detail)(scope, receive, send)
+
+    def _is_welcome(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None or scope.get("method") in SAFE_METHODS or origin in self._listed:
+            return True
+        local = self._local is not None and self._local.fullmatch(origin) is not None
+        return local or is_own(origin, headers.get("host", ""), self._public_url)
+
+
+def from_own_page(headers: Mapping[str, str], public_url: str | None) -> bool:
+    """The request was made by a page of this very server: same host and port, not merely the same site."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site") == "same-origin"
+    return is_own(origin, headers.get("host", ""), public_url)
+
+
+def is_own(origin: str, host: str, public_url: str | None) -> bool:
+    """Compares with how the request was addressed; behind a proxy also with how the server is called from outside."""
+    parts = urlsplit(origin)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return False
+    if public_url and origin.lower() == "{0.scheme}://{0.netloc}".format(urlsplit(public_url)).lower():
+        return True
+    return parts.netloc.lower() == host.lower()

@@ -1,0 +1,154 @@
+"""Gives a browser the built page. A plain ASGI layer before the routes, so that no route has to know the page's files.
+
+```
+GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
+GET /, /t/..., /inbox ... by a browser             the page itself, which reads its address
+the same where the page is not built               a sentence that says so
+anything else                                      the routes
+```
+
+The page shows nothing of a user's by itself: whoever it is asks the API, which asks who they are. So it needs no key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stepwell.server.page.front import render_front
+
+STATIC = Path(__file__).parent / "static"
+ADDRESSES = ("/inbox", "/operator", "/sign-in")
+BELOW = ("/t/", "/new/")
+"""Where the page finds its own way: the server gives it for each of these."""
+
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; "
+    "manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+)
+_MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+}
+"""What may lie in `static/`. Python's own table depends on the machine; a file of another kind is not served."""
+_COMPRESSED = (".html", ".js", ".mjs", ".css", ".svg", ".json", ".map", ".webmanifest", ".txt", ".wasm")
+_FOR_GOOD = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A file as it is sent."""
+
+    media_type: str
+    body: bytes
+    zipped: bytes | None
+    etag: str
+    version: tuple[int, int]
+    """When it was changed and how long it was: a page that is built anew is served anew."""
+
+
+class PageFiles:
+    """The files of the page, each read and compressed when it is first asked for."""
+
+    def __init__(self, folder: Path = STATIC) -> None:
+        self._folder = folder.resolve()
+        self._read: dict[str, PageFile] = {}
+
+    async def find(self, path: str) -> PageFile | None:
+        """The file at a path of the server; `None` where there is none of the page's."""
+        place = self._place(path)
+        if place is None:
+            return None
+        try:
+            stat = place.stat()
+            known = self._read.get(path)
+            if known and known.version == (stat.st_mtime_ns, stat.st_size):
+                return known
+            self._read[path] = await asyncio.to_thread(_read, place, (stat.st_mtime_ns, stat.st_size))
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        return self._read[path]
+
+    def _place(self, path: str) -> Path | None:
+        """Inside of the folder, of a kind that may lie there, and not hidden."""
+        parts = path.split("/")[1:]
+        if "." not in parts[-1]:  # nearly every request: it is for the routes
+            return None
+        if not all(parts) or any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
+            return None
+        place = self._folder.joinpath(*parts)
+        return place if place.suffix in _MEDIA_TYPES and place.resolve().is_relative_to(self._folder) else None
+
+
+def _read(place: Path, version: tuple[int, int]) -> PageFile:
+    body = place.read_bytes()
+    zipped = gzip.compress(body, 9, mtime=0) if place.suffix in _COMPRESSED else None
+    smaller = zipped if zipped is not None and len(zipped) < len(body) else None
+    return PageFile(_MEDIA_TYPES[place.suffix], body, smaller, f'"{hashlib.sha256(body).hexdigest()[:32]}"', version)
+
+
+class ServePage:
+    """The layer. `asks_who` is for what is said where the page is not built."""
+
+    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool) -> None:
+        self._app = app
+        self._files = files
+        self._asks_who = asks_who
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._respond(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
+        await (response or self._app)(scope, receive, send)
+
+    async def _respond(self, scope: Scope) -> Response | None:
+        path, headers = scope["path"], Headers(scope=scope)
+        if path == "/" or path in ADDRESSES or path.startswith(BELOW):
+            # A browser names HTML; a program that asks for JSON, or for anything at all, gets what it always got.
+            return await self._page(scope, headers) if "text/html" in headers.get("accept", "") else None
+        if path == "/index.html":  # one page, one address
+            return None
+        found = await self._files.find(path)
+        keep = _FOR_GOOD if path.startswith("/assets/") else "no-cache"
+        return _send(found, headers, {"cache-control": keep}) if found else None
+
+    async def _page(self, scope: Scope, headers: Headers) -> Response:
+        found = await self._files.find("/index.html")
+        if found:
+            return _send(found, headers, {"cache-control": "no-cache", "content-security-policy": POLICY, "vary": "Accept"})
+        address = str(Request(scope).base_url).rstrip("/")
+        return Response(render_front(address, asks_who=self._asks_who), media_type="text/html", headers={"vary": "Accept"})
+
+
+def _send(file: PageFile, asked: Headers, headers: dict[str, str]) -> Response:
+    headers = {**headers, "etag": file.etag}
+    if file.zipped is not None:
+        headers["vary"] = ", ".join(filter(None, (headers.get("vary"), "Accept-Encoding")))
+    if file.etag in (each.strip().removeprefix("W/") for each in asked.get("if-none-match", "").split(",")):
+        return Response(status_code=304, headers=headers)
+    if file.zipped is not None and _takes_gzip(asked.get("accept-encoding", "")):
+        return Response(file.zipped, headers={**headers, "content-encoding": "gzip"}, media_type=file.media_type)
+    return Response(file.body, headers=headers, media_type=file.media_type)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    named = {each.partition(";")[0].strip().lower(): each.partition(";")[2].strip() for each in accepted.split(",")}
+    return "gzip" in named and named["gzip"] not in ("q=0", "q=0.0", "q=0.00", "q=0.000")

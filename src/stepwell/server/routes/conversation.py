@@ -1,0 +1,145 @@
+"""A thread as a page shows it, piece by piece: messages, turns and branches, steps, what waits, what it cost.
+
+Everything here only reads, and what it reads is bounded by the page that was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from stepwell.errors import InvalidRequestError
+from stepwell.models.window import context_window_of
+from stepwell.server.assembly import Services
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import policy
+from stepwell.server.responses import json_response
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.conversation import (
+    MessagesResponse,
+    StepsResponse,
+    ThreadUsageResponse,
+    TurnsResponse,
+    WaitingPage,
+    step_wire,
+    turn_wire,
+    usage_wire,
+    waiting_wire,
+)
+from stepwell.server.schemas.fields import MAX_PAGE, ThreadId, Uuid
+
+router = APIRouter(tags=["Threads"], route_class=JsonRoute)
+
+Reader = Annotated[Principal, Depends(policy("threads:read"))]
+Searcher = Annotated[Principal, Depends(policy("threads:search"))]
+Cursor = Annotated[str | None, Query(min_length=1, max_length=256)]
+Some = Annotated[int, Query(ge=1, le=200)]
+Many = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+
+
+@router.get(
+    "/threads/{thread_id}/messages",
+    operation_id="get_thread_messages",
+    summary="The thread's messages, newest first, page by page; now, or at a checkpoint",
+    responses={200: {"model": MessagesResponse}},
+)
+async def get_messages(
+    thread_id: ThreadId,
+    principal: Reader,
+    services: Given,
+    limit: Some = 50,
+    before: Cursor = None,
+    checkpoint_id: Cursor = None,
+) -> Response:
+    page = await services.threads.messages(
+        principal.owner, thread_id, checkpoint_id=checkpoint_id, before=_number(before, "before"), limit=limit
+    )
+    further = None if page.before is None else str(page.before)
+    found = {"messages": page.messages, "total": page.total, "next": further, "checkpoint_id": page.checkpoint_id}
+    return json_response(found)
+
+
+@router.get(
+    "/threads/{thread_id}/turns",
+    operation_id="get_thread_turns",
+    summary="The thread's turns and how they follow one another, newest first: where to fork, and the branches there are",
+    responses={200: {"model": TurnsResponse}},
+)
+async def get_turns(
+    thread_id: ThreadId, principal: Reader, services: Given, limit: Some = 50, before: Cursor = None
+) -> Response:
+    found = await services.persistence.records.turns(principal.owner, thread_id, before=_number(before, "before"), limit=limit)
+    further = str(found.turns[-1].cursor) if found.more else None
+    return json_response({"turns": [turn_wire(turn) for turn in found.turns], "next": further, "head": found.head})
+
+
+@router.get(
+    "/threads/{thread_id}/steps",
+    operation_id="get_thread_steps",
+    summary="What ran on the thread: models, tools, subagents and nodes, with times, tokens and cost",
+    responses={200: {"model": StepsResponse}},
+)
+async def get_steps(
+    thread_id: ThreadId,
+    principal: Reader,
+    services: Given,
+    run_id: Annotated[Uuid | None, Query()] = None,
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Many = 200,
+) -> Response:
+    steps = await services.persistence.records.steps(principal.owner, thread_id, run_id=run_id, after=after, limit=limit + 1)
+    further = steps[limit - 1].number if len(steps) > limit else None
+    return json_response({"steps": [step_wire(step) for step in steps[:limit]], "next": further})
+
+
+@router.get(
+    "/threads/{thread_id}/usage",
+    operation_id="get_thread_usage",
+    summary="What the thread's runs used of models so far, and how full the context is",
+    responses={200: {"model": ThreadUsageResponse}},
+)
+async def get_thread_usage(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
+    used = await services.persistence.records.thread_usage(principal.owner, thread_id)
+    window = None if used.context_model is None else await asyncio.to_thread(context_window_of, used.context_model)
+    return json_response(usage_wire(used, window))
+
+
+@router.get(
+    "/threads/{thread_id}/interrupts",
+    operation_id="get_thread_interrupts",
+    summary="What waits for an answer on the thread, oldest first",
+    responses={200: {"model": WaitingPage}},
+)
+async def get_thread_interrupts(
+    thread_id: ThreadId, principal: Reader, services: Given, limit: Many = 100, after: Cursor = None
+) -> Response:
+    return await _waiting(services, principal, thread_id, limit, after)
+
+
+@router.get(
+    "/interrupts",
+    operation_id="get_interrupts",
+    summary="What waits for an answer on any of your threads, oldest first",
+    responses={200: {"model": WaitingPage}},
+)
+async def get_interrupts(principal: Searcher, services: Given, limit: Many = 100, after: Cursor = None) -> Response:
+    return await _waiting(services, principal, None, limit, after)
+
+
+async def _waiting(services: Services, principal: Principal, thread_id: str | None, limit: int, after: str | None) -> Response:
+    records = services.persistence.records
+    found = await records.waiting(principal.owner, thread_id=thread_id, after=after, limit=limit + 1)
+    total = await records.count_waiting(principal.owner, thread_id=thread_id)
+    further = found[limit - 1].cursor if len(found) > limit else None
+    return json_response({"interrupts": [waiting_wire(each) for each in found[:limit]], "next": further, "total": total})
+
+
+def _number(cursor: str | None, name: str) -> int | None:
+    if cursor is None:
+        return None
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
+        raise InvalidRequestError(f"'{name}' is not where a page ended. Send 'next' of the page before.")
+    return int(cursor)

@@ -1,0 +1,193 @@
+"""What a thread says on the wire, page by page: messages, turns, steps, what waits, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from stepwell.runs.records import KeptStep, RunStatus, StepKind, StepStatus
+from stepwell.runs.repository import ThreadUsage, Turn, Waiting
+from stepwell.server.schemas.fields import JsonObject
+
+TOOL_APPROVAL = "tool_approval"
+UNKNOWN = "unknown"
+
+
+class MessagesResponse(BaseModel):
+    messages: list[JsonObject] = Field(description="LangChain's messages, newest first")
+    total: int
+    next: str | None = Field(description="Send it as `before` for older ones; null: these were the oldest")
+    checkpoint_id: str | None = Field(description="Where the thread stood; send it along, so that pages fit together")
+
+
+class TurnResponse(BaseModel):
+    """A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message."""
+
+    turn_id: str
+    previous: str | None
+    run_ids: list[str]
+    status: RunStatus
+    created_at: datetime
+    checkpoint_id: str | None = Field(description="That took the input")
+    last_checkpoint_id: str | None = Field(description="Where the turn ended")
+    fork_from: str | None = Field(description="The checkpoint to start another version of the turn from; null: it was pruned")
+    message_ids: list[str] = Field(description="Of the messages of the input, where it named ids")
+
+
+class TurnsResponse(BaseModel):
+    turns: list[TurnResponse] = Field(description="Newest first")
+    next: str | None = Field(description="Send it as `before` for older ones")
+    head: str | None = Field(description="The turn whose branch the thread stands on")
+
+
+class StepResponse(BaseModel):
+    """Something that ran, from its start to its end."""
+
+    number: int
+    run_id: str
+    kind: StepKind
+    name: str = Field(description="Of the node, the model, the tool or the subagent")
+    node: str | None = Field(description="The node of the graph in which it ran")
+    agent: str | None = Field(description="The subagent in which it ran; null: the agent itself")
+    namespace: list[str]
+    call_id: str | None = Field(description="Of a tool's or a subagent's call")
+    started_at: datetime
+    duration_ms: float
+    status: StepStatus
+    error: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None = Field(description="Of a model call; null: its price is not known")
+
+
+class StepsResponse(BaseModel):
+    steps: list[StepResponse] = Field(description="In the order in which they ended")
+    next: int | None = Field(description="Send it as `after` for more; null: there are none now")
+
+
+class WaitingResponse(BaseModel):
+    """A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`."""
+
+    interrupt_id: str
+    thread_id: str
+    thread_title: str | None = Field(description="`title` of the thread's metadata")
+    run_id: str
+    assistant_id: str
+    type: str = Field(description="`type` of the payload; tool_approval for LangChain's action requests; else unknown")
+    asker: str | None = Field(description="The subagent that asks; null: the agent itself")
+    namespace: list[str]
+    payload: Any
+    response_schema: JsonObject | None
+    created_at: datetime | None
+
+
+class WaitingPage(BaseModel):
+    interrupts: list[WaitingResponse] = Field(description="Those that have waited longest first")
+    next: str | None = Field(description="Send it as `after` for more")
+    total: int
+
+
+class ContextResponse(BaseModel):
+    tokens: int
+    window: int | None = Field(description="The most the model takes; null: not known")
+    model: str
+
+
+class ThreadUsageResponse(BaseModel):
+    """What all runs of a thread used, the one under way included."""
+
+    context: ContextResponse | None = Field(description="What the last model call of the agent itself read and wrote")
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    unpriced_runs: int
+
+
+def turn_wire(turn: Turn) -> dict[str, Any]:
+    return {
+        "turn_id": turn.turn_id,
+        "previous": turn.previous,
+        "run_ids": turn.run_ids,
+        "status": turn.status,
+        "created_at": turn.created_at,
+        "checkpoint_id": turn.checkpoint_id,
+        "last_checkpoint_id": turn.last_checkpoint_id,
+        "fork_from": turn.fork_from,
+        "message_ids": _message_ids(turn.input),
+    }
+
+
+def step_wire(kept: KeptStep) -> dict[str, Any]:
+    step = kept.step
+    return {
+        "number": kept.number,
+        "run_id": kept.run_id,
+        "kind": step.kind,
+        "name": step.name,
+        "node": step.node,
+        "agent": step.agent,
+        "namespace": _parts(step.namespace),
+        "call_id": step.call_id,
+        "started_at": step.started_at,
+        "duration_ms": round(step.seconds * 1000, 3),
+        "status": step.status,
+        "error": step.error,
+        "input_tokens": step.input_tokens,
+        "output_tokens": step.output_tokens,
+        "cost_usd": step.cost_usd,
+    }
+
+
+def waiting_wire(waiting: Waiting) -> dict[str, Any]:
+    question, title = waiting.question, waiting.thread_metadata.get("title")
+    return {
+        "interrupt_id": question.interrupt_id,
+        "thread_id": waiting.thread_id,
+        "thread_title": title if isinstance(title, str) else None,
+        "run_id": waiting.run_id,
+        "assistant_id": waiting.assistant_id,
+        "type": kind_of(question.value),
+        "asker": question.asker,
+        "namespace": _parts(question.namespace),
+        "payload": question.value,
+        "response_schema": question.response_schema,
+        "created_at": waiting.created_at,
+    }
+
+
+def usage_wire(used: ThreadUsage, window: int | None) -> dict[str, Any]:
+    context = (
+        None if used.context_tokens is None else {"tokens": used.context_tokens, "window": window, "model": used.context_model}
+    )
+    return {
+        "context": context,
+        "calls": used.calls,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cost_usd": used.cost_usd,
+        "unpriced_runs": used.unpriced_runs,
+    }
+
+
+def kind_of(payload: Any) -> str:
+    """What sort of question it is, by what it says of itself."""
+    if isinstance(payload, Mapping):
+        if isinstance(payload.get("type"), str):
+            return str(payload["type"])
+        if isinstance(payload.get("action_requests"), list):
+            return TOOL_APPROVAL
+    return UNKNOWN
+
+
+def _parts(namespace: str) -> list[str]:
+    return namespace.split("|") if namespace else []
+
+
+def _message_ids(given: Any) -> list[str]:
+    messages = given.get("messages") if isinstance(given, Mapping) else None
+    listed = messages if isinstance(messages, list) else [messages]
+    return [str(each["id"]) for each in listed if isinstance(each, Mapping) and each.get("id")]

@@ -1,0 +1,188 @@
+"""What a research rests on, on the wire: the report with its claims, quotes and sources, and what checking gave."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.audit.evidence import Claim, Robots, SourceKind, Verdict, to_data
+from stepwell.audit.exchanges.receipt import egress_receipt
+from stepwell.audit.ledger import Evidence
+from stepwell.audit.story import Story
+from stepwell.audit.trail import Entry, head
+from stepwell.audit.verify import Part, Verification
+from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line
+from stepwell.server.schemas.fields import JsonObject
+
+ExportFormat = Literal["md", "html", "pdf", "docx", "zip"]
+MEDIA_TYPES: dict[ExportFormat, str] = {
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "zip": "application/zip",
+}
+TITLES: dict[Part, str] = {
+    "file": "The file is a bundle that can be opened.",
+    "bytes": "Every stored page, text and exchange has the hash in its name.",
+    "trail": "Each entry of the trail is sealed by the one before.",
+    "manifest": "The manifest lists every member with its size and hash.",
+    "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
+    "quotes": "Every quote stands word for word at its place in the stored text.",
+    "claims": "Every supported sentence cites quotes that are there.",
+    "report": "Every reference of the report leads to a stored source.",
+    "story": "The report answers a question of its branch with a plan that was approved there.",
+}
+"""What each part of the check says where it holds."""
+
+
+class ClaimResponse(BaseModel):
+    claim_id: str
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    evidence: list[str] = Field(description="Ids of quotes")
+    in_report: bool
+
+
+class QuoteResponse(BaseModel):
+    quote_id: str
+    source_id: str
+    start: int = Field(description="In characters (code points) of the stored text")
+    end: int
+    text: str
+
+
+class SourceResponse(BaseModel):
+    source_id: str
+    kind: SourceKind
+    url: str | None
+    final_url: str | None
+    title: str
+    media_type: str
+    status: int | None
+    fetched_at: str
+    bytes_sha256: str
+    text_sha256: str
+    engine: str | None
+    robots: Robots
+
+
+class ApprovalResponse(BaseModel):
+    at: str
+    data: JsonObject
+
+
+class ReportResponse(BaseModel):
+    """The newest report of a thread and what it rests on."""
+
+    question: str
+    mode: str = Field(description="`extractive`: no model wrote it, its sentences are quotes")
+    asked_at: str | None
+    report: str = Field(description="Markdown")
+    references: list[str] = Field(description="Ids of sources, in the order of [1], [2] ...")
+    head: str = Field(description="The hash that stands for the whole trail")
+    plan: JsonObject
+    approvals: list[ApprovalResponse]
+    elsewhere: int = Field(description="Entries of other branches of the thread; the report does not rest on them")
+    claims: list[ClaimResponse]
+    quotes: list[QuoteResponse]
+    sources: list[SourceResponse]
+    egress: JsonObject = Field(description="What left the machine, and what was refused")
+
+
+class SourceTextResponse(BaseModel):
+    source_id: str
+    text: str
+    text_sha256: str
+
+
+class DefectResponse(BaseModel):
+    where: str
+    fact: str
+
+
+class CheckedPartResponse(BaseModel):
+    part: Part
+    title: str = Field(description="What was checked, as a sentence that is true where it holds")
+    ok: bool
+    checked: int = Field(description="How many things were looked at")
+    problems: list[DefectResponse]
+
+
+class VerificationCounts(BaseModel):
+    sources: int
+    quotes: int
+    claims: int
+    elsewhere: int
+
+
+class VerificationResponse(BaseModel):
+    ok: bool
+    head: str
+    parts: list[CheckedPartResponse]
+    counts: VerificationCounts
+
+
+def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: str) -> dict[str, Any]:
+    """The report of a story, with what it rests on."""
+    asked = story.last("question")
+    told = evidence.plan or {}
+    question = (asked.data.get("query") or asked.data.get("question") or "") if asked else ""
+    return {
+        "question": question,
+        "mode": asked.data.get("mode", "") if asked else "",
+        "asked_at": asked.at if asked else None,
+        "report": report,
+        "references": _references(report, evidence),
+        "head": head(entries),
+        "plan": told.get("plan", told),
+        "approvals": [
+            {"at": entry.at, "data": entry.data}
+            for entry in story.entries
+            if entry.kind == "approval" and (asked is None or entry.seq > asked.seq)
+        ],
+        "elsewhere": len(story.elsewhere),
+        "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
+        "quotes": [to_data(quote) for quote in evidence.quotes.values()],
+        "sources": [to_data(source) for source in evidence.sources.values()],
+        "egress": egress_receipt(entries),
+    }
+
+
+def verification_wire(checked: Verification) -> dict[str, Any]:
+    return {
+        "ok": checked.ok,
+        "head": checked.head,
+        "parts": [
+            {
+                "part": part.part,
+                "title": TITLES[part.part],
+                "ok": not part.problems,
+                "checked": part.checked,
+                "problems": [{"where": problem.where, "fact": problem.fact} for problem in part.problems],
+            }
+            for part in checked.parts
+        ],
+        "counts": {
+            "sources": checked.sources,
+            "quotes": checked.quotes,
+            "claims": checked.claims,
+            "elsewhere": checked.elsewhere,
+        },
+    }
+
+
+def _references(report: str, evidence: Evidence) -> list[str]:
+    """The sources of the list at the report's end, whichever of its two forms it has."""
+    listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
+    known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
+    known |= {named_line(source): source.source_id for source in evidence.sources.values()}
+    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in listed if line)
+    return [source_id for source_id in found if source_id]
+
+
+def _stands_in(claim: Claim, report: str) -> bool:
+    """The report puts its references before a sentence's last mark."""
+    return claim.text.rstrip(".!?…") in report

@@ -1,0 +1,28 @@
+"""What a pydantic model has against a value, as a sentence: where, and what is wrong. Never what was sent: it may hold a secret.
+
+`steps.0.input: Field required`. Takes pydantic's errors and imports none of it, so that it can stand below everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+
+def describe_first_fault(error: ValidationError, whole: str = "it", *, under: Sequence[str] = ()) -> str:
+    """The first fault, without a full stop. `whole` names the value where no part of it is named; `under` is where it stands."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{name_place((*under, *fault['loc']), whole)}: {reason_of(fault)}"
+
+
+def name_place(place: Sequence[int | str], whole: str) -> str:
+    """A field by its way from the top."""
+    return ".".join(map(str, place)) or whole
+
+
+def reason_of(fault: Mapping[str, Any]) -> str:
+    """What is wrong, in pydantic's words or in those of our own validators."""
+    return str(fault["msg"]).removeprefix("Value error, ")

@@ -1,0 +1,124 @@
+"""The web page in a real browser, against the real server.
+
+`page_at` opens a fresh browser context on a server that all tests of a file share. A test fails if the page wrote an error to the
+console, broke its Content-Security-Policy, or asked anything of another origin; `allow_console` names what a test provokes.
+Playwright's loop is started and stopped for each file: left running, it would keep the asynchronous tests of other files from theirs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from tests.integration.served.process import Server, serve
+
+GRAPHS = Path(__file__).parent / "langgraph.json"
+STATIC = Path(__file__).parents[2] / "src/stepwell/server/page/static/index.html"
+FLAGS = [
+    "--no-sandbox",  # as root there is none
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE = {"width": 1280, "height": 800}
+PHONE = {"width": 375, "height": 740}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built() -> None:
+    assert STATIC.exists(), "The page is not built. Run `make page`."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.fail("No Chromium on this machine. `scripts/system-packages` installs it (Debian package chromium).")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serve(tmp_path_factory.mktemp("browser"), graphs=GRAPHS) as started:
+        yield started
+
+
+class Watch:
+    """What must not happen on any page of a test."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+        self._allowed: list[re.Pattern[str]] = []
+        self.errors: list[str] = []
+        self.elsewhere: list[str] = []
+
+    def allow(self, pattern: str) -> None:
+        self._allowed.append(re.compile(pattern))
+
+    def look_at(self, page: Page) -> None:
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("request", self._asked)
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({urlsplit(message.location['url']).path})")
+
+    def _asked(self, request: Request) -> None:
+        place = urlsplit(request.url)
+        if place.scheme not in ("data", "blob") and f"{place.scheme}://{place.netloc}" != self._origin:
+            self.elsewhere.append(request.url)
+
+    def check(self) -> None:
+        assert self.elsewhere == [], "the page asked something of another origin"
+        unexpected = [error for error in self.errors if not any(pattern.search(error) for pattern in self._allowed)]
+        assert unexpected == []
+
+
+@pytest.fixture
+def watch(server: Server) -> Iterator[Watch]:
+    watching = Watch(server.url)
+    yield watching
+    watching.check()
+
+
+@pytest.fixture
+def allow_console(watch: Watch) -> Callable[[str], None]:
+    return watch.allow
+
+
+@pytest.fixture
+def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
+    made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce")
+    made.set_default_timeout(10_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def open_page(context: BrowserContext, watch: Watch) -> Callable[..., Page]:
+    """Another tab of the same browser: `open_page("/")`."""
+
+    def opened(path: str = "/") -> Page:
+        page = context.new_page()
+        watch.look_at(page)
+        page.goto(path)
+        return page
+
+    return opened
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page]) -> Page:
+    return open_page("/")

@@ -1,0 +1,132 @@
+"""What the tests of the page talk to. Each graph is one thing a person can meet: a quick answer, a slow one, an approval with typed
+arguments, two approvals at once, a question from a subagent, every kind of clarification, a diff, hostile text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from stepwell.agent import create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
+
+WORDS = " ".join(f"word{number}" for number in range(200))
+HOSTILE = "\n\n".join(
+    [
+        '<script>document.title = "pwned"</script><img src=x onerror="document.title = \'pwned\'">',
+        "[click me](javascript:document.title='pwned') and [data](data:text/html,<script>alert(1)</script>)",
+        "![tracked](https://elsewhere.example/pixel.png) <iframe src='https://elsewhere.example'></iframe>",
+        "`<b>code</b>` **<i>bold</i>** \u202etfel ot thgir\u202c \U0001f9d1\u200d\U0001f680",
+    ]
+)
+
+
+def _one(node: Any) -> Any:
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", node)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", END)
+    return builder.compile()
+
+
+def _results(asked: Asked) -> list[str]:
+    """What tools gave since the person spoke last."""
+    newest = max(place for place, message in enumerate(asked.messages) if message.type == "human")
+    return [message.text for message in asked.messages[newest:] if message.type == "tool"]
+
+
+async def _talk(state: MessagesState) -> dict[str, list[AIMessage]]:
+    return {"messages": [await ScriptedModel([slow(say(WORDS), seconds_per_chunk=0.02)]).ainvoke(state["messages"])]}
+
+
+def _echo(state: MessagesState) -> dict[str, list[AIMessage]]:
+    said = state["messages"][-1].text
+    return {"messages": [AIMessage(f"You said **{said[:200]}** ({len(said)} characters).")]}
+
+
+@tool
+def order(count: int, name: str) -> str:
+    """Order some things."""
+    return f"ordered {count!r} of {name!r}"
+
+
+@tool
+def note(text: str) -> str:
+    """Note something down."""
+    return f"noted {text}"
+
+
+@tool
+def ask_person(question: str) -> str:
+    """Ask the person something."""
+    request = {"type": "clarification_request", "tool": "ask_user", "tool_call_id": "1", "question": question}
+    answer = interrupt({**request, "options": [], "allow_multiple": False, "allow_freeform": True})
+    return f"the person says {answer['response']}"
+
+
+def _clerk(asked: Asked) -> Any:
+    done = _results(asked)
+    return say(f"Done: {done[0]}") if done else call("order", count=3, name="pumps")
+
+
+def _twins(asked: Asked) -> Any:
+    done = _results(asked)
+    return say(f"Results: {' | '.join(done)}") if done else calls(call("note", text="first"), call("note", text="second"))
+
+
+def _lead(asked: Asked) -> Any:
+    done = _results(asked)
+    return say(f"It found: {done[0]}") if done else call("task", description="Find out.", subagent_type="scout")
+
+
+def _scout(asked: Asked) -> Any:
+    done = _results(asked)
+    return say(f"Answer: {done[0]}") if done else call("ask_person", question="Which river?")
+
+
+def _edit(asked: Asked) -> Any:
+    steps = [
+        call("write_file", file_path="/report.md", content="\n".join(f"line {number}" for number in range(5_000))),
+        call("edit_file", file_path="/report.md", old_string="line 4321", new_string="line 4321, mended"),
+        say("The report is mended."),
+    ]
+    return steps[min(len(_results(asked)), 2)]
+
+
+def _ask(state: MessagesState) -> dict[str, list[AIMessage]]:
+    """The kind of question is what the person wrote: text, single or multiple."""
+    kind = state["messages"][-1].text
+    options = [{"id": "sq", "label": "SQLite"}, {"id": "pg", "label": "Postgres"}, {"id": "my", "label": "MySQL"}]
+    request = {"type": "clarification_request", "tool": "ask_user" if kind == "text" else "ask_choices", "tool_call_id": "1"}
+    shape = {"options": [] if kind == "text" else options, "allow_multiple": kind == "multiple", "allow_freeform": True}
+    answer = interrupt({**request, "question": f"Which database? ({kind})", **shape})
+    return {"messages": [AIMessage(f"Answered: {answer}")]}
+
+
+def _hostile(asked: Asked) -> Any:
+    steps = [call("write_file", file_path='/<img src=x onerror="alert(1)">.md', content=HOSTILE), say(HOSTILE)]
+    return steps[min(len(_results(asked)), 1)]
+
+
+echo = _one(_echo)
+talker = _one(_talk)
+asker = _one(_ask)
+clerk = create_deep_agent(ScriptedModel.answering(_clerk), [order], interrupt_on={"order": True})
+twins = create_deep_agent(ScriptedModel.answering(_twins), [note], interrupt_on={"note": True})
+editor = create_deep_agent(ScriptedModel.answering(_edit), interrupt_on={"edit_file": True})
+hostile = create_deep_agent(ScriptedModel.answering(_hostile))
+team = create_deep_agent(
+    ScriptedModel.answering(_lead),
+    subagents=[
+        {
+            "name": "scout",
+            "description": "Finds out.",
+            "system_prompt": "Find out.",
+            "model": ScriptedModel.answering(_scout),
+            "tools": [ask_person],
+        }
+    ],
+)

@@ -1,0 +1,43 @@
+"""What a person does on the page, in their words."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+THREAD = re.compile(r"/t/[0-9a-f-]{36}")
+
+
+def composer(page: Page) -> Locator:
+    return page.get_by_test_id("composer")
+
+
+def say(page: Page, text: str) -> None:
+    composer(page).fill(text)
+    composer(page).press("Enter")
+
+
+def ask(page: Page, graph: str, text: str) -> None:
+    """Begin a conversation with a graph."""
+    page.goto(f"/new/{graph}")
+    say(page, text)
+    expect(page).to_have_url(THREAD)
+
+
+def answers(page: Page) -> Locator:
+    return page.get_by_test_id("agent-message")
+
+
+def last_answer(page: Page) -> Locator:
+    return answers(page).last
+
+
+def dock(page: Page) -> Locator:
+    return page.get_by_test_id("dock")
+
+
+def thread_id(page: Page) -> str:
+    found = THREAD.search(page.url)
+    assert found is not None, page.url
+    return found[0].removeprefix("/t/")

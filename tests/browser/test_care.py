@@ -1,0 +1,184 @@
+"""Care: hostile text is inert, everything is reachable by keyboard, no accessibility rule is broken, small screens work."""
+
+from __future__ import annotations
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import PHONE, WIDE, Watch
+from tests.browser.steps import ask, composer, dock, last_answer
+from tests.integration.served.process import Server
+
+
+def violations(page: Page) -> list[str]:
+    page.wait_for_timeout(250)  # a transition that is under way has colours of its own
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
+
+
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE)]
+
+
+def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: Server, watch: Watch):
+    """Each state in light, in dark and on a phone, without leaving it in between."""
+    context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    watch.look_at(page)
+    found: dict[str, list[str]] = {}
+
+    def look(state: str) -> None:
+        for scheme, size in LOOKS:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size(size)
+            page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=scheme)
+            if broken := violations(page):
+                found[f"{state}, {scheme}, {size['width']} px"] = broken
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.set_viewport_size(WIDE)
+
+    page.goto("/")
+    expect(composer(page)).to_be_visible()
+    look("first screen")
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page)).to_be_visible()
+    look("approval")
+    dock(page).get_by_role("button", name="Edit").click()
+    look("approval, editing")
+    ask(page, "asker", "multiple")
+    expect(dock(page)).to_be_visible()
+    look("clarification")
+    ask(page, "editor", "Mend it")
+    expect(dock(page).get_by_label("Change of /report.md")).to_be_visible()
+    look("diff")
+    ask(page, "hostile", "Go")
+    expect(last_answer(page)).to_be_visible()
+    look("answer")
+    page.goto("/inbox")
+    expect(page.get_by_test_id("inbox")).to_be_visible()
+    look("inbox")
+    page.goto("/operator")
+    expect(page.get_by_role("heading", name="Operator").first).to_be_visible()
+    look("operator")
+    page.goto("/t/00000000-0000-0000-0000-000000000000")
+    expect(page.get_by_text("There is no such conversation")).to_be_visible()
+    look("dead link")
+    page.goto("/")
+    composer(page).wait_for()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    look("palette")
+    context.close()
+    watch.allow("404")
+    assert found == {}
+
+
+def test_hostile_text_is_inert(page: Page, server: Server):
+    ask(page, "hostile", "<img src=x onerror=\"document.title='pwned'\"> hello")
+    expect(last_answer(page)).to_contain_text("<script>")
+    assert page.title().startswith("<img src=x"), "a title is text"
+    hrefs = page.get_by_test_id("transcript").locator("a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert all(href is None or href.startswith(("http:", "https:", "mailto:", "/", "#")) for href in hrefs)
+    assert page.get_by_test_id("transcript").locator("img, iframe, script").count() == 0
+
+
+def test_a_message_of_a_megabyte_is_folded(page: Page):
+    page.goto("/new/echo")
+    composer(page).fill("words " * 166_666 + "last", timeout=60_000)
+    composer(page).press("Enter")
+    expect(last_answer(page)).to_contain_text("1000000 characters", timeout=30_000)
+    assert len(page.get_by_test_id("user-message").inner_text()) < 3_000
+    expect(page.get_by_role("button", name="Show all 1,000,000 characters")).to_be_visible()
+
+
+def test_shortcuts_are_listed_and_dialogs_give_the_focus_back(page: Page):
+    page.goto("/")
+    composer(page).wait_for()
+    page.get_by_role("button", name="More", exact=True).focus()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "document.querySelector('dialog[open]').contains(document.activeElement) || document.activeElement === document.body"
+        )
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert page.get_by_role("button", name="More", exact=True).evaluate("e => e === document.activeElement")
+
+
+def test_the_skip_link_leads_to_the_conversation(page: Page):
+    page.goto("/")
+    composer(page).wait_for()
+    skip = page.get_by_role("link", name="Skip to the conversation")
+    assert skip.evaluate("e => e === document.querySelector('a, button, input, textarea, select')"), "it does not come first"
+    skip.focus()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_narrow_screen_keeps_the_composer_in_view(page: Page):
+    page.set_viewport_size(PHONE)
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page).get_by_role("button", name="Approve")).to_be_in_viewport()
+    expect(composer(page)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], "the page scrolls sideways"
+    page.get_by_role("button", name="Conversations").click()
+    expect(page.get_by_test_id("thread-list")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 640, "height": 400})  # 1280 px at 200 %
+    expect(composer(page)).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+
+
+def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page):
+    ask(page, "echo", "About aqueducts")
+    expect(last_answer(page)).to_contain_text("aqueducts")
+    row = page.get_by_test_id("thread-row").filter(has_text="About aqueducts").first
+    row.hover()
+    row.get_by_role("button", name="More about").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_role("textbox", name="Title", exact=True).fill("On pumps and pipes")
+    page.keyboard.press("Enter")
+    renamed = page.get_by_test_id("thread-row").filter(has_text="On pumps and pipes")
+    expect(renamed).to_have_count(1)
+    page.get_by_test_id("thread-search").fill("nothing like it")
+    expect(page.get_by_text("No title has these words")).to_be_visible()
+    page.get_by_test_id("thread-search").fill("pipes")
+    renamed.hover()
+    renamed.get_by_role("button", name="More about").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(renamed).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(renamed).to_have_count(1)
+
+
+def test_a_chosen_theme_is_there_before_anything_is_drawn(page: Page):
+    """Dark without a flash: the theme is set by a script that blocks, before the page has a body."""
+    page.goto("/")
+    composer(page).wait_for()
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for _ in range(2):  # system, light, dark
+        page.keyboard.press("Control+Shift+L")
+    page.add_init_script(
+        """new MutationObserver((_, self) => {
+            if (!document.body) return;
+            window.firstColour = getComputedStyle(document.body).backgroundColor;
+            self.disconnect();
+        }).observe(document, {childList: true, subtree: true})"""
+    )
+    page.reload()
+    composer(page).wait_for()
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    assert page.evaluate("window.firstColour") == dark
+
+
+def test_places_without_content_say_what_they_are_for(page: Page):
+    ask(page, "echo", "hello")
+    expect(last_answer(page)).to_contain_text("hello")
+    details = page.get_by_role("complementary", name="Details")
+    for tab in ("Todos", "Files", "Agents"):
+        details.get_by_role("tab", name=tab).click()
+        assert len(details.get_by_role("tabpanel").inner_text()) > 20, f"{tab} is blank"

@@ -1,0 +1,112 @@
+"""Deciding: everything that waits for a person, in the dock and in the inbox."""
+
+from __future__ import annotations
+
+import httpx
+from playwright.sync_api import Page, expect
+from tests.browser.steps import answers, ask, dock, last_answer, say, thread_id
+from tests.integration.served.process import Server
+
+
+def test_an_approval_survives_a_reload_with_its_draft(page: Page):
+    """Numbers stay numbers, and what was typed is not lost."""
+    ask(page, "clerk", "Order pumps")
+    dock(page).get_by_role("button", name="Edit").click()
+    dock(page).get_by_label("count").fill("41")
+    page.reload()
+    expect(dock(page).get_by_label("count")).to_have_value("41")
+    dock(page).get_by_label("count").fill("not a number")
+    dock(page).get_by_role("button", name="Run with these arguments").click()
+    expect(dock(page).locator(".fault").first).to_be_visible()
+    dock(page).get_by_label("count").fill("42")
+    dock(page).get_by_role("button", name="Run with these arguments").click()
+    expect(last_answer(page)).to_contain_text("ordered 42 of 'pumps'")
+
+
+def test_two_tabs_one_answer(page: Page, open_page, server: Server):
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page)).to_be_visible()
+    other = open_page(page.url)
+    expect(dock(other)).to_be_visible()
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("ordered 3")
+    expect(dock(other).get_by_role("button", name="Approve")).to_have_count(0)
+    expect(last_answer(other)).to_contain_text("ordered 3")
+    assert len(httpx.get(f"{server.url}/threads/{thread_id(page)}/runs").json()) == 2
+
+
+def test_the_same_tool_twice_gets_two_decisions_in_order(page: Page):
+    ask(page, "twins", "Note both")
+    expect(dock(page).get_by_text("first")).to_be_visible()
+    decisions = dock(page).get_by_role("group")
+    decisions.nth(0).get_by_label("Approve").check()
+    decisions.nth(1).get_by_label("Reject").check()
+    dock(page).get_by_label("Why not?").fill("not that one")
+    dock(page).get_by_role("button", name="Send").click()
+    expect(last_answer(page)).to_contain_text("noted first")
+    expect(last_answer(page)).to_contain_text("not that one")
+    assert "noted second" not in last_answer(page).inner_text()
+
+
+def test_a_subagents_question_names_it_and_the_row_has_a_badge(page: Page):
+    ask(page, "team", "Which river?")
+    expect(dock(page)).to_contain_text("scout")
+    row = page.get_by_test_id("thread-row").filter(has_text="Which river?").first
+    expect(row).to_contain_text("waits for you")
+    page.goto("/inbox")
+    expect(page.get_by_test_id("inbox")).to_contain_text("Which river?")
+    page.get_by_test_id("inbox").get_by_role("link").or_(page.get_by_test_id("inbox").get_by_role("button")).first.click()
+    dock(page).get_by_role("textbox").fill("the Nile")
+    dock(page).get_by_role("button", name="Answer").click()
+    expect(last_answer(page)).to_contain_text("the person says the Nile")
+
+
+def test_every_clarification_by_keyboard(page: Page):
+    ask(page, "asker", "text")
+    dock(page).get_by_role("textbox").focus()
+    page.keyboard.type("my own")
+    page.keyboard.press("Enter")
+    expect(last_answer(page)).to_contain_text("my own")
+
+    say(page, "single")
+    expect(dock(page).get_by_role("radio", name="SQLite")).to_be_visible()
+    dock(page).get_by_role("radio", name="SQLite").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    expect(dock(page).get_by_role("radio", name="Postgres")).to_be_checked()
+    dock(page).get_by_role("button", name="Answer").press("Enter")
+    expect(last_answer(page)).to_contain_text("['pg']")
+
+    say(page, "multiple")
+    dock(page).get_by_role("checkbox", name="SQLite").press("Space")
+    dock(page).get_by_role("checkbox", name="MySQL").press("Space")
+    dock(page).get_by_role("checkbox", name="Something else").press("Space")
+    page.keyboard.type("DuckDB")
+    dock(page).get_by_role("button", name="Answer").press("Enter")
+    expect(last_answer(page)).to_contain_text("['sq', 'my']")
+    expect(last_answer(page)).to_contain_text("DuckDB")
+    expect(answers(page)).to_have_count(3)
+
+
+def test_a_rejection_and_its_reason_reach_the_agent(page: Page):
+    ask(page, "clerk", "Order pumps")
+    dock(page).get_by_role("button", name="Reject").click()
+    dock(page).get_by_label("Why not?").fill("we have enough")
+    dock(page).get_by_role("button", name="Reject").click()
+    expect(last_answer(page)).to_contain_text("we have enough")
+
+
+def test_a_long_diff_opens_folded_and_is_marked_by_sign(page: Page):
+    ask(page, "editor", "Mend the report")
+    diff = dock(page).get_by_label("Change of /report.md")
+    expect(diff).to_be_visible()
+    expect(diff).to_contain_text("line 4321, mended")
+    assert "line 17\n" not in diff.inner_text(), "5,000 lines are not folded"
+    signs = diff.inner_text()
+    assert "+" in signs
+    assert "−" in signs or "-" in signs
+    diff.get_by_role("button", name="unchanged lines").first.click()
+    # Drawn some rows per frame: the 4,318 that were folded, and the eight around the change.
+    expect(diff.locator(".row")).to_have_count(4_326, timeout=20_000)
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("mended")

@@ -1,0 +1,68 @@
+"""Much of everything: threads of 10,000 messages, lists of 500, and a reload at any moment of a run."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.steps import answers, ask, last_answer, thread_id
+from tests.conftest import Effort
+from tests.integration.served.process import Server
+
+
+def test_a_thread_of_ten_thousand_messages_opens_at_its_end(page: Page, server: Server):
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        thread = client.post("/threads", json={"metadata": {"graph_id": "echo", "title": "Long"}}).json()["thread_id"]
+        for start in range(0, 10_000, 2_000):
+            messages = [
+                {"type": "human" if n % 2 == 0 else "ai", "content": f"message {n}", "id": f"m{n}"}
+                for n in range(start, start + 2_000)
+            ]
+            client.post(
+                f"/threads/{thread}/state", json={"values": {"messages": messages}, "as_node": "model"}
+            ).raise_for_status()
+    started = time.monotonic()
+    page.goto(f"/t/{thread}")
+    expect(page.get_by_text("message 9999", exact=True)).to_be_visible()
+    assert time.monotonic() - started < 10, "it loads far more than the end"
+    assert page.evaluate("document.querySelectorAll('*').length") < 5_000, "it draws far more than is seen"
+    # Each page of messages is fetched when the reader comes near, and only what is seen is drawn.
+    page.wait_for_function(
+        """() => {
+            document.querySelector('[data-testid=transcript]').scrollTo({top: 0});
+            const seen = [...document.querySelectorAll('[data-testid=user-message] .bubble')].map(e => Number(e.innerText.match(/[0-9]+/)));
+            return Math.min(...seen) < 9700;
+        }""",
+        polling=100,
+        timeout=30_000,
+    )
+    assert page.evaluate("document.querySelectorAll('*').length") < 10_000, "it keeps drawing what is far away"
+
+
+def test_five_hundred_threads_are_listed_and_searched(page: Page, server: Server):
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        for number in range(500):
+            client.post("/threads", json={"metadata": {"graph_id": "echo", "title": f"Talk {number:03}"}}).raise_for_status()
+    page.reload()
+    expect(page.get_by_test_id("thread-row").first).to_be_visible()
+    page.get_by_test_id("thread-search").fill("Talk 007")
+    expect(page.get_by_test_id("thread-row")).to_have_count(1)
+
+
+@pytest.mark.prove
+def test_a_reload_at_any_moment_gives_the_same_page(page: Page, effort: Effort):
+    """What a page shows that was there all the time, and one that comes in the middle, is the same in the end."""
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word199", timeout=30_000)
+    unbroken = answers(page).all_inner_texts()
+    first = thread_id(page)
+    points = effort.cases(2, 100)
+    for point in range(points):
+        ask(page, "talker", "Talk to me")
+        expect(last_answer(page)).to_contain_text(f"word{point * 199 // points}")
+        page.reload()
+        expect(last_answer(page)).to_contain_text("word199", timeout=30_000)
+        assert answers(page).all_inner_texts() == unbroken, f"reloaded at word{point * 199 // points}"
+        assert thread_id(page) != first

@@ -1,0 +1,58 @@
+"""A server that asks who you are: the page can be loaded, asks for a key, and shows an operator's page to operators only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import GRAPHS
+from tests.browser.steps import ask, last_answer
+from tests.integration.served.process import Server, environment, serve
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("signing_in")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    make_key(folder, "--user", "ada")  # a server that would ask, but could know nobody, does not start
+    with serve(folder, graphs=GRAPHS, STEPWELL_AUTH="required") as started:
+        yield started
+
+
+def make_key(folder: Path, *arguments: str) -> str:
+    variables = environment(STEPWELL_DATA_DIR=str(folder / "data"))
+    command = [sys.executable, "-m", "stepwell", "keys", "create", *arguments]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_visitor_signs_in_with_a_key_and_talks(page: Page, folder: Path, allow_console):
+    allow_console("401")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    sign_in(page, "sw_wrong_key")
+    expect(page.get_by_role("alert")).to_be_visible()
+    sign_in(page, make_key(folder, "--user", "ada"))
+    ask(page, "echo", "hello")
+    expect(last_answer(page)).to_contain_text("hello")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_text("Operator: keys, usage, health")).to_have_count(0)
+
+
+def test_an_operator_sees_usage_and_keys(page: Page, folder: Path, allow_console):
+    allow_console("401")
+    sign_in(page, make_key(folder, "--user", "grace", "--operator"))
+    page.goto("/operator")
+    expect(page.get_by_role("tab", name="Usage")).to_be_visible()
+    page.get_by_role("tab", name="Keys").click()
+    expect(page.get_by_text("grace").first).to_be_visible()

@@ -1,0 +1,132 @@
+"""Talking: streaming, keys, stopping, scrolling, reloading, lost networks, killed servers."""
+
+from __future__ import annotations
+
+import httpx
+from playwright.sync_api import BrowserContext, Page, expect
+from tests.browser.graphs import WORDS
+from tests.browser.steps import answers, ask, composer, last_answer, say, thread_id
+from tests.integration.served.process import Server
+
+
+def test_an_answer_streams_and_ends_whole(page: Page):
+    """R12: shimmer, then text as it comes; no word lost."""
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word3")
+    assert "word199" not in last_answer(page).inner_text()
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+
+
+def test_enter_sends_shift_enter_breaks_and_composing_does_not_send(page: Page):
+    page.goto("/new/echo")
+    composer(page).fill("first line")
+    composer(page).press("Shift+Enter")
+    composer(page).press_sequentially("second line")
+    assert composer(page).input_value() == "first line\nsecond line"
+    composer(page).dispatch_event("keydown", {"key": "Enter", "isComposing": True, "keyCode": 229})
+    assert composer(page).input_value() == "first line\nsecond line"
+    composer(page).press("Enter")
+    expect(last_answer(page)).to_contain_text("22 characters")
+
+
+def test_stop_cancels_on_the_server_and_keeps_the_text(page: Page, server: Server):
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word5")
+    composer(page).press("Escape")
+    expect(page.get_by_text("You stopped this run.")).to_be_visible(timeout=3_000)
+    runs = httpx.get(f"{server.url}/threads/{thread_id(page)}/runs").json()
+    assert [run["status"] for run in runs] == ["interrupted"]
+    kept = last_answer(page).inner_text()
+    assert "word5" in kept
+    assert "word199" not in kept
+    say(page, "Once more")
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+
+
+def test_a_reader_who_scrolled_up_is_left_alone(page: Page):
+    page.set_viewport_size({"width": 1280, "height": 360})
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word120", timeout=20_000)
+    talk = page.get_by_test_id("transcript")
+    assert talk.evaluate("e => e.scrollHeight - e.scrollTop - e.clientHeight") < 60, "it did not stick to the bottom"
+    talk.evaluate("e => e.scrollTo({top: 0})")
+    expect(page.get_by_role("button", name="Jump to")).to_be_visible()
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+    assert talk.evaluate("e => e.scrollTop") == 0, "the reader was yanked down"
+
+
+def test_a_reload_in_the_middle_of_an_answer_shows_all_of_it(page: Page):
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word20")
+    page.reload()
+    expect(last_answer(page)).to_contain_text("word21")
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+    assert answers(page).count() == 1
+
+
+def test_without_network_the_page_says_so_and_goes_on(page: Page, context: BrowserContext, allow_console):
+    allow_console("ERR_INTERNET_DISCONNECTED|Failed to (fetch|load resource)")
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word3")
+    context.set_offline(True)
+    expect(page.get_by_test_id("connection-banner")).to_be_visible(timeout=15_000)
+    composer(page).fill("a draft that must survive")
+    context.set_offline(False)
+    expect(page.get_by_test_id("connection-banner")).to_be_hidden(timeout=15_000)
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+    assert composer(page).input_value() == "a draft that must survive"
+
+
+def test_messages_queue_while_a_run_works(page: Page):
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word3")
+    say(page, "And then this")
+    expect(page.get_by_test_id("queued-message")).to_contain_text("And then this")
+    expect(answers(page)).to_have_count(2, timeout=20_000)
+    expect(page.get_by_test_id("user-message")).to_have_count(2)
+    composer(page).press("Escape")
+
+
+def test_an_edited_message_makes_a_second_branch_and_both_stay(page: Page):
+    ask(page, "echo", "one")
+    expect(last_answer(page)).to_contain_text("one")
+    message = page.get_by_test_id("user-message").last
+    message.hover()
+    message.get_by_role("button", name="Edit").click()
+    page.get_by_label("Edit your message").fill("another")
+    page.get_by_role("button", name="Send this instead").click()
+    expect(last_answer(page)).to_contain_text("another")
+    expect(answers(page)).to_have_count(1)
+    page.get_by_role("button", name="Version before").click()
+    expect(last_answer(page)).to_contain_text("one")
+    page.get_by_role("button", name="Version after").click()
+    expect(last_answer(page)).to_contain_text("another")
+
+
+def test_switching_threads_never_leaks(page: Page):
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word3")
+    first = page.url
+    ask(page, "echo", "something else")
+    expect(last_answer(page)).to_contain_text("something else")
+    assert "word" not in last_answer(page).inner_text()
+    page.goto(first)
+    expect(last_answer(page)).to_contain_text("word199", timeout=20_000)
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+
+
+def test_a_killed_server_ends_in_a_clear_state(page: Page, server: Server, allow_console):
+    """Last in this file: the others share this server."""
+    allow_console("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|Failed to (fetch|load resource)|net::ERR")
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word20")
+    server.kill()
+    expect(page.get_by_test_id("connection-banner")).to_be_visible(timeout=15_000)
+    server.start()
+    expect(page.get_by_test_id("connection-banner")).to_be_hidden(timeout=30_000)
+    expect(last_answer(page)).to_contain_text("word199", timeout=30_000)
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+    assert answers(page).count() == 1

@@ -1,0 +1,198 @@
+"""What can be seen without a model, a key and a network: served, and in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from tests.integration.cli.test_cli import stepwell
+from tests.integration.server.conftest import listening
+
+from stepwell.cli.compose import graphs_to_serve, open_server
+from stepwell.server.settings import ServerSettings
+from stepwell.settings import Settings
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def http(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx.AsyncClient]:
+    folder = tmp_path_factory.mktemp("demo")
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
+    served = graphs_to_serve(None, demo=True)
+    async with (
+        open_server(settings, ServerSettings(drain_s=0), served, folder / "s.db") as server,
+        listening(server.app) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+        yield client
+        server.services.streams.end_all()
+
+
+class Visitor:
+    """Somebody with a thread of their own."""
+
+    def __init__(self, http: httpx.AsyncClient, graph: str) -> None:
+        self.http = http
+        self.graph = graph
+        self.thread = str(uuid.uuid4())
+
+    async def say(self, text: str) -> Any:
+        message = {"type": "human", "id": str(uuid.uuid4()), "content": text}
+        return await self._run(input={"messages": [message]}, if_not_exists="create")
+
+    async def answer(self, answer: Any) -> Any:
+        """To the one question that is open."""
+        (waiting,) = await self.waiting()
+        return await self._run(command={"resume": {waiting["interrupt_id"]: answer}})
+
+    async def waiting(self) -> list[dict[str, Any]]:
+        return (await self.http.get(f"/threads/{self.thread}/interrupts")).json()["interrupts"]
+
+    async def _run(self, **body: Any) -> Any:
+        answer = await self.http.post(f"/threads/{self.thread}/runs/wait", json={"assistant_id": self.graph, **body})
+        assert answer.status_code == 200, answer.text
+        assert "__error__" not in answer.json()
+        return answer.json()
+
+
+async def play(visitor: Visitor, reader: str, decision: dict[str, Any]) -> dict[str, Any]:
+    await visitor.say("What is a stepwell?")
+    (asked,) = await visitor.waiting()
+    assert (asked["type"], asked["payload"]["question"]) == ("clarification_request", "Who is the note for?")
+    await visitor.answer({"selected": [reader]})
+    (asked,) = await visitor.waiting()
+    assert (asked["type"], asked["payload"]["action_requests"][0]["name"]) == ("tool_approval", "write_file")
+    return await visitor.answer({"decisions": [decision]})
+
+
+async def test_the_assistants_say_that_they_are_demonstrations(http: httpx.AsyncClient):
+    found = (await http.post("/assistants/search", json={"metadata": {"demo": True}})).json()
+    assert {assistant["graph_id"] for assistant in found} == {"research_demo", "demo_agent"}
+    assert all("ours" in each["description"] or "script" in each["description"] for each in found)
+    assert (await http.get("/api/me")).json()["server"]["demo"] is True
+
+
+async def test_visitors_play_the_agent_side_by_side_each_from_the_start(http: httpx.AsyncClient):
+    visitors = [Visitor(http, "demo_agent") for _ in range(3)]
+    readers = ["child", "traveller", "engineer"]
+    states = await asyncio.gather(
+        *(play(visitor, reader, {"type": "approve"}) for visitor, reader in zip(visitors, readers, strict=True))
+    )
+    notes = ["\n".join(state["files"]["/note.md"]["content"]) for state in states]
+    assert len(set(notes)) == 3
+    assert all("western India" in note for note in notes)
+    assert all({todo["status"] for todo in state["todos"]} == {"completed"} for state in states)
+    assert states[0]["messages"][-1]["content"].startswith("The note is in /note.md")
+    steps = (await http.get(f"/threads/{visitors[0].thread}/steps")).json()["steps"]
+    assert {step["name"] for step in steps if step["kind"] == "agent"} == {"researcher", "historian"}
+    assert {step["name"] for step in steps if step["kind"] == "model"} == {"script:demo"}
+    assert (await http.get(f"/threads/{visitors[0].thread}/usage")).json()["cost_usd"] == 0
+    again = await visitors[0].say("And now?")
+    assert "I am a script" in again["messages"][-1]["content"]
+
+
+async def test_who_says_no_gets_no_file(http: httpx.AsyncClient):
+    state = await play(Visitor(http, "demo_agent"), "child", {"type": "reject", "message": "Not now."})
+    assert "/note.md" not in state.get("files", {})
+    assert "nothing happened without you" in state["messages"][-1]["content"]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def researched(http: httpx.AsyncClient) -> Visitor:
+    """A research of the demonstration that has ended."""
+    visitor = Visitor(http, "research_demo")
+    await visitor.say("Who designed the Quellmouth bridge, when was it opened and how long is it?")
+    (asked,) = await visitor.waiting()
+    assert asked["type"] == "plan_approval"
+    state = await visitor.answer({"decision": "approve"})
+    assert "designed by Kessel Works [1]" in state["final_report"]
+    return visitor
+
+
+async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(http: httpx.AsyncClient, researched: Visitor):
+    told = (await http.get(f"/api/research/{researched.thread}/report")).json()
+    assert told["question"].startswith("Who designed the Quellmouth bridge")
+    assert told["mode"] == "extractive"
+    sources = {source["source_id"]: source for source in told["sources"]}
+    assert sources[told["references"][0]]["url"] == "https://bridges.example/quellmouth"
+    assert {claim["in_report"] for claim in told["claims"]} == {True}
+    assert told["approvals"][-1]["data"]["decision"] == "approve"
+    assert told["egress"]["totals"]["requests"] > 0
+    quotes = {quote["quote_id"]: quote for quote in told["quotes"]}
+    texts: dict[str, str] = {}
+    for claim in told["claims"]:
+        for name in claim["evidence"]:
+            quote = quotes[name]
+            if quote["source_id"] not in texts:
+                stored = await http.get(f"/api/research/{researched.thread}/sources/{quote['source_id']}/text")
+                texts[quote["source_id"]] = stored.json()["text"]
+            assert texts[quote["source_id"]][quote["start"] : quote["end"]] == quote["text"]
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("md", b"# "), ("html", b"<!doctype"), ("pdf", b"%PDF"), ("docx", b"PK"), ("zip", b"PK")]
+)
+async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
+    answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})
+    assert answer.status_code == 200, answer.text
+    assert answer.content[: len(begins)].lower() == begins.lower()
+    assert answer.headers["content-disposition"].endswith(f'.{form}"')
+
+
+async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.AsyncClient, researched: Visitor):
+    checked = (await http.get(f"/api/research/{researched.thread}/verify")).json()
+    bundle = (await http.get(f"/api/research/{researched.thread}/bundle")).content
+    sent = await http.post("/api/research/verify", content=bundle, headers={"content-type": "application/zip"})
+    assert checked["ok"] is True
+    assert sent.json() == checked
+    assert {part["part"] for part in checked["parts"]} == {
+        *("bytes", "trail", "manifest", "members", "quotes", "claims", "report", "story"),
+    }
+    assert all(part["ok"] and part["checked"] for part in checked["parts"])
+    place = bundle.index(b"Kessel Works")
+    changed = bundle[:place] + b"Vessel" + bundle[place + 6 :]
+    broken = await http.post("/api/research/verify", content=changed, headers={"content-type": "application/zip"})
+    assert broken.json()["ok"] is False
+    assert [part["part"] for part in broken.json()["parts"] if not part["ok"]]
+
+
+async def test_what_is_no_bundle_is_said_and_what_is_no_zip_is_refused(http: httpx.AsyncClient):
+    rubbish = await http.post("/api/research/verify", content=b"no zip", headers={"content-type": "application/zip"})
+    json = await http.post("/api/research/verify", json={})
+    text = await http.post("/api/research/verify", content=b"x", headers={"content-type": "text/plain"})
+    assert (rubbish.status_code, rubbish.json()["ok"], rubbish.json()["parts"][0]["part"]) == (200, False, "file")
+    assert (json.status_code, text.status_code) == (422, 415)
+
+
+async def test_a_bundle_that_is_too_large_is_refused(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("stepwell.server.routes.research_evidence.MAX_BUNDLE_BYTES", 1000)
+    answer = await http.post("/api/research/verify", content=b"x" * 1001, headers={"content-type": "application/zip"})
+    assert answer.status_code == 413
+
+
+async def test_a_thread_without_a_research_has_no_evidence(http: httpx.AsyncClient):
+    thread = (await http.post("/threads", json={})).json()["thread_id"]
+    for path in ("report", "verify", "export", "sources/s1/text"):
+        assert (await http.get(f"/api/research/{thread}/{path}")).status_code == 404
+
+
+@pytest.mark.parametrize("settings", [ServerSettings(always_ask=True), ServerSettings(host="0.0.0.0")], ids=["asked", "open"])
+async def test_where_people_sign_in_there_is_no_demonstration(settings: ServerSettings):
+    assert graphs_to_serve(None, demo=not settings.asks_who).registry.demos == []
+
+
+async def test_the_terminal_researches_the_packaged_web(tmp_path: Path):
+    result = await asyncio.to_thread(stepwell, "research", "--demo", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "data"))
+    assert result.returncode == 0, result.stderr
+    assert "Only the web is ours" in result.stderr
+    assert "designed by Kessel Works [1]" in result.stdout
+    (bundle,) = (tmp_path / "data").rglob("bundle.zip")
+    verified = await asyncio.to_thread(stepwell, "verify", str(bundle), cwd=tmp_path)
+    assert (verified.returncode, "holds" in verified.stdout) == (0, True)

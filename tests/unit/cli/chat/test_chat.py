@@ -1,0 +1,168 @@
+"""The conversation as a person sees it: typed lines in, a screen out."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import signal
+from typing import TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+
+from stepwell import create_deep_agent
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.dialogue.graph_session import GraphConversations
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.testing import ScriptedModel, call, fail, reply, say
+
+
+def converse(typed: str, *turns, interrupt_on=None) -> tuple[int, str]:
+    """Type these lines to an agent that plays these turns; the exit code and the screen."""
+    model = ScriptedModel(list(turns))
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on=interrupt_on)
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        code = Chat(runner, Terminal(io.StringIO(typed), screen), GraphConversations(agent)).converse()
+    model.assert_finished()
+    return code, screen.getvalue()
+
+
+def test_a_message_is_answered_and_the_end_of_input_leaves():
+    code, screen = converse("hello\n", say("Good day."))
+    assert code == 0
+    assert "Good day.\n" in screen
+
+
+def test_the_agent_remembers_earlier_turns():
+    _, screen = converse("I am Ada\nwho?\n", say("Hello."), reply(lambda asked: f"You said: {asked.first_human}"))
+    assert "You said: I am Ada" in screen
+
+
+def test_files_are_listed_and_shown():
+    turns = [call("write_file", file_path="/a.md", content="one\ntwo"), say("done")]
+    _, screen = converse("go\n/files\n/files /a.md\n/files /b.md\n", *turns)
+    assert "/a.md  7 bytes\n" in screen
+    assert "one\ntwo\n" in screen
+    assert "No file '/b.md'. /files lists them." in screen
+
+
+def test_todos_are_shown():
+    turns = [call("write_todos", todos=[{"content": "look", "status": "pending"}]), say("done")]
+    _, screen = converse("/todos\ngo\n/todos\n", *turns)
+    assert "No plan yet." in screen
+    assert screen.count("[ ] look") == 2
+
+
+def test_quit_leaves_what_follows_unread():
+    code, screen = converse("/quit\nhello\n")
+    assert code == 0
+    assert "hello" not in screen
+
+
+def test_an_unknown_command_is_named():
+    assert "No command '/fly'. /help lists them." in converse("/fly\n")[1]
+
+
+def test_a_tool_runs_only_after_yes():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("done")]
+    _, screen = converse("go\ny\n/files\n", *turns, interrupt_on={"write_file": True})
+    assert screen.index("Run write_file(") < screen.index("← Wrote /a.md") < screen.index("/a.md  1 bytes")
+
+
+def test_a_refused_tool_does_not_run():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("as you wish")]
+    _, screen = converse("go\nn leave it\n/files\n", *turns, interrupt_on={"write_file": True})
+    assert "leave it" in screen
+    assert "No files yet." in screen
+
+
+def test_a_failing_turn_does_not_end_the_conversation():
+    _, screen = converse("one\ntwo\n", fail(ConnectionError("line is down")), say("back again"))
+    assert "The turn failed: ConnectionError: line is down" in screen
+    assert "back again" in screen
+
+
+def test_ctrl_c_stops_the_turn_and_not_the_conversation():
+    async def press(asked):
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.Event().wait()  # only the cancellation ends this
+
+    _, screen = converse("one\ntwo\n", reply(press), say("still here"))
+    assert screen.index("(stopped)") < screen.index("still here")
+
+
+def test_ctrl_c_at_a_question_drops_the_turn():
+    """The pending approval is left unanswered, and the next message starts afresh."""
+    turns = [call("write_file", file_path="/a.md", content="x"), say("never mind")]
+    model = ScriptedModel(turns)
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True})
+    screen = io.StringIO()
+
+    def press(question: str) -> str:
+        raise KeyboardInterrupt
+
+    with asyncio.Runner() as runner:
+        chat = Chat(runner, Terminal(io.StringIO(), screen), GraphConversations(agent), ask=press)
+        assert chat.once("go") == 130
+        assert chat.once("what now?") == 0
+    assert "never mind" in screen.getvalue()
+    assert "← Wrote" not in screen.getvalue()
+
+
+def test_threads_are_begun_listed_and_continued():
+    _, screen = converse("one\n/new\ntwo\n/threads\n/thread nothing\n", say("first"), say("second"))
+    first, second = screen.index("  one\n"), screen.index("  two\n")
+    assert second < first, "the newest comes first"
+    assert "No thread 'nothing'. /threads lists them." in screen
+
+
+def test_a_new_thread_knows_nothing_of_the_one_before():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("done")]
+    _, screen = converse("go\n/new\n/files\n", *turns)
+    assert "No files yet." in screen
+
+
+def test_a_question_that_nobody_can_answer_ends_a_single_message():
+    model = ScriptedModel([call("write_file", file_path="/a.md", content="x")])
+    agent = create_deep_agent(model=model, checkpointer=InMemorySaver(), interrupt_on={"write_file": True})
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        assert Chat(runner, Terminal(io.StringIO(""), screen), GraphConversations(agent)).only("go") == 1
+    assert "there is nobody to answer" in screen.getvalue()
+
+
+def test_a_question_at_the_end_of_piped_input_is_said_and_is_no_success():
+    code, screen = converse("go\n", call("write_file", file_path="/a.md", content="x"), interrupt_on={"write_file": True})
+    assert code == 1
+    assert screen.endswith("The agent asks, and there is nobody to answer.\n")
+
+
+def test_a_turn_without_a_word_is_said():
+    class Topic(TypedDict, total=False):
+        topic: str
+
+    graph = StateGraph(Topic).add_node("think", lambda _: {"topic": "wells"}).add_edge(START, "think")
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        conversations = GraphConversations(graph.compile(checkpointer=InMemorySaver()))
+        assert Chat(runner, Terminal(io.StringIO(), screen), conversations).only("go") == 0
+    assert screen.getvalue().startswith("(The turn ended without a word.")
+
+
+class Gone(io.StringIO):
+    """A screen whose reader goes away in the middle of an answer."""
+
+    def write(self, text: str) -> int:
+        if "three" in text:
+            raise BrokenPipeError
+        return super().write(text)
+
+
+def test_a_reader_that_goes_away_ends_the_turn_and_leaves_nothing_open(caplog: pytest.LogCaptureFixture):
+    agent = create_deep_agent(ScriptedModel([say("one two three four five")]), checkpointer=InMemorySaver())
+    with asyncio.Runner() as runner:
+        chat = Chat(runner, Terminal(io.StringIO(), Gone()), GraphConversations(agent))
+        chat.only("go")
+    assert [record.getMessage() for record in caplog.records] == []

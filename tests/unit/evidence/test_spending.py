@@ -1,0 +1,87 @@
+"""What research has used of its models, from the trail: every call counts, and what is not known is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
+
+from stepwell.audit.exchanges.recording import Recorder
+from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.trail import NewEntry
+from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
+from stepwell.models.usage import UsageMeter
+from stepwell.testing import ScriptedModel, say
+
+ASKED = [HumanMessage("How long is the bridge? " * 40)]
+
+
+class Known(ScriptedModel):
+    """Says who it is, as a provider's model does."""
+
+    model_name: str = "gpt-5"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return {"ls_provider": "openai", "ls_model_name": self.model_name}
+
+
+async def spending(vault: MemoryVault) -> TrailSpending:
+    return await TrailSpending(vault, 0).catch_up()
+
+
+async def call(vault: MemoryVault, model: Any, key: str = "k") -> dict[str, Any]:
+    await RecordedModels(Recorder(vault), "q1").call(key, "writer", ASKED, model)
+    return dict((await vault.entries())[-1].data["answer"])
+
+
+async def test_what_a_provider_reports_is_written_down() -> None:
+    vault = MemoryVault()
+    told = await call(vault, Known([say("Long.")], usage=(400, 100)))
+    assert told == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100}
+    spent = await spending(vault)
+    assert (spent.used.tokens.total, spent.used.known_usd) == (500, pytest.approx(0.0015))
+
+
+async def test_a_provider_that_reports_nothing_is_estimated() -> None:
+    vault = MemoryVault()
+    told = await call(vault, ScriptedModel([say("It is long. " * 40)]))
+    assert told["input_tokens"] > 200
+    assert told["output_tokens"] > 100
+    assert (await spending(vault)).used.tokens.total == told["input_tokens"] + told["output_tokens"]
+
+
+async def test_an_answer_held_to_a_schema_counts_too() -> None:
+    vault = MemoryVault()
+    held = Known([say('{"a": 1}')], usage=(400, 100)) | RunnableLambda(lambda answer: {"a": answer.text})
+    assert await call(vault, held) == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100}
+
+
+async def test_one_call_without_a_price_does_not_hide_what_the_others_cost() -> None:
+    vault = MemoryVault()
+    await call(vault, Known([say("a")], usage=(400, 100)), "one")
+    await call(vault, Known([say("b")], usage=(400, 100), model_name="of-tomorrow"), "two")
+    await call(vault, Known([say("c")], usage=(400, 100)), "three")
+    spent = (await spending(vault)).used
+    assert (spent.known_usd, spent.unpriced) == (pytest.approx(0.003), {"openai:of-tomorrow"})
+
+
+async def test_a_trail_of_an_earlier_release_is_read() -> None:
+    """It has calls without a model's name, which cost nobody knows what."""
+    vault = MemoryVault()
+    answer = {"model": "", "input_tokens": 3, "output_tokens": 4}
+    await vault.append(NewEntry("model_call", "q1:old", {"request": "q1:old", "answer": answer}))
+    spent = (await spending(vault)).used
+    assert (spent.tokens.total, spent.known_usd, spent.unpriced) == (7, 0.0, {"unnamed"})
+
+
+async def test_the_run_around_it_hears_the_call_as_well() -> None:
+    vault, meter = MemoryVault(), UsageMeter()
+    model = Known([say("Long.")], usage=(400, 100))
+
+    async def step(_: str) -> dict[str, Any]:
+        return await call(vault, model)
+
+    await RunnableLambda(step).ainvoke("", {"callbacks": [meter]})
+    assert meter.sums()["openai:gpt-5"].tokens.total == 500

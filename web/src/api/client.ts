@@ -1,0 +1,91 @@
+// The server's public routes that the page uses, typed from its OpenAPI document.
+
+import type { WireMessage } from "../state/messages";
+import type { WireInterrupt } from "../state/reduce";
+import type { StepRecord } from "../state/steps";
+import { request } from "./request";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type ThreadResponse = Schemas["ThreadResponse"];
+export type RunResponse = Schemas["RunResponse"];
+export type RunCreate = Schemas["RunCreate"];
+export type StateResponse = Schemas["StateResponse"];
+export type AssistantResponse = Schemas["AssistantResponse"];
+
+/** What a run is asked to say. Not `values`, which repeats the state at each step; `tasks` repeats it too, but tells when a node begins. */
+const MODES = ["updates", "messages-tuple", "custom", "tools", "lifecycle"];
+const MODES_OF_NODES = [...MODES, "tasks"];
+
+/** Graphs whose nodes are the story; for agents it is messages and tool calls. */
+const showsNodes = (graphId: string) => /^(deep_)?research/.test(graphId);
+
+const post = <T>(path: string, json: unknown) => request<T>(path, { method: "POST", json });
+const at = (threadId: string) => `/threads/${encodeURIComponent(threadId)}`;
+const query = (given: Record<string, string | number | null | undefined>) =>
+  new URLSearchParams(Object.entries(given).filter(([, value]) => value != null).map(([key, value]) => [key, String(value)])).toString();
+
+export interface ServerInfo {
+  version?: string;
+  metadata?: { server?: string };
+}
+
+export type Me = Schemas["Me"];
+
+export interface MessagePage {
+  /** Newest first. */
+  messages: WireMessage[];
+  total: number;
+  next: string | null;
+  checkpoint_id: string | null;
+}
+
+/** A run that brought an input, with the runs that answered its interrupts. Turns with the same `previous` are versions of one message. */
+export type Turn = Schemas["TurnResponse"];
+export type TurnPage = Schemas["TurnsResponse"];
+
+const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata", "interrupts", "error"];
+/** Fields of states that the page shows. A state's messages come by pages. */
+const STATE_FIELDS = [
+  "todos", "files", "status", "user_query", "plan", "audit_result", "reasoning", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
+];
+
+export const api = {
+  me: () => request<Me>("/api/me"),
+  info: () => request<ServerInfo>("/info"),
+  ok: () => request<unknown>("/ok", { timeoutMs: 5_000 }),
+
+  searchAssistants: () => post<AssistantResponse[]>("/assistants/search", { limit: 100 }),
+
+  searchThreads: (search: Record<string, unknown>) => post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
+  /** Without the state's values, which may be large. Undefined: there is none. */
+  findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
+    (await api.searchThreads({ ids: [threadId], limit: 1 }))[0],
+  createThread: (metadata: Record<string, unknown>) => post<ThreadResponse>("/threads", { metadata }),
+  patchThread: (threadId: string, metadata: Record<string, unknown>) =>
+    request<void>(at(threadId), { method: "PATCH", json: { metadata }, headers: { Prefer: "return=minimal" } }),
+  deleteThread: (threadId: string) => request<void>(at(threadId), { method: "DELETE" }),
+
+  messages: (threadId: string, page: { limit?: number; before?: string | null; checkpoint_id?: string | null } = {}) =>
+    request<MessagePage>(`${at(threadId)}/messages?${query(page)}`),
+  turns: (threadId: string) => request<TurnPage>(`${at(threadId)}/turns?limit=200`),
+  steps: (threadId: string, after: number) => request<{ steps: StepRecord[]; next: number | null }>(`${at(threadId)}/steps?after=${after}&limit=200`),
+  interrupts: (threadId: string) => request<{ interrupts: WireInterrupt[] }>(`${at(threadId)}/interrupts?limit=200`),
+  /** The state without its messages. */
+  state: (threadId: string) => {
+    const fields = [...STATE_FIELDS.map((field) => `values.${field}`), "next", "tasks", "checkpoint", "interrupts"];
+    return request<StateResponse>(`${at(threadId)}/state?${fields.map((field) => `select=${field}`).join("&")}`);
+  },
+  wholeState: (threadId: string) => request<StateResponse>(`${at(threadId)}/state`),
+
+  listRuns: (threadId: string, limit: number) => request<RunResponse[]>(`${at(threadId)}/runs?limit=${limit}`),
+  getRun: (threadId: string, runId: string) => request<RunResponse>(`${at(threadId)}/runs/${runId}`),
+  startRun: (threadId: string, graphId: string, run: Omit<RunCreate, "stream_mode" | "stream_subgraphs">) =>
+    post<RunResponse>(`${at(threadId)}/runs`, {
+      ...run,
+      stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES,
+      stream_subgraphs: true,
+      stream_resumable: true,
+    }),
+  cancelRun: (threadId: string, runId: string) => request<void>(`${at(threadId)}/runs/${runId}/cancel?wait=0&action=interrupt`, { method: "POST" }),
+};

@@ -1,0 +1,5609 @@
+// Made by scripts/generate-api-types.mjs from the server's OpenAPI document. Do not edit.
+export interface paths {
+    "/threads/{thread_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's runs, newest first */
+        get: operations["list_runs"];
+        put?: never;
+        /** Start a run and do not wait for it */
+        post: operations["create_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run and follow what it says */
+        post: operations["stream_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/wait": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run and wait for its values */
+        post: operations["wait_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a run */
+        get: operations["get_run"];
+        put?: never;
+        post?: never;
+        /** Forget a run that has ended */
+        delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/{run_id}/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Wait for a run's values */
+        get: operations["join_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/{run_id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow a run, from the start or after Last-Event-ID; a run that has ended is told again */
+        get: operations["join_run_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a run; 'rollback' also forgets what it did */
+        post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create a thread */
+        post: operations["create_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Find threads, those last used first; the header X-Pagination-Next tells where the next page begins */
+        post: operations["search_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count threads */
+        post: operations["count_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delete threads, or all of their checkpoints but the latest */
+        post: operations["prune_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a thread */
+        get: operations["get_thread"];
+        put?: never;
+        post?: never;
+        /** Erase a thread and all that hangs on it */
+        delete: operations["delete_thread"];
+        options?: never;
+        head?: never;
+        /** Merge into a thread's metadata; 'Prefer: return=minimal' answers with nothing */
+        patch: operations["update_thread"];
+        trace?: never;
+    };
+    "/threads/{thread_id}/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A new thread with the same history */
+        post: operations["copy_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's state now */
+        get: operations["get_thread_state"];
+        put?: never;
+        /** Write to the thread's state, as if a node had */
+        post: operations["update_thread_state"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Merge into the thread's metadata (an older form of PATCH /threads/{thread_id}) */
+        patch: operations["patch_thread_state"];
+        trace?: never;
+    };
+    "/threads/{thread_id}/state/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The thread's state at a checkpoint, also of a subgraph */
+        post: operations["get_thread_state_at"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/state/{checkpoint_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's state at a checkpoint of the root graph */
+        get: operations["get_thread_state_at_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's checkpoints, newest first */
+        get: operations["get_thread_history"];
+        put?: never;
+        /** The thread's checkpoints that fit, newest first */
+        post: operations["search_thread_history"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What all runs of the thread say, as they say it; Last-Event-ID goes back */
+        get: operations["stream_thread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's messages, newest first, page by page; now, or at a checkpoint */
+        get: operations["get_thread_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The thread's turns and how they follow one another, newest first: where to fork, and the branches there are */
+        get: operations["get_thread_turns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What ran on the thread: models, tools, subagents and nodes, with times, tokens and cost */
+        get: operations["get_thread_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the thread's runs used of models so far, and how full the context is */
+        get: operations["get_thread_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/interrupts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for an answer on the thread, oldest first */
+        get: operations["get_thread_interrupts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/interrupts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for an answer on any of your threads, oldest first */
+        get: operations["get_interrupts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell a thread what to do: start a run, answer an interrupt, read or branch its state */
+        post: operations["send_thread_command"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/stream/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where SDKs would open a websocket, which this server does not offer */
+        get: operations["stream_thread_events_by_websocket"];
+        put?: never;
+        /** What the runs of a thread say, filtered; from the newest run on, or after 'since' */
+        post: operations["stream_thread_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run on a thread of its own */
+        post: operations["create_stateless_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same, and follow what it says */
+        post: operations["stream_stateless_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/wait": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same, and wait for its values */
+        post: operations["wait_stateless_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start several runs at once: all of them or none */
+        post: operations["create_run_batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop several runs: those named, or all of a status */
+        post: operations["cancel_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create an assistant */
+        post: operations["create_assistant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Find assistants; the header X-Pagination-Next tells where the next page begins */
+        post: operations["search_assistants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count assistants */
+        post: operations["count_assistants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an assistant by its id or the name of its graph */
+        get: operations["get_assistant"];
+        put?: never;
+        post?: never;
+        /** Delete an assistant and its versions */
+        delete: operations["delete_assistant"];
+        options?: never;
+        head?: never;
+        /** Change an assistant; the result is a new version */
+        patch: operations["update_assistant"];
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** List an assistant's versions, newest first */
+        post: operations["list_assistant_versions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/latest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a version the current one */
+        post: operations["set_latest_assistant_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/schemas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** JSON Schemas of the assistant's graph */
+        get: operations["get_assistant_schemas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Nodes and edges of the assistant's graph; xray draws subgraphs too */
+        get: operations["get_assistant_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/subgraphs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** JSON Schemas of the graph's subgraphs */
+        get: operations["get_assistant_subgraphs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assistants/{assistant_id}/subgraphs/{namespace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** JSON Schemas of one subgraph */
+        get: operations["get_assistant_subgraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an item; null if there is none */
+        get: operations["get_item"];
+        /** Keep an item, in place of what was there */
+        put: operations["put_item"];
+        post?: never;
+        /** Forget an item */
+        delete: operations["delete_item"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/items/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Find items under a namespace */
+        post: operations["search_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Namespaces that hold something */
+        post: operations["list_namespaces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which model runs here and what it can do, and those that could be loaded */
+        get: operations["get_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/model/load": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load the embedded model and follow it */
+        get: operations["load_model"];
+        put?: never;
+        /** The same by POST */
+        post: operations["load_model_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a bundle: send the file as application/zip, up to 64 MB; the answer says of each part whether it holds */
+        post: operations["verify_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Check what a thread's research rests on, as anybody could with its bundle */
+        get: operations["verify_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest report of a thread with its claims, quotes and sources */
+        get: operations["get_research_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/sources/{sourceId}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The text of a source as it was stored, into which quotes point */
+        get: operations["get_source_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The research as a document: Markdown, HTML, PDF, DOCX, or its bundle */
+        get: operations["export_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Research a question and follow it */
+        post: operations["research"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer what a research waits for, and follow it */
+        post: operations["approve_research"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow a thread's newest question, from its start or after Last-Event-ID; one that has ended is told again */
+        get: operations["join_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything a thread's research rests on, as one file for `stepwell verify` */
+        get: operations["research_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whom the server takes you for, and how to sign in */
+        get: operations["get_me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** API keys without their secrets, for operators */
+        get: operations["list_keys"];
+        put?: never;
+        /** Make an API key; it is shown only now */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a key back, with the sessions it opened */
+        delete: operations["revoke_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What your runs used of models, and what that cost */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same over all users, for operators */
+        get: operations["get_usage_of_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that belongs to you, as JSON lines */
+        get: operations["export_data"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/effects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What tools began on your threads, and nobody knows whether it happened */
+        get: operations["list_effects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/effects/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same over all users and deleted threads, for operators */
+        get: operations["list_effects_of_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/effects/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say whether it happened; the model is told when the thread goes on, if the call is still in its conversation */
+        post: operations["settle_effect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/effects/all/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same for anybody's, for operators */
+        post: operations["settle_effect_of_all"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ok": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Is the server well? check_db=1 asks the database too */
+        get: operations["get_ok"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Versions, and what clients may count on */
+        get: operations["get_info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counters in the text format of Prometheus */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What runs, what fails and how much is kept, for operators */
+        get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** ApprovalResponse */
+        ApprovalResponse: {
+            /** At */
+            at: string;
+            /** Data */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        /** AssistantCount */
+        AssistantCount: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Graph Id */
+            graph_id?: string | null;
+            /** Name */
+            name?: string | null;
+        };
+        /** AssistantCreate */
+        AssistantCreate: {
+            /** Graph Id */
+            graph_id: string;
+            /** Assistant Id */
+            assistant_id?: string | null;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** If Exists */
+            if_exists?: ("raise" | "do_nothing") | null;
+            /** Name */
+            name?: string | null;
+            /** Description */
+            description?: string | null;
+        };
+        /** AssistantPatch */
+        AssistantPatch: {
+            /** Graph Id */
+            graph_id?: string | null;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Name */
+            name?: string | null;
+            /** Description */
+            description?: string | null;
+        };
+        /**
+         * AssistantResponse
+         * @description A graph with a configuration.
+         */
+        AssistantResponse: {
+            /** Assistant Id */
+            assistant_id?: string;
+            /** Graph Id */
+            graph_id?: string;
+            /** Name */
+            name?: string;
+            /** Description */
+            description?: string | null;
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            };
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Version */
+            version?: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+        };
+        /** AssistantSearch */
+        AssistantSearch: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Graph Id */
+            graph_id?: string | null;
+            /** Name */
+            name?: string | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+            /** Sort By */
+            sort_by?: ("assistant_id" | "graph_id" | "name" | "created_at" | "updated_at") | null;
+            /** Sort Order */
+            sort_order?: ("asc" | "desc") | null;
+            /** Select */
+            select?: ("assistant_id" | "graph_id" | "name" | "description" | "config" | "context" | "created_at" | "updated_at" | "metadata" | "version")[] | null;
+        };
+        /**
+         * BatchRun
+         * @description One of several runs; without a thread it is a stateless one.
+         */
+        BatchRun: {
+            /** Assistant Id */
+            assistant_id: string;
+            /** Input */
+            input?: unknown;
+            command?: components["schemas"]["RunCommand"] | null;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            checkpoint?: components["schemas"]["CheckpointRef"] | null;
+            /** Checkpoint Id */
+            checkpoint_id?: string | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback") | null;
+            /** If Not Exists */
+            if_not_exists?: ("create" | "reject") | null;
+            /** On Disconnect */
+            on_disconnect?: ("cancel" | "continue") | null;
+            /** On Completion */
+            on_completion?: ("delete" | "keep") | null;
+            /** After Seconds */
+            after_seconds?: number | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Strict Resume */
+            strict_resume?: boolean | null;
+            /** Thread Id */
+            thread_id?: string | null;
+        };
+        /**
+         * Before
+         * @description A checkpoint, also in the form of a LangGraph config, as older clients send it.
+         */
+        Before: {
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Checkpoint Ns */
+            checkpoint_ns?: string | null;
+            /** Checkpoint Id */
+            checkpoint_id?: string | null;
+            /** Checkpoint Map */
+            checkpoint_map?: {
+                [key: string]: unknown;
+            } | null;
+            configurable?: components["schemas"]["CheckpointRef"] | null;
+        };
+        /**
+         * CancelMany
+         * @description Which runs to stop: by id, or all of a status.
+         */
+        CancelMany: {
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Run Ids */
+            run_ids?: string[] | null;
+            /** Status */
+            status?: ("pending" | "running" | "all") | null;
+        };
+        /** CheckedPartResponse */
+        CheckedPartResponse: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "file" | "bytes" | "trail" | "manifest" | "members" | "quotes" | "claims" | "report" | "story";
+            /**
+             * Title
+             * @description What was checked, as a sentence that is true where it holds
+             */
+            title: string;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Checked
+             * @description How many things were looked at
+             */
+            checked: number;
+            /** Problems */
+            problems: components["schemas"]["DefectResponse"][];
+        };
+        /**
+         * CheckpointRef
+         * @description A moment of a thread. A missing `checkpoint_id` means the newest of the namespace.
+         */
+        CheckpointRef: {
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Checkpoint Ns */
+            checkpoint_ns?: string | null;
+            /** Checkpoint Id */
+            checkpoint_id?: string | null;
+            /** Checkpoint Map */
+            checkpoint_map?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** ClaimResponse */
+        ClaimResponse: {
+            /** Claim Id */
+            claim_id: string;
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supported" | "partial" | "unsupported" | "contradicted";
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Evidence
+             * @description Ids of quotes
+             */
+            evidence: string[];
+            /** In Report */
+            in_report: boolean;
+        };
+        /**
+         * CommandResponse
+         * @description What became of a command: `success` with a result, or `error` with a code and a sentence.
+         */
+        CommandResponse: {
+            /**
+             * Type
+             * @enum {string}
+             */
+            type?: "success" | "error";
+            /** Id */
+            id?: number;
+            /** Result */
+            result?: {
+                [key: string]: unknown;
+            };
+            /** Error */
+            error?: string;
+            /** Message */
+            message?: string;
+            /** Meta */
+            meta?: {
+                [key: string]: unknown;
+            };
+        };
+        /** ContextResponse */
+        ContextResponse: {
+            /** Tokens */
+            tokens: number;
+            /**
+             * Window
+             * @description The most the model takes; null: not known
+             */
+            window: number | null;
+            /** Model */
+            model: string;
+        };
+        /** CurrentModel */
+        CurrentModel: {
+            /**
+             * Id
+             * @description `provider:name`
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string;
+            /**
+             * Embedded
+             * @description Whether it runs in the server's own process
+             */
+            embedded: boolean;
+            /**
+             * Tools
+             * @description Whether it can be trusted with tools
+             */
+            tools: boolean;
+            /**
+             * Writes
+             * @description Whether what it writes can be shown as an answer
+             */
+            writes: boolean;
+            /**
+             * Context
+             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             */
+            context: number;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Downloaded */
+            downloaded: boolean;
+            /** About */
+            about: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "idle" | "downloading" | "loading" | "ready" | "error";
+            /**
+             * Progress
+             * @description Per cent, while it is fetched
+             */
+            progress: number | null;
+            /** Message */
+            message: string | null;
+            /**
+             * Reason
+             * @description Why this one
+             */
+            reason: string;
+        };
+        /** DatabaseFigures */
+        DatabaseFigures: {
+            /** Bytes */
+            bytes: number;
+        };
+        /** DefectResponse */
+        DefectResponse: {
+            /** Where */
+            where: string;
+            /** Fact */
+            fact: string;
+        };
+        /**
+         * DutyResponse
+         * @description Something that goes on for as long as the server does.
+         */
+        DutyResponse: {
+            /** Name */
+            name: string;
+            /** Vital */
+            vital: boolean;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Failures
+             * @description Since the start
+             */
+            failures: number;
+        };
+        /**
+         * EffectResponse
+         * @description One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted.
+         */
+        EffectResponse: {
+            /** Key */
+            key: string;
+            /** Tool */
+            tool: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "unknown" | "under_way" | "done" | "not_done";
+            /** Begun At */
+            begun_at: string;
+            /** Thread Id */
+            thread_id: string | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Owner */
+            owner: string | null;
+            /**
+             * Taken Back
+             * @description Its run was rolled back with everything it said: no thread tells of it
+             */
+            taken_back: boolean;
+            /** Note */
+            note: string | null;
+            /** Settled At */
+            settled_at: string | null;
+            /** Settled By */
+            settled_by: string | null;
+        };
+        /**
+         * EffectSettle
+         * @description What somebody has found out about an effect whose outcome is unknown.
+         */
+        EffectSettle: {
+            /** Key */
+            key: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "done" | "not_done";
+            /**
+             * Note
+             * @description The model is told: a receipt's number, a result
+             * @default
+             */
+            note: string;
+        };
+        /**
+         * EventsQuery
+         * @description Which events are wanted, and after which place.
+         */
+        EventsQuery: {
+            /** Channels */
+            channels: string[];
+            /** Namespaces */
+            namespaces?: string[][] | null;
+            /** Depth */
+            depth?: number | null;
+            /** Since */
+            since?: number | null;
+        };
+        /**
+         * GraphSchemas
+         * @description JSON Schemas of a graph; `null` where none can be made.
+         */
+        GraphSchemas: {
+            /** Graph Id */
+            graph_id: string;
+            /** Input Schema */
+            input_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** Output Schema */
+            output_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** State Schema */
+            state_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** Config Schema */
+            config_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** Context Schema */
+            context_schema: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** HealthResponse */
+        HealthResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Version */
+            version: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            runs: components["schemas"]["RunFigures"];
+            /**
+             * Streams
+             * @description Event streams that are open now
+             */
+            streams: number;
+            database: components["schemas"]["DatabaseFigures"];
+            /** Duties */
+            duties: components["schemas"]["DutyResponse"][];
+            /** Problems */
+            problems: string[];
+        };
+        /** HistoryQuery */
+        HistoryQuery: {
+            /** Limit */
+            limit?: number | null;
+            /** Before */
+            before?: string | components["schemas"]["Before"] | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            checkpoint?: components["schemas"]["CheckpointRef"] | null;
+            /** Select */
+            select?: string[] | null;
+        };
+        /**
+         * Info
+         * @description Versions and flags.
+         */
+        Info: {
+            /** Version */
+            version: string;
+            /** Langgraph Py Version */
+            langgraph_py_version: string;
+            /** Flags */
+            flags: {
+                [key: string]: boolean;
+            };
+            /** Metadata */
+            metadata: {
+                [key: string]: string;
+            };
+        };
+        /** ItemDelete */
+        ItemDelete: {
+            /** Namespace */
+            namespace: string[];
+            /** Key */
+            key: string;
+        };
+        /** ItemPut */
+        ItemPut: {
+            /** Namespace */
+            namespace: string[];
+            /** Key */
+            key: string;
+            /** Value */
+            value: {
+                [key: string]: unknown;
+            };
+            /** Index */
+            index?: false | string[] | null;
+            /** Ttl */
+            ttl?: number | null;
+        };
+        /**
+         * ItemResponse
+         * @description Something kept under a namespace and a key.
+         */
+        ItemResponse: {
+            /** Namespace */
+            namespace: string[];
+            /** Key */
+            key: string;
+            /** Value */
+            value: {
+                [key: string]: unknown;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Score */
+            score?: number | null;
+        };
+        /** ItemSearch */
+        ItemSearch: {
+            /** Namespace Prefix */
+            namespace_prefix: string[];
+            /** Filter */
+            filter?: {
+                [key: string]: unknown;
+            } | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+            /** Query */
+            query?: string | null;
+            /** Refresh Ttl */
+            refresh_ttl?: boolean | null;
+        };
+        /**
+         * ItemsResponse
+         * @description What a search found.
+         */
+        ItemsResponse: {
+            /** Items */
+            items: components["schemas"]["ItemResponse"][];
+        };
+        /** KeyCreate */
+        KeyCreate: {
+            /** User */
+            user: string;
+            /** Name */
+            name?: string | null;
+            /** Operator */
+            operator?: boolean | null;
+            /** Expires Days */
+            expires_days?: number | null;
+        };
+        /**
+         * KeyResponse
+         * @description An API key without its secret.
+         */
+        KeyResponse: {
+            /** Key Id */
+            key_id: string;
+            /** User */
+            user: string;
+            /** Name */
+            name: string;
+            /** Is Operator */
+            is_operator: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+        };
+        /**
+         * Me
+         * @description Whom the server takes the caller for. `user` and `via` are null where it does not know yet.
+         */
+        Me: {
+            /** Signed In */
+            signed_in: boolean;
+            /**
+             * Asks Who
+             * @description Whether requests must say whose they are
+             */
+            asks_who: boolean;
+            /** User */
+            user: string | null;
+            /** Is Operator */
+            is_operator: boolean;
+            /** Via */
+            via: ("local" | "api_key" | "jwt" | "session") | null;
+            /**
+             * Sign In
+             * @description How a browser can sign in; empty where nobody is asked
+             */
+            sign_in: ("key" | "provider")[];
+            server: components["schemas"]["ServerAbout"];
+        };
+        /** MessagesResponse */
+        MessagesResponse: {
+            /**
+             * Messages
+             * @description LangChain's messages, newest first
+             */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Total */
+            total: number;
+            /**
+             * Next
+             * @description Send it as `before` for older ones; null: these were the oldest
+             */
+            next: string | null;
+            /**
+             * Checkpoint Id
+             * @description Where the thread stood; send it along, so that pages fit together
+             */
+            checkpoint_id: string | null;
+        };
+        /** ModelResponse */
+        ModelResponse: {
+            /**
+             * Id
+             * @description `provider:name`
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string;
+            /**
+             * Embedded
+             * @description Whether it runs in the server's own process
+             */
+            embedded: boolean;
+            /**
+             * Tools
+             * @description Whether it can be trusted with tools
+             */
+            tools: boolean;
+            /**
+             * Writes
+             * @description Whether what it writes can be shown as an answer
+             */
+            writes: boolean;
+            /**
+             * Context
+             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             */
+            context: number;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Downloaded */
+            downloaded: boolean;
+            /** About */
+            about: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "idle" | "downloading" | "loading" | "ready" | "error";
+            /**
+             * Progress
+             * @description Per cent, while it is fetched
+             */
+            progress: number | null;
+            /** Message */
+            message: string | null;
+        };
+        /** ModelsResponse */
+        ModelsResponse: {
+            current: components["schemas"]["CurrentModel"] | null;
+            /**
+             * Problem
+             * @description Why there is none
+             */
+            problem: string | null;
+            /**
+             * Sentence
+             * @description What runs now, and how to do better
+             */
+            sentence: string;
+            /**
+             * Embedded
+             * @description Those that can be loaded here
+             */
+            embedded: components["schemas"]["ModelResponse"][];
+        };
+        /** NamespaceQuery */
+        NamespaceQuery: {
+            /** Prefix */
+            prefix?: string[] | null;
+            /** Suffix */
+            suffix?: string[] | null;
+            /** Max Depth */
+            max_depth?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+        };
+        /**
+         * NamespacesResponse
+         * @description Namespaces that hold something.
+         */
+        NamespacesResponse: {
+            /** Namespaces */
+            namespaces: string[][];
+        };
+        /** NewKeyResponse */
+        NewKeyResponse: {
+            /** Key Id */
+            key_id: string;
+            /** User */
+            user: string;
+            /** Name */
+            name: string;
+            /** Is Operator */
+            is_operator: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * Key
+             * @description The whole key. It is shown only now, and kept nowhere
+             */
+            key: string;
+        };
+        /** Ok */
+        Ok: {
+            /** Ok */
+            ok: boolean;
+        };
+        /**
+         * Pruned
+         * @description How many threads were pruned.
+         */
+        Pruned: {
+            /** Pruned Count */
+            pruned_count: number;
+        };
+        /** QuoteResponse */
+        QuoteResponse: {
+            /** Quote Id */
+            quote_id: string;
+            /** Source Id */
+            source_id: string;
+            /**
+             * Start
+             * @description In characters (code points) of the stored text
+             */
+            start: number;
+            /** End */
+            end: number;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ReportResponse
+         * @description The newest report of a thread and what it rests on.
+         */
+        ReportResponse: {
+            /** Question */
+            question: string;
+            /**
+             * Mode
+             * @description `extractive`: no model wrote it, its sentences are quotes
+             */
+            mode: string;
+            /** Asked At */
+            asked_at: string | null;
+            /**
+             * Report
+             * @description Markdown
+             */
+            report: string;
+            /**
+             * References
+             * @description Ids of sources, in the order of [1], [2] ...
+             */
+            references: string[];
+            /**
+             * Head
+             * @description The hash that stands for the whole trail
+             */
+            head: string;
+            /** Plan */
+            plan: {
+                [key: string]: unknown;
+            };
+            /** Approvals */
+            approvals: components["schemas"]["ApprovalResponse"][];
+            /**
+             * Elsewhere
+             * @description Entries of other branches of the thread; the report does not rest on them
+             */
+            elsewhere: number;
+            /** Claims */
+            claims: components["schemas"]["ClaimResponse"][];
+            /** Quotes */
+            quotes: components["schemas"]["QuoteResponse"][];
+            /** Sources */
+            sources: components["schemas"]["SourceResponse"][];
+            /**
+             * Egress
+             * @description What left the machine, and what was refused
+             */
+            egress: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ResearchAnswer
+         * @description What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
+         *
+         *     `interruptId` says which interrupt is meant; without it, the one that is open.
+         */
+        ResearchAnswer: {
+            /**
+             * Threadid
+             * Format: uuid
+             */
+            threadId: string;
+            /** Interruptid */
+            interruptId?: string | null;
+            /** Decision */
+            decision?: ("approve" | "edit" | "reject") | null;
+            /** Approved */
+            approved?: boolean | null;
+            /** Plan */
+            plan?: {
+                [key: string]: unknown;
+            } | null;
+            /** Reason */
+            reason?: string | null;
+            /** Stop */
+            stop?: boolean | null;
+            /** Admit */
+            admit?: string[] | null;
+            /** Deny */
+            deny?: string[] | null;
+        };
+        /**
+         * ResearchQuestion
+         * @description A question, with what the caller knows already. A newer question on a thread stops the one under way there.
+         */
+        ResearchQuestion: {
+            /** Query */
+            query: string;
+            /** Retrievedcontext */
+            retrievedContext?: string | null;
+            /** Contexturls */
+            contextUrls?: string[] | null;
+            /** Threadid */
+            threadId?: string | null;
+            /** Maxplanrevisions */
+            maxPlanRevisions?: number | null;
+            /** Reviewsources */
+            reviewSources?: boolean | null;
+        };
+        /**
+         * RunCommand
+         * @description LangGraph's command: answer interrupts, write to the state, go somewhere.
+         */
+        RunCommand: {
+            /** Resume */
+            resume?: unknown;
+            /** Update */
+            update?: {
+                [key: string]: unknown;
+            } | unknown[] | null;
+            /** Goto */
+            goto?: string | components["schemas"]["SendTo"] | (string | components["schemas"]["SendTo"])[] | null;
+        };
+        /**
+         * RunConfig
+         * @description LangGraph's config. What is not named here is kept with an assistant, and means nothing to a run.
+         */
+        RunConfig: {
+            /** Tags */
+            tags?: string[] | null;
+            /** Recursion Limit */
+            recursion_limit?: number | null;
+            /** Max Concurrency */
+            max_concurrency?: number | null;
+            /** Run Name */
+            run_name?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Configurable */
+            configurable?: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RunCreate
+         * @description A run that is asked for. `null` means the same as leaving a field out.
+         */
+        RunCreate: {
+            /** Assistant Id */
+            assistant_id: string;
+            /** Input */
+            input?: unknown;
+            command?: components["schemas"]["RunCommand"] | null;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            checkpoint?: components["schemas"]["CheckpointRef"] | null;
+            /** Checkpoint Id */
+            checkpoint_id?: string | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback") | null;
+            /** If Not Exists */
+            if_not_exists?: ("create" | "reject") | null;
+            /** On Disconnect */
+            on_disconnect?: ("cancel" | "continue") | null;
+            /** On Completion */
+            on_completion?: ("delete" | "keep") | null;
+            /** After Seconds */
+            after_seconds?: number | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Strict Resume */
+            strict_resume?: boolean | null;
+        };
+        /** RunFigures */
+        RunFigures: {
+            /** Running */
+            running: number;
+            /** Pending */
+            pending: number;
+            /**
+             * Oldest Pending S
+             * @description How long the first of those that could run now has waited
+             */
+            oldest_pending_s: number;
+        };
+        /**
+         * RunResponse
+         * @description One drive through a graph.
+         */
+        RunResponse: {
+            /** Run Id */
+            run_id?: string;
+            /** Thread Id */
+            thread_id?: string;
+            /** Assistant Id */
+            assistant_id?: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status?: "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Kwargs */
+            kwargs?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Multitask Strategy
+             * @enum {string}
+             */
+            multitask_strategy?: "reject" | "enqueue" | "interrupt" | "rollback";
+            /** Cancel Reason */
+            cancel_reason?: string | null;
+        };
+        /**
+         * SendTo
+         * @description A node to go to, with an input of its own.
+         */
+        SendTo: {
+            /** Node */
+            node: string;
+            /** Input */
+            input?: unknown;
+        };
+        /** ServerAbout */
+        ServerAbout: {
+            /** Version */
+            version: string;
+            /**
+             * Demo
+             * @description Whether graphs are served that need no model and no network, for a first look
+             */
+            demo: boolean;
+        };
+        /** SourceResponse */
+        SourceResponse: {
+            /** Source Id */
+            source_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "web" | "device";
+            /** Url */
+            url: string | null;
+            /** Final Url */
+            final_url: string | null;
+            /** Title */
+            title: string;
+            /** Media Type */
+            media_type: string;
+            /** Status */
+            status: number | null;
+            /** Fetched At */
+            fetched_at: string;
+            /** Bytes Sha256 */
+            bytes_sha256: string;
+            /** Text Sha256 */
+            text_sha256: string;
+            /** Engine */
+            engine: string | null;
+            /**
+             * Robots
+             * @enum {string}
+             */
+            robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
+        };
+        /** SourceTextResponse */
+        SourceTextResponse: {
+            /** Source Id */
+            source_id: string;
+            /** Text */
+            text: string;
+            /** Text Sha256 */
+            text_sha256: string;
+        };
+        /** StateAt */
+        StateAt: {
+            checkpoint: components["schemas"]["CheckpointRef"];
+            /** Subgraphs */
+            subgraphs?: boolean | null;
+            /** Select */
+            select?: string[] | null;
+        };
+        /** StatePatch */
+        StatePatch: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * StateResponse
+         * @description A thread at one of its checkpoints.
+         */
+        StateResponse: {
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | unknown[];
+            /** Next */
+            next?: string[];
+            /** Checkpoint */
+            checkpoint?: {
+                [key: string]: unknown;
+            } | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Created At */
+            created_at?: string | null;
+            /** Parent Checkpoint */
+            parent_checkpoint?: {
+                [key: string]: unknown;
+            } | null;
+            /** Tasks */
+            tasks?: {
+                [key: string]: unknown;
+            }[];
+            /** Interrupts */
+            interrupts?: {
+                [key: string]: unknown;
+            }[];
+        };
+        /**
+         * StateUpdate
+         * @description One write of a superstep.
+         */
+        StateUpdate: {
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | unknown[] | null;
+            /** Command */
+            command?: {
+                [key: string]: unknown;
+            } | null;
+            /** As Node */
+            as_node: string;
+        };
+        /** StateWrite */
+        StateWrite: {
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | unknown[] | null;
+            /** As Node */
+            as_node?: string | null;
+            checkpoint?: components["schemas"]["CheckpointRef"] | null;
+            /** Checkpoint Id */
+            checkpoint_id?: string | null;
+        };
+        /**
+         * StateWritten
+         * @description The checkpoint that a write made.
+         */
+        StateWritten: {
+            /** Checkpoint */
+            checkpoint: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * StepResponse
+         * @description Something that ran, from its start to its end.
+         */
+        StepResponse: {
+            /** Number */
+            number: number;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "model" | "tool" | "agent";
+            /**
+             * Name
+             * @description Of the node, the model, the tool or the subagent
+             */
+            name: string;
+            /**
+             * Node
+             * @description The node of the graph in which it ran
+             */
+            node: string | null;
+            /**
+             * Agent
+             * @description The subagent in which it ran; null: the agent itself
+             */
+            agent: string | null;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * Call Id
+             * @description Of a tool's or a subagent's call
+             */
+            call_id: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "success" | "error" | "interrupted";
+            /** Error */
+            error: string | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /**
+             * Cost Usd
+             * @description Of a model call; null: its price is not known
+             */
+            cost_usd: number | null;
+        };
+        /** StepsResponse */
+        StepsResponse: {
+            /**
+             * Steps
+             * @description In the order in which they ended
+             */
+            steps: components["schemas"]["StepResponse"][];
+            /**
+             * Next
+             * @description Send it as `after` for more; null: there are none now
+             */
+            next: number | null;
+        };
+        /** Superstep */
+        Superstep: {
+            /** Updates */
+            updates: components["schemas"]["StateUpdate"][];
+        };
+        /**
+         * ThreadCommand
+         * @description Something to do with a thread. What `params` must hold depends on the method.
+         */
+        ThreadCommand: {
+            /** Id */
+            id: number;
+            /** Method */
+            method: string;
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** ThreadCount */
+        ThreadCount: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | null;
+            /** Status */
+            status?: ("idle" | "busy" | "interrupted" | "error") | null;
+        };
+        /** ThreadCreate */
+        ThreadCreate: {
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** If Exists */
+            if_exists?: ("raise" | "do_nothing") | null;
+            /** Supersteps */
+            supersteps?: components["schemas"]["Superstep"][] | null;
+            /** Graph Id */
+            graph_id?: string | null;
+        };
+        /** ThreadPatch */
+        ThreadPatch: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** ThreadPrune */
+        ThreadPrune: {
+            /** Thread Ids */
+            thread_ids: string[];
+            /** Strategy */
+            strategy?: ("delete" | "keep_latest") | null;
+        };
+        /**
+         * ThreadResponse
+         * @description A conversation; `interrupts` are the open ones, by the task that asks.
+         */
+        ThreadResponse: {
+            /** Thread Id */
+            thread_id?: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /** State Updated At */
+            state_updated_at?: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status?: "idle" | "busy" | "interrupted" | "error";
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Config */
+            config?: {
+                [key: string]: unknown;
+            };
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | null;
+            /** Interrupts */
+            interrupts?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                }[];
+            };
+            /** Error */
+            error?: {
+                [key: string]: unknown;
+            } | null;
+            /** Extracted */
+            extracted?: {
+                [key: string]: unknown;
+            };
+        };
+        /** ThreadSearch */
+        ThreadSearch: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Values */
+            values?: {
+                [key: string]: unknown;
+            } | null;
+            /** Status */
+            status?: ("idle" | "busy" | "interrupted" | "error") | null;
+            /** Ids */
+            ids?: string[] | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+            /** Sort By */
+            sort_by?: ("thread_id" | "status" | "created_at" | "updated_at" | "state_updated_at") | null;
+            /** Sort Order */
+            sort_order?: ("asc" | "desc") | null;
+            /** Select */
+            select?: ("thread_id" | "created_at" | "updated_at" | "state_updated_at" | "metadata" | "config" | "context" | "status" | "values" | "interrupts" | "error")[] | null;
+            /** Extract */
+            extract?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * ThreadUsageResponse
+         * @description What all runs of a thread used, the one under way included.
+         */
+        ThreadUsageResponse: {
+            /** @description What the last model call of the agent itself read and wrote */
+            context: components["schemas"]["ContextResponse"] | null;
+            /** Calls */
+            calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Unpriced Runs */
+            unpriced_runs: number;
+        };
+        /**
+         * TurnResponse
+         * @description A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message.
+         */
+        TurnResponse: {
+            /** Turn Id */
+            turn_id: string;
+            /** Previous */
+            previous: string | null;
+            /** Run Ids */
+            run_ids: string[];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Checkpoint Id
+             * @description That took the input
+             */
+            checkpoint_id: string | null;
+            /**
+             * Last Checkpoint Id
+             * @description Where the turn ended
+             */
+            last_checkpoint_id: string | null;
+            /**
+             * Fork From
+             * @description The checkpoint to start another version of the turn from; null: it was pruned
+             */
+            fork_from: string | null;
+            /**
+             * Message Ids
+             * @description Of the messages of the input, where it named ids
+             */
+            message_ids: string[];
+        };
+        /** TurnsResponse */
+        TurnsResponse: {
+            /**
+             * Turns
+             * @description Newest first
+             */
+            turns: components["schemas"]["TurnResponse"][];
+            /**
+             * Next
+             * @description Send it as `before` for older ones
+             */
+            next: string | null;
+            /**
+             * Head
+             * @description The turn whose branch the thread stands on
+             */
+            head: string | null;
+        };
+        /**
+         * UsageResponse
+         * @description A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known.
+         */
+        UsageResponse: {
+            /** Key */
+            key: string;
+            /** Runs */
+            runs: number;
+            /** Model */
+            model: string;
+            /** Calls */
+            calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /**
+             * Unpriced Runs
+             * @description Runs whose price nobody knows: the cost is that of the others
+             */
+            unpriced_runs: number;
+        };
+        /** VerificationCounts */
+        VerificationCounts: {
+            /** Sources */
+            sources: number;
+            /** Quotes */
+            quotes: number;
+            /** Claims */
+            claims: number;
+            /** Elsewhere */
+            elsewhere: number;
+        };
+        /** VerificationResponse */
+        VerificationResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Head */
+            head: string;
+            /** Parts */
+            parts: components["schemas"]["CheckedPartResponse"][];
+            counts: components["schemas"]["VerificationCounts"];
+        };
+        /** VersionChoice */
+        VersionChoice: {
+            /** Version */
+            version: number;
+        };
+        /** VersionsQuery */
+        VersionsQuery: {
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+        };
+        /** WaitingPage */
+        WaitingPage: {
+            /**
+             * Interrupts
+             * @description Those that have waited longest first
+             */
+            interrupts: components["schemas"]["WaitingResponse"][];
+            /**
+             * Next
+             * @description Send it as `after` for more
+             */
+            next: string | null;
+            /** Total */
+            total: number;
+        };
+        /**
+         * WaitingResponse
+         * @description A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`.
+         */
+        WaitingResponse: {
+            /** Interrupt Id */
+            interrupt_id: string;
+            /** Thread Id */
+            thread_id: string;
+            /**
+             * Thread Title
+             * @description `title` of the thread's metadata
+             */
+            thread_title: string | null;
+            /** Run Id */
+            run_id: string;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Type
+             * @description `type` of the payload; tool_approval for LangChain's action requests; else unknown
+             */
+            type: string;
+            /**
+             * Asker
+             * @description The subagent that asks; null: the agent itself
+             */
+            asker: string | null;
+            /** Namespace */
+            namespace: string[];
+            /** Payload */
+            payload: unknown;
+            /** Response Schema */
+            response_schema: {
+                [key: string]: unknown;
+            } | null;
+            /** Created At */
+            created_at: string | null;
+        };
+        /**
+         * Problem
+         * @description RFC 9457: what is wrong, in `detail`, with the way out.
+         */
+        Problem: {
+            /**
+             * Type
+             * @description Names the sort of problem; a URN
+             */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Instance
+             * @default null
+             */
+            instance: string | null;
+            /**
+             * Errors
+             * @description Fields that are wrong: `{field, message}`
+             * @default null
+             */
+            errors: {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * Interrupt Ids
+             * @description The interrupts that are concerned
+             * @default null
+             */
+            interrupt_ids: string[] | null;
+            /**
+             * Reference
+             * @description Under which the operator finds the cause in the log
+             * @default null
+             */
+            reference: string | null;
+        };
+    };
+    responses: {
+        /** @description The body is not JSON */
+        Problem400: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not signed in */
+        Problem401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not allowed */
+        Problem403: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such thing */
+        Problem404: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It conflicts with what is there */
+        Problem409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is too big */
+        Problem413: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body does not say that it is JSON */
+        Problem415: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A field is wrong, or the request cannot be carried out */
+        Problem422: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description As many as allowed */
+        Problem429: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not now; Retry-After says when */
+        Problem503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    list_runs: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                status?: ("pending" | "running" | "success" | "error" | "timeout" | "interrupted") | null;
+                select?: ("run_id" | "thread_id" | "assistant_id" | "created_at" | "updated_at" | "status" | "metadata" | "kwargs" | "multitask_strategy" | "cancel_reason")[] | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    wait_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    join_run: {
+        parameters: {
+            query?: {
+                cancel_on_disconnect?: boolean;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    join_run_stream: {
+        parameters: {
+            query?: {
+                cancel_on_disconnect?: boolean;
+                stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            };
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancel_run: {
+        parameters: {
+            query?: {
+                wait?: boolean;
+                action?: "interrupt" | "rollback";
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run is told to stop */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The run has ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadSearch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    count_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadCount"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": number;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    prune_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadPrune"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pruned"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                prefer?: string;
+            };
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"];
+                };
+            };
+            /** @description Done; nothing was asked for */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    copy_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_state: {
+        parameters: {
+            query?: {
+                subgraphs?: boolean;
+                select?: string[] | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_thread_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StateWrite"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateWritten"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    patch_thread_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StatePatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_state_at: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StateAt"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_state_at_id: {
+        parameters: {
+            query?: {
+                subgraphs?: boolean;
+                select?: string[] | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+                checkpoint_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_history: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_thread_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HistoryQuery"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_thread: {
+        parameters: {
+            query?: {
+                stream_mode?: ("run_modes" | "lifecycle" | "state_update")[] | null;
+            };
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_messages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+                checkpoint_id?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_turns: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_steps: {
+        parameters: {
+            query?: {
+                run_id?: string | null;
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadUsageResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_interrupts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_interrupts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingPage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    send_thread_command: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadCommand"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommandResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_thread_events_by_websocket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Not offered */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_thread_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventsQuery"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_stateless_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_stateless_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    wait_stateless_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_run_batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchRun"][];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancel_runs: {
+        parameters: {
+            query?: {
+                action?: "interrupt" | "rollback";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelMany"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_assistant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssistantCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_assistants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssistantSearch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    count_assistants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssistantCount"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": number;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_assistant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_assistant: {
+        parameters: {
+            query?: {
+                delete_threads?: boolean;
+            };
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_assistant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssistantPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_assistant_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VersionsQuery"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_latest_assistant_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VersionChoice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssistantResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_assistant_schemas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphSchemas"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_assistant_graph: {
+        parameters: {
+            query?: {
+                xray?: number | boolean;
+            };
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_assistant_subgraphs: {
+        parameters: {
+            query?: {
+                recurse?: boolean;
+            };
+            header?: never;
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: components["schemas"]["GraphSchemas"];
+                    };
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_assistant_subgraph: {
+        parameters: {
+            query?: {
+                recurse?: boolean;
+            };
+            header?: never;
+            path: {
+                assistant_id: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: components["schemas"]["GraphSchemas"];
+                    };
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_item: {
+        parameters: {
+            query: {
+                key: string;
+                namespace?: string[] | null;
+                refresh_ttl?: boolean | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemResponse"] | null;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    put_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ItemPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ItemDelete"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ItemSearch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NamespaceQuery"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamespacesResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    load_model: {
+        parameters: {
+            query?: {
+                /** @description An embedded model by id, for operators */
+                model?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    load_model_post: {
+        parameters: {
+            query?: {
+                /** @description An embedded model by id, for operators */
+                model?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/zip": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_research: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_research_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_source_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+                sourceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceTextResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_research: {
+        parameters: {
+            query?: {
+                format?: "md" | "html" | "pdf" | "docx" | "zip";
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/markdown; charset=utf-8": string;
+                    "text/html; charset=utf-8": string;
+                    "application/pdf": string;
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    research: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResearchQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    approve_research: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResearchAnswer"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    join_research: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    research_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bundle */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                group_by?: "run" | "thread" | "owner" | "day" | "model";
+                thread_id?: string | null;
+                /** @description Only runs that ended on this day or later, in UTC */
+                since?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_usage_of_all: {
+        parameters: {
+            query?: {
+                group_by?: "run" | "thread" | "owner" | "day" | "model";
+                /** @description Only runs that ended on this day or later, in UTC */
+                since?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_data: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JSON lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/x-ndjson": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_effects: {
+        parameters: {
+            query?: {
+                thread_id?: string | null;
+                /** @description Also those whose outcome is known, or that are under way */
+                known?: boolean;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_effects_of_all: {
+        parameters: {
+            query?: {
+                thread_id?: string | null;
+                /** @description Also those whose outcome is known, or that are under way */
+                known?: boolean;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    settle_effect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EffectSettle"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    settle_effect_of_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EffectSettle"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_ok: {
+        parameters: {
+            query?: {
+                check_db?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Info"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Counters */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+}

@@ -1,0 +1,65 @@
+/** The registry: for each kind of question its card, how a kept draft is taken up again, and what of a draft may be kept. */
+
+import type { Component } from "svelte";
+import * as approval from "./approval";
+import AddressCard from "./AddressCard.svelte";
+import ApprovalCard from "./ApprovalCard.svelte";
+import * as clarification from "./clarification";
+import ClarificationCard from "./ClarificationCard.svelte";
+import * as plan from "./plan";
+import PlanCard from "./PlanCard.svelte";
+import RetryCard from "./RetryCard.svelte";
+import SourcesCard from "./SourcesCard.svelte";
+import UnknownCard from "./UnknownCard.svelte";
+import { asObject, type Json, type Kind } from "./waiting";
+
+export interface CardProps<Draft> {
+  payload: Json;
+  draft: Draft;
+  busy: boolean;
+  /** Scratch files of the thread, by path. */
+  files: Record<string, string>;
+  onanswer: (answer: Json) => void;
+}
+
+/** What a card makes of a single letter; true if it meant something. */
+export interface Keys {
+  press?: (key: string) => boolean;
+}
+
+export interface Card {
+  // A registry of components with different drafts: each card and its `restore` belong together, which the type system cannot say here.
+  component: Component<CardProps<any>, Keys, "" | "draft">;
+  restore: (payload: Json, kept: unknown) => unknown;
+  keep: (payload: Json, draft: any) => unknown;
+}
+
+const asIs = (_: Json, draft: unknown) => draft;
+
+export const CARDS: Record<Kind, Card> = {
+  plan: { component: PlanCard, restore: restorePlan, keep: asIs },
+  approval: {
+    component: ApprovalCard,
+    restore: (payload, kept) => approval.restore(asObject(payload), kept),
+    keep: (payload, draft) => approval.keepable(asObject(payload), draft),
+  },
+  clarification: { component: ClarificationCard, restore: (_, kept) => onTop(clarification.EMPTY, kept), keep: asIs },
+  sources: { component: SourcesCard, restore: (_, kept) => onTop({ denied: [] as string[] }, kept), keep: asIs },
+  retry: { component: RetryCard, restore: () => ({}), keep: asIs },
+  address: { component: AddressCard, restore: () => ({}), keep: asIs },
+  unknown: { component: UnknownCard, restore: (_, kept) => onTop({ text: "", asJson: false }, kept), keep: asIs },
+};
+
+function restorePlan(payload: Json, kept: unknown): plan.PlanDraft {
+  return onTop(plan.emptyDraft(plan.readPlan(asObject(payload).plan)!), kept);
+}
+
+/** A kept draft over a fresh one, field by field, as far as the types agree: storage may hold what another version wrote. */
+function onTop<T extends object>(fresh: T, kept: unknown): T {
+  if (typeof kept !== "object" || kept === null) return structuredClone(fresh);
+  const found = kept as Record<string, unknown>;
+  const fitting = Object.entries(fresh).filter(
+    ([name, value]) => typeof found[name] === typeof value && Array.isArray(found[name]) === Array.isArray(value),
+  );
+  return { ...structuredClone(fresh), ...Object.fromEntries(fitting.map(([name]) => [name, found[name]])) };
+}

@@ -1,0 +1,139 @@
+/**
+ * A typed form for a tool's arguments: which field each gets, and back from what was typed to the value.
+ *
+ * A number stays a number, and a field that cannot be read blocks the answer with a sentence beside it. The kind comes from the tool's
+ * schema where there is one, otherwise from the value that the agent gave.
+ */
+
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
+
+export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "choice" | "json";
+
+export interface Field {
+  name: string;
+  kind: FieldKind;
+  about: string;
+  choices: string[];
+  /** Named like something secret: shown covered, and no draft of it is kept. */
+  secret: boolean;
+}
+
+/** What a field holds while it is being edited. */
+export type Typed = string | boolean;
+export type Form = Record<string, Typed>;
+export type Read = { value: Json; fault?: undefined } | { value?: undefined; fault: string };
+
+const LONG = 80;
+const SECRET = /pass(word|phrase|wd)|secret|token|api[-_]?key|credential|authorization|private[-_]?key/i;
+
+export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
+  const properties = asObject(asObject(schema).properties);
+  const names = [...new Set([...Object.keys(args), ...Object.keys(properties)])];
+  return names.map((name) => {
+    const described = asObject(properties[name]);
+    const choices = textsOf(described.enum);
+    return {
+      name,
+      kind: kindOfField(args[name], described, choices),
+      about: textOf(described.description),
+      choices,
+      secret: SECRET.test(name),
+    };
+  });
+}
+
+export function toForm(fields: Field[], args: JsonObject): Form {
+  return Object.fromEntries(
+    fields.filter((field) => field.name in args).map((field) => [field.name, toTyped(field, args[field.name]!)]),
+  );
+}
+
+/** The arguments as typed, or the sentence for each field that cannot be read. A field that was never filled stays away. */
+export function readForm(fields: Field[], form: Form): { args: JsonObject; faults: Record<string, string> } {
+  const args: JsonObject = {};
+  const faults: Record<string, string> = {};
+  for (const field of fields) {
+    const typed = form[field.name];
+    if (typed === undefined) continue;
+    const read = readField(field, typed);
+    if (read.fault !== undefined) faults[field.name] = read.fault;
+    else args[field.name] = read.value;
+  }
+  return { args, faults };
+}
+
+export function readField(field: Field, typed: Typed): Read {
+  if (field.kind === "switch") return { value: typed === true };
+  const text = String(typed);
+  if (field.kind === "number" || field.kind === "integer") return readNumber(text, field.kind === "integer");
+  if (field.kind === "json") return readJson(text);
+  return { value: text };
+}
+
+/** Only what may be kept in the browser's storage. */
+export function withoutSecrets(fields: Field[], form: Form): Form {
+  const secret = new Set(fields.filter((field) => field.secret).map((field) => field.name));
+  return Object.fromEntries(Object.entries(form).filter(([name]) => !secret.has(name)));
+}
+
+export function readJson(text: string): Read {
+  try {
+    return { value: JSON.parse(text) as Json };
+  } catch (error) {
+    return { fault: `This is not JSON yet: ${explain(error)}` };
+  }
+}
+
+function readNumber(text: string, whole: boolean): Read {
+  const trimmed = text.trim();
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed)) return { fault: `“${text}” is not a number.` };
+  const value = Number(trimmed);
+  if (!Number.isFinite(value)) return { fault: "This number is too large." };
+  if (whole && !Number.isInteger(value)) return { fault: "This must be a whole number." };
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return { fault: "A browser cannot hold this number exactly. Use one below 9,007,199,254,740,991." };
+  return { value };
+}
+
+function kindOfField(value: Json | undefined, described: JsonObject, choices: string[]): FieldKind {
+  if (choices.length && (value === undefined || (typeof value === "string" && choices.includes(value)))) return "choice";
+  const wanted = typeof described.type === "string" ? described.type : "";
+  if (fitsType(value, wanted)) return byType(wanted, value);
+  return byType(Array.isArray(value) ? "array" : value === null || value === undefined ? "null" : typeof value, value);
+}
+
+/** A schema decides only where the agent's own value has that type: what it gave must be shown as it is. */
+function fitsType(value: Json | undefined, wanted: string): boolean {
+  if (value === undefined) return wanted !== "";
+  if (wanted === "integer") return Number.isInteger(value);
+  return wanted === (Array.isArray(value) ? "array" : isObject(value) ? "object" : typeof value);
+}
+
+function byType(type: string, value: Json | undefined): FieldKind {
+  switch (type) {
+    case "string":
+      return textOf(value).length > LONG || textOf(value).includes("\n") ? "text" : "line";
+    case "number":
+      return "number";
+    case "integer":
+      return "integer";
+    case "boolean":
+      return "switch";
+    default:
+      return "json";
+  }
+}
+
+function toTyped(field: Field, value: Json): Typed {
+  if (field.kind === "switch") return value === true;
+  if (field.kind === "json") return JSON.stringify(value, null, 2);
+  return String(value);
+}
+
+function explain(error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error);
+  return said
+    .replace(/^JSON\.parse: /, "")
+    .replace(/ in JSON\b/, "")
+    .replace(/\.?$/, ".");
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import {
+  addStep,
+  afterWords,
+  editAnswer,
+  emptyDraft,
+  estimateWords,
+  isChanged,
+  moveStep,
+  planFaults,
+  readAudit,
+  readPlan,
+  rejectAnswer,
+  removeStep,
+} from "./plan";
+
+const WIRE = {
+  objective: "How long is it?",
+  steps: [
+    { id: "s1", tool: "web_search", input: "length", rationale: "asked", dependsOn: [], output: null },
+    { id: "s2", tool: "fetch_page", input: "https://a.example/", rationale: "", dependsOn: ["s1"], output: null },
+  ],
+  estimatedTokenBudget: 10,
+  revision: 1,
+};
+const plan = readPlan(WIRE)!;
+
+describe("plan", () => {
+  it("reads both spellings", () => {
+    const snake = {
+      ...WIRE,
+      steps: WIRE.steps.map(({ dependsOn, ...step }) => ({ ...step, depends_on: dependsOn })),
+      estimated_token_budget: 10,
+    };
+    expect(readPlan(snake)).toEqual(plan);
+    expect(readPlan(null)).toBe(null);
+  });
+
+  it("is unchanged until something is edited", () => {
+    const draft = emptyDraft(plan);
+    expect(isChanged(plan, draft)).toBe(false);
+    draft.steps[0]!.input = "width";
+    expect(isChanged(plan, draft)).toBe(true);
+    expect(plan.steps[0]!.input).toBe("length");
+  });
+
+  it("forgets a removed step also where others wait for it", () => {
+    expect(removeStep(plan.steps, 0).map((step) => [step.id, step.dependsOn])).toEqual([["s2", []]]);
+  });
+
+  it("moves steps within its ends", () => {
+    expect(moveStep(plan.steps, 1, -1).map((step) => step.id)).toEqual(["s2", "s1"]);
+    expect(moveStep(plan.steps, 0, -1)).toBe(plan.steps);
+  });
+
+  it("sends an edited plan with ids for steps it knows and none for new ones", () => {
+    const draft = {
+      ...emptyDraft(plan),
+      steps: addStep(plan.steps).map((step, at) => (at === 2 ? { ...step, input: " more " } : step)),
+    };
+    expect(editAnswer(plan, draft)).toEqual({
+      decision: "edit",
+      plan: {
+        objective: "How long is it?",
+        estimatedTokenBudget: 10,
+        revision: 1,
+        steps: [
+          { id: "s1", tool: "web_search", input: "length", rationale: "asked", dependsOn: [] },
+          { id: "s2", tool: "fetch_page", input: "https://a.example/", rationale: "", dependsOn: ["s1"] },
+          { tool: "web_search", input: "more", rationale: "", dependsOn: [] },
+        ],
+      },
+    });
+  });
+
+  it("says what cannot be sent", () => {
+    const draft = emptyDraft(plan);
+    draft.steps = addStep(draft.steps);
+    draft.steps[1]!.input = "a.example";
+    expect([...planFaults(draft)]).toEqual([
+      [1, "An address begins with https:// or http://."],
+      [2, "Write what to search for."],
+    ]);
+    expect(planFaults({ ...draft, steps: [] }).has(-1)).toBe(true);
+    expect(planFaults({ ...draft, steps: Array(7).fill(plan.steps[0]) }).get(-1)).toBe("A plan has at most 6 steps.");
+  });
+
+  it("stops, or asks for another plan", () => {
+    expect(rejectAnswer(" too wide ", false)).toEqual({ decision: "reject", reason: "too wide" });
+    expect(rejectAnswer("", true)).toEqual({ decision: "reject", reason: "", stop: true });
+  });
+
+  it("words the estimate, the order and the rules", () => {
+    expect(estimateWords({ requests: 14, tokens: 1, costUsd: null })).toBe("At most 14 requests · 1 token · price not known");
+    expect(estimateWords({ requests: 1, tokens: 5000, costUsd: 0.021 })).toBe("At most 1 request · 5,000 tokens · 0.02 USD");
+    expect(afterWords(plan.steps[1]!, plan.steps)).toBe("after step 1");
+    expect(
+      readAudit(
+        { verdict: "rejected", violations: [{ rule: "outgoing", reason: "names a person" }], leftToTheHuman: ["J1"] },
+        { J1: "Serves the question." },
+      ),
+    ).toEqual({
+      verdict: "rejected",
+      violations: [{ rule: "outgoing", reason: "names a person" }],
+      suggestions: [],
+      yours: [{ rule: "J1", text: "Serves the question." }],
+    });
+  });
+});

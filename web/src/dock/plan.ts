@@ -1,0 +1,165 @@
+/**
+ * A plan that waits for approval: read from the wire, edited step by step, and turned into an answer.
+ *
+ * Interrupts say camelCase, thread state says snake_case; both are read. Limits are the server's (`schemas.py`), repeated here so that
+ * the page can say them before anything is sent; the server still decides.
+ */
+
+import { plural } from "../lib/words";
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
+
+export const MOST_STEPS = 6;
+export const MOST_INPUT = 500;
+export const TOOLS: Record<string, string> = { web_search: "Search the web", fetch_page: "Read a page" };
+
+export interface PlanStep {
+  /** Kept for steps that others depend on; empty for one that was added here. */
+  id: string;
+  tool: string;
+  input: string;
+  rationale: string;
+  dependsOn: string[];
+  output: string | null;
+}
+
+export interface Plan {
+  objective: string;
+  steps: PlanStep[];
+  estimatedTokenBudget: number;
+  revision: number;
+}
+
+export interface Audit {
+  verdict: string;
+  violations: { rule: string; reason: string }[];
+  suggestions: string[];
+  /** Rules that no model could judge: id and text. */
+  yours: { rule: string; text: string }[];
+}
+
+export interface PlanDraft {
+  mode: "look" | "edit" | "reject";
+  steps: PlanStep[];
+  objective: string;
+  reason: string;
+}
+
+export function readPlan(value: Json | undefined): Plan | null {
+  if (!isObject(value)) return null;
+  const steps = Array.isArray(value.steps) ? value.steps.filter(isObject) : [];
+  return {
+    objective: textOf(value.objective),
+    steps: steps.map(readStep),
+    estimatedTokenBudget: numberOf(value.estimatedTokenBudget ?? value.estimated_token_budget),
+    revision: numberOf(value.revision),
+  };
+}
+
+export function readAudit(value: Json | undefined, rules: Json | undefined): Audit | null {
+  if (!isObject(value)) return null;
+  const texts = asObject(rules);
+  const violations = Array.isArray(value.violations) ? value.violations.filter(isObject) : [];
+  return {
+    verdict: textOf(value.verdict),
+    violations: violations.map((each) => ({ rule: textOf(each.rule), reason: textOf(each.reason) })),
+    suggestions: textsOf(value.suggestions),
+    yours: textsOf(value.leftToTheHuman ?? value.left_to_the_human).map((rule) => ({ rule, text: textOf(texts[rule]) })),
+  };
+}
+
+/** "At most 14 requests · 0 tokens · 0.00 USD" */
+export function estimateWords(value: Json | undefined): string {
+  if (!isObject(value)) return "";
+  const cost = value.costUsd ?? value.cost_usd;
+  const money = typeof cost === "number" ? `${cost.toFixed(2)} USD` : "price not known";
+  return `At most ${plural(numberOf(value.requests), "request")} · ${plural(numberOf(value.tokens), "token")} · ${money}`;
+}
+
+export function emptyDraft(plan: Plan): PlanDraft {
+  return { mode: "look", steps: structuredClone(plan.steps), objective: plan.objective, reason: "" };
+}
+
+export function addStep(steps: PlanStep[]): PlanStep[] {
+  return [...steps, { id: "", tool: "web_search", input: "", rationale: "", dependsOn: [], output: null }];
+}
+
+/** Without the step, and without waiting for it. */
+export function removeStep(steps: PlanStep[], at: number): PlanStep[] {
+  const gone = steps[at]?.id;
+  return steps
+    .filter((_, index) => index !== at)
+    .map((step) => ({ ...step, dependsOn: step.dependsOn.filter((id) => id !== gone) }));
+}
+
+export function moveStep(steps: PlanStep[], at: number, by: -1 | 1): PlanStep[] {
+  const to = at + by;
+  if (to < 0 || to >= steps.length) return steps;
+  const moved = [...steps];
+  [moved[at], moved[to]] = [moved[to]!, moved[at]!];
+  return moved;
+}
+
+/** A sentence for each step that cannot be sent, by index; `-1` is the plan itself. */
+export function planFaults(draft: PlanDraft): Map<number, string> {
+  const faults = new Map<number, string>();
+  if (!draft.steps.length) faults.set(-1, "A plan needs at least one step. Add one, or reject the plan.");
+  if (draft.steps.length > MOST_STEPS) faults.set(-1, `A plan has at most ${MOST_STEPS} steps.`);
+  if (!draft.objective.trim()) faults.set(-1, "Say what the plan is for.");
+  draft.steps.forEach((step, at) => {
+    const input = step.input.trim();
+    if (!input) faults.set(at, step.tool === "fetch_page" ? "Write the address of the page." : "Write what to search for.");
+    else if (input.length > MOST_INPUT) faults.set(at, `At most ${MOST_INPUT} characters; this has ${input.length}.`);
+    else if (step.tool === "fetch_page" && !/^https?:\/\/\S+$/i.test(input))
+      faults.set(at, "An address begins with https:// or http://.");
+  });
+  return faults;
+}
+
+export function isChanged(plan: Plan, draft: PlanDraft): boolean {
+  const bare = (steps: PlanStep[]) => JSON.stringify(steps.map((step) => [step.id, step.tool, step.input.trim(), step.dependsOn]));
+  return plan.objective !== draft.objective || bare(plan.steps) !== bare(draft.steps);
+}
+
+export function approveAnswer(): Json {
+  return { decision: "approve" };
+}
+
+export function rejectAnswer(reason: string, stop: boolean): Json {
+  return { decision: "reject", reason: reason.trim(), ...(stop ? { stop: true } : {}) };
+}
+
+export function editAnswer(plan: Plan, draft: PlanDraft): Json {
+  const steps = draft.steps.map(({ id, tool, input, rationale, dependsOn }) => ({
+    ...(id ? { id } : {}),
+    tool,
+    input: input.trim(),
+    rationale,
+    dependsOn,
+  }));
+  return {
+    decision: "edit",
+    plan: { objective: draft.objective.trim(), steps, estimatedTokenBudget: plan.estimatedTokenBudget, revision: plan.revision },
+  };
+}
+
+/** "after steps 1 and 2" */
+export function afterWords(step: PlanStep, steps: PlanStep[]): string {
+  const numbers = step.dependsOn.map((id) => steps.findIndex((each) => each.id === id) + 1).filter((number) => number > 0);
+  if (!numbers.length) return "";
+  return `after step${numbers.length > 1 ? "s" : ""} ${numbers.join(", ").replace(/, (\d+)$/, " and $1")}`;
+}
+
+function readStep(step: JsonObject): PlanStep {
+  return {
+    id: textOf(step.id),
+    tool: textOf(step.tool) || "web_search",
+    input: textOf(step.input),
+    rationale: textOf(step.rationale),
+    dependsOn: textsOf(step.dependsOn ?? step.depends_on),
+    output: typeof step.output === "string" ? step.output : null,
+  };
+}
+
+function numberOf(value: Json | undefined): number {
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,87 @@
+/**
+ * What waits for the person: which kind it is, who asks, and how it is named in one line.
+ *
+ * A kind is read from the payload (`type`, or `action_requests` for LangChain's approvals). What nobody here knows is `unknown`, and can
+ * still be answered.
+ */
+
+import type { Json, JsonObject, Waiting as Open } from "../state/types";
+
+export type { Json, JsonObject };
+
+/** An open interrupt. Its payload may be anything that a graph asks with, also a bare text. */
+export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
+
+export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "unknown";
+
+const TYPES: Record<string, Kind> = {
+  plan_approval: "plan",
+  tool_approval: "approval",
+  clarification_request: "clarification",
+  source_review: "sources",
+  search_retry: "retry",
+  address_approval: "address",
+};
+
+export function kindOf(payload: Json): Kind {
+  if (!isObject(payload)) return "unknown";
+  if (typeof payload.type === "string") return fits(TYPES[payload.type], payload);
+  return Array.isArray(payload.action_requests) ? fits("approval", payload) : "unknown";
+}
+
+/** One line: for the transcript's marker, the inbox and a notification. */
+export function titleOf(payload: Json): string {
+  const fields = asObject(payload);
+  switch (kindOf(payload)) {
+    case "plan":
+      return "Approve this plan?";
+    case "approval":
+      return approvalTitle(fields);
+    case "clarification":
+      return textOf(fields.question) || "The agent asks you something";
+    case "sources":
+      return "Which sources may be used?";
+    case "retry":
+      return "Try the search again?";
+    case "address":
+      return "May this address be fetched?";
+    case "unknown":
+      return typeof payload === "string" ? payload : textOf(fields.question) || textOf(fields.message) || "The agent waits for you";
+  }
+}
+
+/** What can be shown as the kind it says; everything else is shown as it is. */
+function fits(kind: Kind | undefined, payload: JsonObject): Kind {
+  if (kind === "plan") return isObject(payload.plan ?? null) ? kind : "unknown";
+  if (kind === "approval") return actionsIn(payload).length ? kind : "unknown";
+  if (kind === "sources") return Array.isArray(payload.sources) ? kind : "unknown";
+  return kind ?? "unknown";
+}
+
+function approvalTitle(fields: JsonObject): string {
+  const names = actionsIn(fields).map((action) => textOf(action.name));
+  return names.length === 1 ? `Run ${names[0]}?` : `Run these ${names.length} tools?`;
+}
+
+/** The tool calls of an approval: LangChain's list, or the one of `tool_approval`. */
+export function actionsIn(payload: JsonObject): JsonObject[] {
+  const listed = Array.isArray(payload.action_requests) ? payload.action_requests : [payload];
+  const calls = listed.filter(isObject).filter((action) => typeof action.name === "string");
+  return calls.length === listed.length ? calls : [];
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function asObject(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+export function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function textsOf(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}

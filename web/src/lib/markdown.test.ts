@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { plainText, type Inline } from "./inline";
+import { safeHref } from "./links";
+import { GrowingMarkdown, headingLevels, parseMarkdown, type Block } from "./markdown";
+
+const inline = (text: string): Inline[] => {
+  const block = parseMarkdown(text)[0]!;
+  if (block.t !== "p") throw new Error(`a paragraph was expected, not ${block.t}`);
+  return block.c;
+};
+const text = (v: string): Inline => ({ t: "text", v });
+
+describe("blocks", () => {
+  it("knows headings, paragraphs, rules, quotes and code", () => {
+    const blocks = parseMarkdown("# One\n\ntwo\nlines\n\n---\n\n> quoted\n> **more**\n\n```py\nx = 1\n\ny\n```\nend");
+    expect(blocks.map((block) => block.t)).toEqual(["heading", "p", "hr", "quote", "code", "p"]);
+    expect(blocks[4]).toEqual({ t: "code", lang: "py", text: "x = 1\n\ny", open: false });
+  });
+
+  it("nests lists, and keeps numbers and ticks", () => {
+    const [list] = parseMarkdown("3. three\n   - a\n   - b\n\n4. four\n") as [Extract<Block, { t: "list" }>];
+    expect([list.ordered, list.start, list.items.length]).toEqual([true, 3, 2]);
+    expect(list.items[0]!.c.map((block) => block.t)).toEqual(["p", "list"]);
+    const [tasks] = parseMarkdown("- [x] done\n- [ ] open") as [Extract<Block, { t: "list" }>];
+    expect(tasks.items.map((item) => item.checked)).toEqual([true, false]);
+  });
+
+  it("reads tables with alignment and escaped bars", () => {
+    const [table] = parseMarkdown("| a | b |\n|---|--:|\n| 1 \\| 2 | 3 |\n| only |\n") as [Extract<Block, { t: "table" }>];
+    expect(table.align).toEqual([null, "right"]);
+    expect(table.rows.map((row) => row.map(plainText))).toEqual([["1 | 2", "3"], ["only", ""]]);
+  });
+
+  it("shows a fence that is still open as code", () => {
+    expect(parseMarkdown("```\nhalf")).toEqual([{ t: "code", lang: "", text: "half", open: true }]);
+  });
+});
+
+describe("inline", () => {
+  it("reads emphasis, also inside emphasis", () => {
+    expect(inline("**bold *both* bold** and _em_")).toEqual([
+      { t: "strong", c: [text("bold "), { t: "em", c: [text("both")] }, text(" bold")] },
+      text(" and "),
+      { t: "em", c: [text("em")] },
+    ]);
+    expect(inline("snake_case_name and 2 * 3 * 4")).toEqual([text("snake_case_name and 2 * 3 * 4")]);
+    expect(inline("***all***")).toEqual([{ t: "em", c: [{ t: "strong", c: [text("all")] }] }]);
+    expect(inline("**open")).toEqual([text("**open")]);
+  });
+
+  it("reads code, breaks, entities and escapes", () => {
+    expect(inline("`a *b*` ``c ` d``")).toEqual([{ t: "code", v: "a *b*" }, text(" "), { t: "code", v: "c ` d" }]);
+    expect(inline("one  \ntwo")).toEqual([text("one"), { t: "br" }, text("two")]);
+    expect(inline("\\*no\\* &lt;b&gt;")).toEqual([text("*no* <b>")]);
+  });
+
+  it("reads links and bare addresses", () => {
+    expect(inline("[a *b*](https://x.example/y_(z))")).toEqual([
+      { t: "link", href: "https://x.example/y_(z)", c: [text("a "), { t: "em", c: [text("b")] }] },
+    ]);
+    expect(inline("see https://x.example/a.")).toEqual([
+      text("see "),
+      { t: "link", href: "https://x.example/a", c: [text("https://x.example/a")] },
+      text("."),
+    ]);
+  });
+
+  it("reads citations, but not links that look like them", () => {
+    expect(inline("so [1] and [2, 3]")).toEqual([text("so "), { t: "cite", refs: [1] }, text(" and "), { t: "cite", refs: [2, 3] }]);
+    expect(inline("[1](https://x.example/)")[0]!.t).toBe("link");
+  });
+
+  it("leaves raw HTML as text", () => {
+    expect(inline("<img src=x onerror=alert(1)> <b>x</b>")).toEqual([text("<img src=x onerror=alert(1)> <b>x</b>")]);
+  });
+});
+
+describe("safeHref", () => {
+  it.each(["javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\u0001javascript:alert(1)", "data:text/html,x", "vbscript:x", "//evil.example", "/local", "file:///etc/passwd", "blob:https://x", "http:", "https:/\\evil"])(
+    "makes %j inert",
+    (address) => {
+      expect(safeHref(address)).toBeNull();
+    },
+  );
+  it("keeps http, https and mailto", () => {
+    expect(safeHref("https://x.example/?a=b#c")).toBe("https://x.example/?a=b#c");
+    expect(safeHref("mailto:a@x.example")).toBe("mailto:a@x.example");
+  });
+});
+
+const LONG = "# T\n\npara **b**\n\n- a\n\n  more\n- b\n  1. c\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a;\n\n```\n\n> q\n\nend *x";
+
+describe("GrowingMarkdown", () => {
+  it("gives the same at every length as parsing from nothing", () => {
+    const growing = new GrowingMarkdown();
+    for (let end = 1; end <= LONG.length; end++) expect(growing.update(LONG.slice(0, end))).toEqual(parseMarkdown(LONG.slice(0, end)));
+  });
+
+  it("keeps closed blocks as the same objects", () => {
+    const growing = new GrowingMarkdown();
+    const first = growing.update("# a\n\nb\n\nc")[0];
+    expect(growing.update("# a\n\nb\n\nc and more")[0]).toBe(first);
+  });
+});
+
+describe("headingLevels", () => {
+  it("begins at three and never skips one", () => {
+    const blocks = parseMarkdown("### a\n\n# b\n\n#### c\n\n###### d\n\n## e");
+    expect(blocks.map((block) => headingLevels(blocks).get(block))).toEqual([3, 3, 4, 5, 4]);
+  });
+});
+
+describe("hostile texts", () => {
+  it.each([
+    ["stars", "*a ".repeat(100_000)],
+    ["pairs", "**a* ".repeat(60_000)],
+    ["brackets", "[".repeat(300_000)],
+    ["closed brackets", "[a](".repeat(80_000)],
+    ["ticks", Array.from({ length: 700 }, (_, n) => `${"`".repeat(n)} `).join("")],
+    ["quotes", ">".repeat(300_000)],
+    ["lists", "- ".repeat(150_000)],
+    ["bars", `${"|".repeat(100_000)}\n${"-|".repeat(50_000)}\n${"|".repeat(100_000)}`],
+    ["lines", "a\n".repeat(500_000)],
+    ["addresses", "https://x.example/)))) ".repeat(40_000)],
+    ["blank list", "-\n\n".repeat(100_000)],
+  ])("parses 300 kB of %s quickly", (_, source) => {
+    const begin = performance.now();
+    parseMarkdown(source);
+    expect(performance.now() - begin).toBeLessThan(1_500);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject, Step } from "../state/types";
+import { durationWords, linesOf, sentenceOf } from "./activity";
+
+let next = 0;
+const step = (name: string, args: JsonObject = {}, more: Partial<Step> = {}): Step => ({
+  id: `s${next++}`,
+  kind: "tool",
+  name,
+  status: "done",
+  namespace: "",
+  runId: null,
+  toolCallId: null,
+  args,
+  result: null,
+  error: null,
+  startedAt: 1000,
+  endedAt: 2200,
+  inputTokens: null,
+  outputTokens: null,
+  costUsd: null,
+  model: null,
+  agentKey: null,
+  ...more,
+});
+const told = (...steps: Step[]) =>
+  linesOf(steps).map((line) => [sentenceOf(line), durationWords(line.ms)].filter(Boolean).join(" · "));
+
+describe("linesOf", () => {
+  it("joins like steps and names their hosts", () => {
+    const pages = [
+      "https://quellmouth.example/a",
+      "https://quellmouth.example/b",
+      "https://www.other.example/",
+      "https://third.example/",
+    ];
+    expect(told(...pages.map((url) => step("fetch_page", { url })))).toEqual([
+      "Read 4 pages of quellmouth.example and two others · 1.2 s",
+    ]);
+  });
+
+  it("tells what is under way in the present, without a time", () => {
+    expect(told(step("web_search", { query: "bridge" }, { status: "running", endedAt: null }))).toEqual([
+      "Searching the web for “bridge”",
+    ]);
+  });
+
+  it("does not join what failed with what went well", () => {
+    expect(told(step("read_file", { file_path: "/a" }), step("read_file", { file_path: "/b" }, { status: "failed" }))).toHaveLength(
+      2,
+    );
+  });
+
+  it("says nothing of model calls and of nodes that mean nothing to a person", () => {
+    expect(
+      told(step("model", {}, { kind: "node" }), step("gpt", {}, { kind: "model" }), step("auditor", {}, { kind: "node" })),
+    ).toEqual(["Audited the plan against the policy · 1.2 s"]);
+  });
+
+  it("names a tool that it does not know, with its first text", () => {
+    expect(told(step("send_mail", { count: 2, to: "ann", body: "x\n\ny" }))).toEqual(["Used send_mail ann · 1.2 s"]);
+  });
+
+  it("tells which subagent works and on what", () => {
+    expect(told(step("researcher", { description: "What is a stepwell?" }, { kind: "subagent", status: "running" }))).toEqual([
+      "researcher is at work What is a stepwell?",
+    ]);
+  });
+
+  it("takes no time from steps that have none", () => {
+    expect(told(step("ls", { path: "/" }, { startedAt: null, endedAt: null }))).toEqual(["Listed a folder /"]);
+  });
+
+  it("lets nodes speak in their own words, each in its time", () => {
+    const gate = (startedAt: number, endedAt: number) => step("hitl_gate", {}, { kind: "node", startedAt, endedAt });
+    const steps = [
+      gate(1_000, 9_000),
+      gate(20_000, 29_000),
+      step("source_review", {}, { kind: "node", startedAt: 40_000, endedAt: 40_001 }),
+    ];
+    const said = [
+      { node: "hitl_gate", summary: "Edited.", at: 8_990 },
+      { node: "hitl_gate", summary: "Approved.", at: 28_990 },
+      { node: "hitl_gate", summary: "Of another question.", at: 90_000 },
+    ];
+    expect(linesOf(steps, said).map(sentenceOf)).toEqual(["You decided Edited.", "You decided Approved."]);
+    expect(linesOf(steps, said.slice(2))).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+/**
+ * From the report's Markdown to blocks in which every sentence that is a claim is known as one.
+ *
+ * The server writes a claim's sentence as its words, its references, its mark and a note on its verdict; here the same pieces are
+ * found again, in order. What is not found stays plain text: nothing of a report is ever hidden by a mismatch. The sections that code
+ * appends (sources, what was skipped) are left out, because the page shows them itself.
+ */
+
+import type { Claim, Quote, Report, Source } from "./evidence";
+
+export interface Sentence {
+  claim: Claim | null;
+  /** Markdown of the line, references included. */
+  text: string;
+}
+
+export interface Block {
+  kind: "heading" | "paragraph" | "item" | "note" | "code";
+  level: number;
+  sentences: Sentence[];
+}
+
+const APPENDED = new Set(["sources", "what was skipped"]);
+const NOTES: Record<Claim["verdict"], string> = {
+  supported: "",
+  partial: " *(partly supported)*",
+  unsupported: " *(not supported)*",
+  contradicted: " *(contradicted by its source)*",
+};
+const REFERENCES = /^ ?\[(\d{1,4}(?:, ?\d{1,4})*)\]/;
+
+export function readReport(report: Pick<Report, "report" | "claims">): Block[] {
+  const open = [...report.claims.filter((claim) => claim.in_report)];
+  return blocksOf(report.report).map((block) => ({
+    kind: block.kind,
+    level: block.level,
+    sentences:
+      block.kind === "code" || block.kind === "heading" ? [{ claim: null, text: block.text }] : sentencesOf(block.text, open),
+  }));
+}
+
+/** What a ceiling or a refusal left out: the report says it in a section that code wrote. */
+export function skippedIn(markdown: string): string[] {
+  const section = /(?:^|\n)## What was skipped\n+([\s\S]*?)(?=\n## |$)/.exec(markdown)?.[1] ?? "";
+  return section.split("\n").flatMap((line) => /^- (.+)$/.exec(line.trim())?.[1] ?? []);
+}
+
+/** The quotes a claim rests on, with their sources and the numbers these have in the report. */
+export function evidenceOf(report: Report, claim: Claim): { quote: Quote; source: Source | null; number: number | null }[] {
+  return claim.evidence.flatMap((id) => {
+    const quote = report.quotes.find((each) => each.quote_id === id);
+    if (!quote) return [];
+    const number = report.references.indexOf(quote.source_id) + 1;
+    return [{ quote, source: report.sources.find((each) => each.source_id === quote.source_id) ?? null, number: number || null }];
+  });
+}
+
+export function sourceAt(report: Report, number: number): Source | null {
+  const id = report.references[number - 1];
+  return report.sources.find((source) => source.source_id === id) ?? null;
+}
+
+export function claimsOf(report: Report, source: Source): Claim[] {
+  const own = new Set(report.quotes.filter((quote) => quote.source_id === source.source_id).map((quote) => quote.quote_id));
+  return report.claims.filter((claim) => claim.in_report && claim.evidence.some((id) => own.has(id)));
+}
+
+/** Offsets of a stored text count code points; a string counts code units. */
+export function codeUnits(text: string, start: number, end: number): [number, number] {
+  let [at, points] = [0, 0];
+  const goTo = (wanted: number) => {
+    for (; points < wanted && at < text.length; points++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+    return at;
+  };
+  const from = goTo(start);
+  return [from, goTo(end)];
+}
+
+/** The quote in its text, with some of what stands around it. `fits` is false if the text does not say what the quote says. */
+export function excerpt(
+  text: string,
+  quote: Quote,
+  around: number,
+): { before: string; quote: string; after: string; cut: [boolean, boolean]; fits: boolean } {
+  const [from, to] = codeUnits(text, quote.start, quote.end);
+  const [start, end] = [
+    around < 0 ? 0 : wordStart(text, Math.max(0, from - around)),
+    around < 0 ? text.length : Math.min(text.length, to + around),
+  ];
+  return {
+    before: text.slice(start, from),
+    quote: text.slice(from, to),
+    after: text.slice(to, end),
+    cut: [start > 0, end < text.length],
+    fits: text.slice(from, to) === quote.text,
+  };
+}
+
+function wordStart(text: string, at: number): number {
+  const space = at === 0 ? 0 : text.indexOf(" ", at) + 1;
+  return space > 0 && space - at < 40 ? space : at;
+}
+
+interface Raw {
+  kind: Block["kind"];
+  level: number;
+  text: string;
+}
+
+function blocksOf(markdown: string): Raw[] {
+  const blocks: Raw[] = [];
+  let fenced: string[] | null = null;
+  let open = false;
+  for (const line of markdown.split("\n")) {
+    if (/^\s*```/.test(line)) {
+      if (fenced) blocks.push({ kind: "code", level: 0, text: fenced.join("\n") });
+      fenced = fenced ? null : [];
+      open = false;
+      continue;
+    }
+    if (fenced) {
+      fenced.push(line);
+      continue;
+    }
+    const raw = readLine(line);
+    if (!raw) {
+      open = false;
+      continue;
+    }
+    if (raw.kind === "heading" && raw.level === 2 && APPENDED.has(raw.text.toLowerCase())) break;
+    const last = blocks.at(-1);
+    const goesOn =
+      open && last && (raw.kind === "paragraph" || (raw.kind === "note" && last.kind === "note")) && last.kind !== "heading";
+    if (goesOn) last.text += ` ${raw.text}`;
+    else blocks.push(raw);
+    open = raw.kind !== "heading";
+  }
+  if (fenced?.length) blocks.push({ kind: "code", level: 0, text: fenced.join("\n") });
+  return blocks;
+}
+
+function readLine(line: string): Raw | null {
+  const bare = line.trim();
+  if (!bare || /^([-*_])\1\1+$/.test(bare)) return null;
+  const heading = /^(#{1,6})\s+(.*)$/.exec(bare);
+  if (heading) return { kind: "heading", level: heading[1]!.length, text: heading[2]! };
+  const item = /^(?:[-*+]|\d{1,3}[.)])\s+(.*)$/.exec(bare);
+  if (item) return { kind: "item", level: 0, text: item[1]! };
+  if (bare.startsWith(">")) return { kind: "note", level: 0, text: bare.replace(/^>\s?/, "") };
+  return { kind: "paragraph", level: 0, text: bare };
+}
+
+/** Cuts a block into claims and what stands between them. `open` are the claims not met yet; those found are taken from it. */
+function sentencesOf(text: string, open: Claim[]): Sentence[] {
+  const sentences: Sentence[] = [];
+  let at = 0;
+  const pushPlain = (end: number) => {
+    if (end > at && text.slice(at, end).trim()) sentences.push({ claim: null, text: text.slice(at, end) });
+  };
+  for (;;) {
+    const found = findNext(text, at, open);
+    if (!found) break;
+    pushPlain(found.start);
+    sentences.push({ claim: found.claim, text: text.slice(found.start, found.end) });
+    open.splice(open.indexOf(found.claim), 1);
+    at = found.end;
+  }
+  pushPlain(text.length);
+  return sentences;
+}
+
+/** The next claims only: a sentence that is said twice belongs to the claim whose turn it is. */
+const LOOKAHEAD = 12;
+
+function findNext(text: string, at: number, open: readonly Claim[]): { claim: Claim; start: number; end: number } | null {
+  let best: { claim: Claim; start: number; end: number } | null = null;
+  for (const claim of open.slice(0, LOOKAHEAD)) {
+    const words = claim.text.replace(/[.!?…]+$/, "");
+    const start = words ? text.indexOf(words, at) : -1;
+    if (start < 0 || (best && start >= best.start)) continue;
+    best = { claim, start, end: start + words.length + tailOf(text.slice(start + words.length), claim) };
+  }
+  return best;
+}
+
+/** References, the mark and the note behind a claim's words. */
+function tailOf(rest: string, claim: Claim): number {
+  let length = REFERENCES.exec(rest)?.[0].length ?? 0;
+  length += /^[.!?…]*/.exec(rest.slice(length))![0].length;
+  if (NOTES[claim.verdict] && rest.startsWith(NOTES[claim.verdict], length)) length += NOTES[claim.verdict].length;
+  return length;
+}

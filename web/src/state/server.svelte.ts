@@ -1,0 +1,130 @@
+// The server as a whole: does it answer, who are we, which assistants are there, is it one that this page knows.
+//
+//   online --a request fails or a stream is cut--> reconnecting --10 s--> offline
+//      ^------------------ /ok answers, asked every 3 s -------------------|
+
+import { api, ApiError, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
+import type { Assistant, Connection, JsonObject } from "./types";
+
+const ASK_AGAIN_MS = 3_000;
+const OFFLINE_AFTER_MS = 10_000;
+
+class Server {
+  connection = $state<Connection>("online");
+  me = $state.raw<Me | null>(null);
+  assistants = $state.raw<Assistant[]>([]);
+  /** A server from before this page: some things are missing there. */
+  old = $state(false);
+  version = $state("");
+  ready = $state(false);
+  problem = $state.raw<unknown>(null);
+  private cutAt = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  watch(): void {
+    onAnswered((outcome) => {
+      if (!outcome.answered) return this.cut();
+      // A 5xx may come from a proxy whose server is gone: it proves nothing.
+      if (outcome.status < 500) this.answered();
+      if (outcome.status === 401 && this.me?.signed_in) void this.loadMe();
+    });
+    window.addEventListener("offline", () => this.cut());
+    window.addEventListener("online", () => void this.ask());
+  }
+
+  async load(): Promise<void> {
+    this.problem = null;
+    try {
+      await this.loadMe();
+      if (this.me?.asks_who && !this.me.signed_in) return;
+      this.assistants = (await api.searchAssistants()).map(readAssistant).sort(byPlace);
+    } catch (error) {
+      this.problem = error;
+    } finally {
+      this.ready = true;
+    }
+  }
+
+  private async loadMe(): Promise<void> {
+    try {
+      this.me = await api.me();
+      this.version = this.me.server.version;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      this.old = true;
+      this.version = (await api.info()).version ?? "";
+    }
+  }
+
+  get signedOut(): boolean {
+    return this.me !== null && this.me.asks_who && !this.me.signed_in;
+  }
+
+  cut(): void {
+    if (this.connection === "online") {
+      this.cutAt = Date.now();
+      this.connection = navigator.onLine ? "reconnecting" : "offline";
+      this.askLater();
+    }
+  }
+
+  answered(): void {
+    if (this.connection === "online") return;
+    clearTimeout(this.timer);
+    this.connection = "online";
+    comeBackNow();
+  }
+
+  private askLater(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.ask(), ASK_AGAIN_MS);
+  }
+
+  async ask(): Promise<void> {
+    if (this.connection === "online") return;
+    try {
+      await api.ok();
+    } catch {
+      // `answered` was told by the request itself; here only the wait goes on.
+      if (Date.now() - this.cutAt > OFFLINE_AFTER_MS) this.connection = "offline";
+      this.askLater();
+    }
+  }
+}
+
+export const server = new Server();
+
+function readAssistant(wire: AssistantResponse): Assistant {
+  const graphId = wire.graph_id ?? "";
+  const own = wire.name && wire.name !== graphId ? wire.name : null;
+  return {
+    assistantId: wire.assistant_id ?? graphId,
+    graphId,
+    name: own ?? nameOf(graphId),
+    description: wire.description ?? "",
+    demo: wire.metadata?.["demo"] === true,
+    metadata: (wire.metadata ?? {}) as JsonObject,
+  };
+}
+
+const NAMES: Record<string, string> = {
+  research: "Research",
+  deep_research: "Deep research",
+  simple_agent: "Agent",
+  research_demo: "Research, a demonstration",
+  demo_agent: "Agent, a demonstration",
+  tutor: "Tutor",
+  workspace: "Workspace",
+};
+const ORDER = ["research", "simple_agent", "tutor", "workspace", "deep_research"];
+
+export function nameOf(graphId: string | null): string {
+  if (!graphId) return "Agent";
+  const words = graphId.replaceAll("_", " ");
+  return NAMES[graphId] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function byPlace(one: Assistant, other: Assistant): number {
+  const place = (each: Assistant) => (each.demo ? 100 : 0) + (ORDER.includes(each.graphId) ? ORDER.indexOf(each.graphId) : 50);
+  return place(one) - place(other) || one.name.localeCompare(other.name);
+}
