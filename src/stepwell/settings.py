@@ -63,6 +63,12 @@ SERVER_VARIABLES = (
 """What `stepwell.server.settings` reads. There is none for `--insecure` on purpose: a `.env` file that lies about in a folder
 must not be able to open a server to the network."""
 
+PAYMENT_VARIABLES = (
+    "STEPWELL_MINTS", "STEPWELL_SATS_PER_CALL", "STEPWELL_TOKEN_PRICES", "STEPWELL_PAID_GRAPHS", "STEPWELL_WALLET_SEED",
+    "STEPWELL_FREE", "STEPWELL_DEPOSIT_SATS", "STEPWELL_PAYMENT_IDLE_HOURS",
+)  # fmt: skip
+"""What `stepwell.payments.configuration` reads."""
+
 OTEL_ENDPOINTS = ("STEPWELL_OTEL_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _TO_START = (
     "LD_LIBRARY_PATH",
@@ -167,6 +173,8 @@ class Settings:
     """For `stepwell chat` on a server that asks who is there."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """The `SERVER_VARIABLES` that are set, as written. Not in `repr`: some are secrets."""
+    payments: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    """The `PAYMENT_VARIABLES` that are set, as written. Not in `repr`: the seed is money."""
 
     @property
     def data_folder(self) -> Path:
@@ -213,6 +221,7 @@ class Settings:
             search=_find_search(layers),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
+            payments={name: value for name in PAYMENT_VARIABLES if (value := _find(layers, name))},
         )
 
 

@@ -82,6 +82,14 @@ def normalize_url(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
+def check_mint_url(url: str) -> str:
+    """The same for an operator, who is told what is wrong."""
+    try:
+        return normalize_url(url)
+    except (TokenInvalidError, ValueError) as error:
+        raise ConfigurationError(f"'{url}' is no address of a mint. Write it like https://mint.example.com.") from error
+
+
 class HttpMint:
     """A mint behind an address. Close it, or use it as a context."""
 
@@ -93,10 +101,7 @@ class HttpMint:
         retry_pause_s: float = 0.2,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        try:
-            self.url = normalize_url(url)
-        except (TokenInvalidError, ValueError) as error:
-            raise ConfigurationError(f"'{url}' is no address of a mint. Write it like https://mint.example.com.") from error
+        self.url = check_mint_url(url)
         self._timeout_s = timeout_s
         self._retry_pause_s = retry_pause_s
         self._client = httpx.AsyncClient(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -21,6 +21,9 @@ from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.runs.repository import Repository
 from stepwell.runs.upkeep.maintenance import Maintenance
 from stepwell.tools.effect_journal import EffectJournal
+
+if TYPE_CHECKING:
+    from stepwell.payments.ledger import Ledger
 
 
 class Persistence(Protocol):
@@ -45,6 +48,10 @@ class Persistence(Protocol):
 
     def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
         """A thread's evidence; without a lease for reading only."""
+        ...
+
+    def ledger(self) -> Ledger:
+        """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`."""
         ...
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:

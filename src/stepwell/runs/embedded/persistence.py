@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -36,6 +36,9 @@ from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
+
+if TYPE_CHECKING:
+    from stepwell.runs.embedded.ledger import EmbeddedLedger
 
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
@@ -148,6 +151,11 @@ class EmbeddedPersistence:
 
     def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
         return EmbeddedVault(self.database, thread_id, lease, self._clock)
+
+    def ledger(self) -> EmbeddedLedger:
+        from stepwell.runs.embedded.ledger import EmbeddedLedger  # with the extra, which a server without payments does not need
+
+        return EmbeddedLedger(self.database, self._clock)
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)

@@ -19,8 +19,8 @@ import orjson
 
 from stepwell.clock import Clock
 from stepwell.errors import SignInUnavailableError
-from stepwell.server.addresses import is_loopback
 from stepwell.server.settings import JwtSettings
+from stepwell.variables import is_loopback
 
 _log = logging.getLogger(__name__)
 

@@ -1,0 +1,136 @@
+"""What an operator sets about money: whose tokens are taken, what a call costs, which graphs cost anything.
+
+```
+STEPWELL_MINTS=https://mint.example.com     whose money is taken; several with commas between
+STEPWELL_SATS_PER_CALL=5                    the price of each model call, or
+STEPWELL_TOKEN_PRICES={"*": [1000, 4000]}   sats for a million tokens in and out, by model
+STEPWELL_WALLET_SEED=...                    64 hexadecimal digits: `stepwell wallet seed` makes some
+STEPWELL_FREE=yes                           nothing costs anything; only without the others
+```
+Without any of them nothing is charged by agents that need not be paid, and those that must be do not run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from stepwell.clock import Clock
+from stepwell.errors import ConfigurationError
+from stepwell.payments.pricing import FlatPrice, Price, Rate, TokenPrice
+from stepwell.settings import Secret
+from stepwell.variables import Variables, is_loopback
+
+if TYPE_CHECKING:
+    from stepwell.payments.ledger import Ledger
+    from stepwell.payments.wallet import Wallet
+
+_SEED_DIGITS = 64
+_USUAL_DEPOSIT_CALLS = 20
+_USUAL_DEPOSIT_SATS = 100
+
+
+@dataclass(frozen=True)
+class Charging:
+    """How agents are paid."""
+
+    mints: tuple[str, ...]
+    price: Price
+    seed: Secret
+    paid_graphs: tuple[str, ...] | None = None
+    """None: those that say so themselves."""
+    deposit_sats: int = _USUAL_DEPOSIT_SATS
+    """What a payer who brings nothing is asked for. More than one call, so that the work does not stop at once; the rest comes back."""
+    idle_hours: int = 24
+
+
+@dataclass(frozen=True)
+class PaymentSettings:
+    """Charged, free because somebody said so, or neither."""
+
+    charging: Charging | None = None
+    free: bool = False
+
+    @classmethod
+    def load(cls, variables: Mapping[str, str]) -> PaymentSettings:
+        """From `Settings.payments`."""
+        read = Variables(variables)
+        free = read.switch("STEPWELL_FREE")
+        mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
+        price = _price(read)
+        if free and (mints or price):
+            raise ConfigurationError(
+                "STEPWELL_FREE is on, and STEPWELL_MINTS or a price is set. Remove one: agents are free, or they are paid for."
+            )
+        if not mints and price is None:
+            return cls(free=free)
+        if not mints or price is None:
+            raise ConfigurationError(
+                "Payments need both a mint (STEPWELL_MINTS) and a price (STEPWELL_SATS_PER_CALL or STEPWELL_TOKEN_PRICES)."
+            )
+        usual = price.sats_per_call * _USUAL_DEPOSIT_CALLS if isinstance(price, FlatPrice) else _USUAL_DEPOSIT_SATS
+        return cls(
+            Charging(
+                mints,
+                price,
+                _seed(read),
+                read.listing("STEPWELL_PAID_GRAPHS") or None,
+                read.whole("STEPWELL_DEPOSIT_SATS", max(usual, 1)),
+                read.whole("STEPWELL_PAYMENT_IDLE_HOURS", 24, most=24 * 365),
+            )
+        )
+
+
+@asynccontextmanager
+async def open_wallet(charging: Charging, ledger: Ledger, clock: Clock | None = None) -> AsyncIterator[Wallet]:
+    """The operator's wallet over a ledger; its connections to mints are closed at the end."""
+    from stepwell.payments.mint import HttpMint  # with the extra, which a server without payments does not need
+    from stepwell.payments.wallet import Wallet
+
+    async with AsyncExitStack() as stack:
+        mints = [await stack.enter_async_context(HttpMint(mint)) for mint in charging.mints]
+        seed = bytes.fromhex(charging.seed.reveal())
+        yield Wallet(ledger, mints, seed, clock=clock, idle_s=charging.idle_hours * 3600)
+
+
+def _check_mint(text: str) -> str:
+    from stepwell.payments.mint import check_mint_url
+
+    url = check_mint_url(text)
+    if not url.startswith("https://") and not is_loopback(urlsplit(url).hostname or ""):
+        raise ConfigurationError(
+            f"STEPWELL_MINTS names '{text}'. Money goes over https:// only (http:// only on this machine)."
+        )
+    return url
+
+
+def _price(read: Variables) -> Price | None:
+    flat, table = read.whole("STEPWELL_SATS_PER_CALL", None, least=0, most=10**9), read.text("STEPWELL_TOKEN_PRICES")
+    if flat is not None and table is not None:
+        raise ConfigurationError(
+            "STEPWELL_SATS_PER_CALL and STEPWELL_TOKEN_PRICES are both set. A call has one price: remove one."
+        )
+    if table is None:
+        return None if flat is None else FlatPrice(flat)
+    try:
+        rates = {str(model): Rate(*pair) for model, pair in json.loads(table).items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            'STEPWELL_TOKEN_PRICES must be JSON with sats for a million tokens in and out: {"provider:model": [3000, 15000], '
+            '"*": [1000, 4000]}.'
+        ) from error
+    return TokenPrice(rates)
+
+
+def _seed(read: Variables) -> Secret:
+    text = read.text("STEPWELL_WALLET_SEED") or ""
+    if len(text) != _SEED_DIGITS or not all(digit in "0123456789abcdefABCDEF" for digit in text):
+        raise ConfigurationError(
+            "STEPWELL_WALLET_SEED must be 64 hexadecimal digits. Make some with `stepwell wallet seed`, and keep a copy away from the "
+            "database: it brings the money back if the database is lost."
+        )
+    return Secret(text)
