@@ -282,7 +282,11 @@ class Ledger(Protocol):
         ...
 
     async def attach(self, session_id: str, thread_id: str) -> None:
-        """A thread draws on the session."""
+        """A thread draws on the session, from now on before others."""
+        ...
+
+    async def thread_sessions(self, owner: str | None, thread_id: str) -> list[Session]:
+        """The owner's sessions that a thread draws on, the newest first."""
         ...
 
     async def detach(self, thread_id: str) -> None:
