@@ -42,7 +42,7 @@ TOKEN = "payment_token"  # noqa: S105 - the name of a field
 async def open_cashier(
     charging: Charging, paid_graphs: Collection[str], persistence: Persistence, clock: Clock, supervisor: Supervisor
 ) -> AsyncIterator[Cashier]:
-    """The cashier of a server that charges. What a crash left under way at a mint is finished, and idle sessions are paid back, until left."""
+    """The cashier of a server that charges. Until left, what was cut off at a mint is finished, and idle sessions are paid back."""
     from stepwell.payments.configuration import open_wallet
     from stepwell.payments.meter import WalletMeter
 
