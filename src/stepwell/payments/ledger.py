@@ -21,9 +21,8 @@ from typing import Literal, Protocol
 
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.cashu.outputs import Output
-from stepwell.payments.states import FundingState, OperationState, ReservationState, SessionState
+from stepwell.payments.states import EntryKind, FundingState, OperationState, ReservationState, SessionState
 
-EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
 OperationKind = Literal["redeem", "settle"]
 HandedOutKind = Literal["refund", "payout"]
 

@@ -32,6 +32,8 @@ ReservationState = Literal["held", "settled", "confirmed", "released", "void"]
 """A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost."""
 OperationState = Literal["pending", "done", "failed", "unknown"]
 
+EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
+
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
 """A token can be added. After a rejected one another may come."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})

@@ -83,7 +83,7 @@ class Cashier:
             raise self._nobody_pays()
         if not known or known[0].session_id != session.session_id:
             await self.wallet.ledger.attach(session.session_id, thread_id)
-        return _with_session(order, session.session_id)
+        return with_session(order, session.session_id)
 
     def payments_of(self, run: Run) -> RunPayments | None:
         """What the run's graph is handed; None where it costs nothing."""
@@ -193,7 +193,7 @@ def _tokens_in(order: RunOrder) -> list[str]:
     return list(dict.fromkeys(tokens))
 
 
-def _with_session(order: RunOrder, session_id: str) -> RunOrder:
+def with_session(order: RunOrder, session_id: str) -> RunOrder:
     """Where runs look for it, so that it is stored with the run. A context is the same thing under another name."""
     if order.context:
         return replace(order, context={**order.context, FUNDING_ID: session_id})
