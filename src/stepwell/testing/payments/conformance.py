@@ -368,11 +368,11 @@ class RefundRules(LedgerCase):
     ) -> None:
         lost = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "lost", 10), 10)
         kept = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "kept", 10), 10)
-        assert [charge.key for charge in await ledger.unconfirmed(funded.session_id)] == ["lost", "kept"]
+        assert [charge.key for charge in await ledger.undecided(funded.session_id)] == ["lost", "kept"]
         await ledger.confirm(funded.session_id, ["kept"])
         for charge in (lost, kept, lost):
             await ledger.take_back(charge.key, charge.attempt)
-        assert await ledger.unconfirmed() == []
+        assert await ledger.undecided() == []
         session = await require_balanced(ledger, funded.session_id)
         assert (session.spent, session.lost_answers) == (10, 1)
 
