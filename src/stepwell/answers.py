@@ -3,6 +3,7 @@
 | question | its answer |
 |---|---|
 | `action_requests` (LangChain's approvals) | `{"decisions": [...]}`, one for each request, in their order |
+| `payment_exhausted` | `{"funding_id": ...}` of a session that pays, or `{"cancel": true}` |
 | a `type` that an application has a rule for | what that rule says |
 | one with a `response_schema` | what the schema says |
 | anything else | anything |
@@ -30,6 +31,8 @@ FindFault = Callable[[Json, Any], str | None]
 ACTION_REQUESTS = "action_requests"
 """The kind of LangChain's approvals, which have no `type`: the field that they are known by."""
 
+PAYMENT = "payment_exhausted"
+
 _APPROVE = '{"decisions": [{"type": "approve"}]}'
 
 
@@ -37,7 +40,11 @@ class AnswerShapes:
     """The table: kind of question -> its rule. An application adds the kinds that it asks."""
 
     def __init__(self, more: Mapping[str, FindFault] | None = None) -> None:
-        self._rules: Mapping[str, FindFault] = {ACTION_REQUESTS: approvals_fault, **(more or {})}
+        self._rules: Mapping[str, FindFault] = {
+            ACTION_REQUESTS: approvals_fault,
+            PAYMENT: payment_fault,
+            **(more or {}),
+        }
 
     def require(self, interrupt_id: str, question: Any, answer: Any, schema: Json | None = None) -> None:
         """Refuse an answer that does not fit its question.
@@ -56,6 +63,20 @@ def _kind_of(question: Any) -> str:
         return ""
     kind = question.get("type")
     return kind if isinstance(kind, str) else ACTION_REQUESTS if isinstance(question.get(ACTION_REQUESTS), list) else ""
+
+
+def payment_fault(question: Json, answer: Any) -> str | None:
+    """What keeps an answer from saying who pays, or that nobody does."""
+    if isinstance(answer, Mapping) and (answer.get("cancel") is True or _is_name(answer.get("funding_id"))):
+        return None
+    return (
+        'A pause for money is answered with {"funding_id": "..."} of a session that pays, which POST /api/wallet/fund gives for a token, '
+        'or with {"cancel": true}.'
+    )
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def approvals_fault(question: Json, answer: Any) -> str | None:

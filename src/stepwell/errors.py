@@ -431,11 +431,21 @@ class MintRejectedError(PaymentError):
 
 
 class PaymentRequiredError(PaymentError):
-    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent."""
+    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `request` what
+    a wallet reads to pay (NUT-18)."""
 
     code = "payment_required"
 
-    def __init__(self, message: str, *, needed_sats: int = 0, balance_sats: int = 0, code: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        needed_sats: int = 0,
+        balance_sats: int = 0,
+        code: str | None = None,
+        request: str | None = None,
+    ) -> None:
+        self.request = request
         self.needed_sats = needed_sats
         self.balance_sats = balance_sats
         super().__init__(message, code)

@@ -10,3 +10,6 @@ APPLICATIONS: Mapping[str, str] = {
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }
 """Graph name -> where it is made, in the form of langgraph.json."""
+
+PAYABLE = ("deep_research", "simple_agent")
+"""Those that charge for their model calls where the operator has set a price."""

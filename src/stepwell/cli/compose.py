@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from stepwell.answers import AnswerShapes
-from stepwell.apps import APPLICATIONS
+from stepwell.apps import APPLICATIONS, PAYABLE
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.providers import check_installed
+from stepwell.payments.configuration import PaymentSettings
 from stepwell.runs.embedded.file.disk_space import MB
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
@@ -108,6 +109,8 @@ async def open_server(
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
                 watchers=[telemetry],
                 metrics=metrics,
+                charging=PaymentSettings.load(settings.payments).charging,
+                payable=PAYABLE if graphs.ours else (),
             )
         )
         outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)

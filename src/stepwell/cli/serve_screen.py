@@ -50,6 +50,7 @@ def first_screen(
         yield "            every write reaches the disk before it is confirmed"
     if server_settings.run_timeout_s:
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
+    yield from _payments(settings, served)
     yield f"  users     {_users(server_settings)}"
     yield f"  page      {address}"
     yield f"  talk      {spell_command('chat --url')} {address}"
@@ -109,6 +110,23 @@ def _model(settings: Settings) -> Iterator[str]:
     yield f"  model     {choice} ({choice.reason})"
     if warning := warning_about(choice, settings):
         yield f"            {warning}"
+
+
+def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
+    """What is paid for, and that nothing is where somebody might think so."""
+    from stepwell.apps import PAYABLE
+    from stepwell.payments.configuration import PaymentSettings
+
+    payments = PaymentSettings.load(settings.payments)
+    if payments.free:
+        yield "  payments  free: everybody uses every agent for nothing (STEPWELL_FREE)"
+    if charging := payments.charging:
+        paid = charging.paid_graphs or PAYABLE
+        free = [name for name in served.registry.names if name not in paid]
+        yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (
+            f" (free: {', '.join(free)})" if free else ""
+        )
+        yield f"            taken at {', '.join(charging.mints)}"
 
 
 def _users(settings: ServerSettings) -> str:

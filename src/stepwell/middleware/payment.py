@@ -7,9 +7,9 @@ model call ─ the charge of the step before is confirmed (its key stands in the
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
                                                              └─ {cancel: true} ─▶ a last message
 ```
-The session is named by `funding_id`, in the state or in `config["configurable"]`; subagents draw on their caller's. A token never enters
-the graph: it is handed to the wallet first (`Wallet.fund`), and one that turns up here is refused. It stands outermost: what fails or is
-retried further inside is one call.
+On a server the meter, the owner and the session come with the run (`RunPayments`). In the library the session is named by `funding_id`, in
+the state or in `config["configurable"]`. Subagents draw on their caller's. A token never enters the graph: it is handed to the wallet first
+(`Wallet.fund`), and one that turns up here is refused. It stands outermost: what fails or is retried further inside is one call.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 
 from stepwell.backends.sync_async import run_in_portal
-from stepwell.errors import MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
+from stepwell.errors import ConfigurationError, MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
 from stepwell.models.token_count import IncrementalCounter
 from stepwell.models.usage import label_of, usage_of
 from stepwell.payments.ledger import Reservation, Session
-from stepwell.payments.meter import Meter
+from stepwell.payments.meter import Meter, RunPayments
 from stepwell.payments.pricing import CallSize
+from stepwell.payments.states import CHARGED, PAYMENTS
 from stepwell.tools.effect_journal import effect_key
 
 FUNDING_ID = "funding_id"
-_CHARGED = "payment_charged"
 _UNIT = "sat"
 _CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
 
@@ -63,7 +63,8 @@ class PaymentState(AgentState[Any]):
 class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     """Charges each model call to the payment session of the run.
 
-    `owner` says whose sessions may be drawn on: a name, or a function of the run's config. None trusts whoever names a session.
+    Without a `meter` the server that drives the run has to bring one; where none does, nothing runs. `owner` says whose sessions may be
+    drawn on with a meter of your own: a name, or a function of the run's config. None trusts whoever names a session.
     `max_output_tokens` is what a call is reserved with where the model itself has no limit; only a price by tokens looks at it.
     """
 
@@ -73,7 +74,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(
         self,
-        meter: Meter,
+        meter: Meter | None = None,
         *,
         owner: str | Callable[[RunnableConfig], str | None] | None = None,
         max_output_tokens: int = 4096,
@@ -85,39 +86,50 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         self._counter = IncrementalCounter()
         self.tools: list[BaseTool] = [make_request_funding(meter)]
 
+    def _payments(self) -> RunPayments:
+        """Who pays in this run."""
+        config = get_config()
+        handed = (config.get("configurable") or {}).get(PAYMENTS)
+        if self._meter is None:
+            return _require_handed(handed)
+        owner = self._owner(config) if callable(self._owner) else self._owner
+        return RunPayments(self._meter, owner)
+
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
-        call = self._expect(request)
-        reservation = run_in_portal(self._reserve(request.state, call))
+        payments = self._payments()
+        call = self._expect(payments.meter, request)
+        reservation = run_in_portal(self._reserve(payments, request.state, call))
         while not isinstance(reservation, Reservation):
-            session_id = self._ask(reservation, request.state, call)
+            session_id = _ask(payments.meter, reservation, request.state, call)
             if session_id is None:
                 return _last_words(reservation)
-            reservation = run_in_portal(self._reserve({**request.state, FUNDING_ID: session_id}, call))
+            reservation = run_in_portal(self._reserve(payments, request.state, call, session_id))
         try:
             response = handler(request)
         except BaseException:
-            run_in_portal(self._meter.release(reservation))
+            run_in_portal(payments.meter.release(reservation))
             raise
-        return _with_charge(response, reservation, run_in_portal(self._settle(request, response, reservation, call)))
+        return _with_charge(response, reservation, run_in_portal(self._settle(payments, request, response, reservation, call)))
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
         return self._awrap_model_call(request, handler)
 
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
-        call = self._expect(request)
-        reservation = await self._reserve(request.state, call)
+        payments = self._payments()
+        call = self._expect(payments.meter, request)
+        reservation = await self._reserve(payments, request.state, call)
         while not isinstance(reservation, Reservation):
-            session_id = self._ask(reservation, request.state, call)
+            session_id = _ask(payments.meter, reservation, request.state, call)
             if session_id is None:
                 return _last_words(reservation)
-            reservation = await self._reserve({**request.state, FUNDING_ID: session_id}, call)
+            reservation = await self._reserve(payments, request.state, call, session_id)
         try:
             response = await handler(request)
         except BaseException:
-            await self._meter.release(reservation)
+            await payments.meter.release(reservation)
             raise
-        return _with_charge(response, reservation, await self._settle(request, response, reservation, call))
+        return _with_charge(response, reservation, await self._settle(payments, request, response, reservation, call))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         with _paying_for_subagents(request.state):
@@ -133,68 +145,92 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        run_in_portal(self._confirm(state))
+        run_in_portal(self._confirm(self._payments(), state))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        await self._confirm(state)
+        await self._confirm(self._payments(), state)
 
-    async def _confirm(self, state: Any) -> None:
+    async def _confirm(self, payments: RunPayments, state: Any) -> None:
         for key in _charged_in(state):
-            await self._meter.confirm(state[FUNDING_ID], key)
+            await payments.meter.confirm(state[FUNDING_ID], key)
 
-    async def _reserve(self, state: Any, call: CallSize) -> Reservation | PaymentError:
+    async def _reserve(
+        self, payments: RunPayments, state: Any, call: CallSize, session_id: str | None = None
+    ) -> Reservation | PaymentError:
         """The money for this call, or why there is none. What passes by itself (a mint that is down) ends the run, to be resumed."""
-        config = get_config()
-        session_id = _session_of(state, config)
+        config, meter = get_config(), payments.meter
+        session_id = session_id or payments.session_id or _session_of(state, config)
         if session_id is None:
-            needed = self._meter.price_of(call)
+            needed = meter.price_of(call)
             return PaymentRequiredError(
                 f"The next call costs up to {needed} sats, and nobody pays for it yet.", needed_sats=needed
             )
-        owner = self._owner(config) if callable(self._owner) else self._owner
+        thread_id = (config.get("configurable") or {}).get("thread_id")
         try:
-            reservation = await self._meter.reserve(
-                owner, session_id, effect_key(config, "model"), call, confirms=_charged_in(state)
+            reservation = await meter.reserve(
+                payments.owner, session_id, _key(config, thread_id), call, confirms=_charged_in(state)
             )
         except MintUnavailableError:
             raise
         except PaymentError as error:
             return error
-        thread_id = (config.get("configurable") or {}).get("thread_id")
-        if thread_id and _CHARGED not in state:
-            await self._meter.attach(session_id, str(thread_id))
+        if thread_id and CHARGED not in state:
+            await meter.attach(session_id, str(thread_id))
         return reservation
 
     async def _settle(
-        self, request: ModelRequest[Any], response: ModelResponse[Any], reservation: Reservation, call: CallSize
+        self,
+        payments: RunPayments,
+        request: ModelRequest[Any],
+        response: ModelResponse[Any],
+        reservation: Reservation,
+        call: CallSize,
     ) -> Session:
-        if not self._meter.counts_tokens:
-            return await self._meter.settle(reservation, call)
-        answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
-        used = usage_of(call.model, request.messages, answer, lengths=self._counter).tokens
-        return await self._meter.settle(reservation, CallSize(call.model, used.input, used.output))
+        if payments.meter.counts_tokens:
+            answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
+            used = usage_of(call.model, request.messages, answer, lengths=self._counter).tokens
+            call = CallSize(call.model, used.input, used.output)
+        session = await payments.meter.settle(reservation, call)
+        payments.charged.append(reservation.key)
+        return session
 
-    def _expect(self, request: ModelRequest[Any]) -> CallSize:
-        if not self._meter.counts_tokens:
+    def _expect(self, meter: Meter, request: ModelRequest[Any]) -> CallSize:
+        if not meter.counts_tokens:
             return CallSize()
         limit = getattr(request.model, "max_tokens", None)
         most = limit if isinstance(limit, int) and limit > 0 else self._max_output_tokens
         return CallSize(label_of(request.model), self._counter.total(request.messages), most)
 
-    def _ask(self, why: PaymentError, state: Any, call: CallSize) -> str | None:
-        """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
-        needed, balance = self._meter.price_of(call), getattr(why, "balance_sats", 0)
-        answer = interrupt(_payload(self._meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
-        return _read_answer(answer)
+
+def _require_handed(handed: Any) -> RunPayments:
+    if isinstance(handed, RunPayments):
+        return handed
+    raise ConfigurationError(
+        "This agent is paid for, and nothing here takes money. Hand a meter to CashuPaymentMiddleware, or let a server drive it that has "
+        "STEPWELL_MINTS and a price set, or leave the middleware out: then it is free."
+    )
 
 
-def make_request_funding(meter: Meter) -> BaseTool:
+def _key(config: RunnableConfig, thread_id: object) -> str:
+    """Of this call on this thread. A copy of a thread shares the keys of effects, but its answers are its own, and are paid for."""
+    return f"{thread_id}:{effect_key(config, 'model')}"
+
+
+def _ask(meter: Meter, why: PaymentError, state: Any, call: CallSize) -> str | None:
+    """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
+    needed, balance = meter.price_of(call), getattr(why, "balance_sats", 0)
+    answer = interrupt(_payload(meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
+    return _read_answer(answer)
+
+
+def make_request_funding(own: Meter | None) -> BaseTool:
     """The tool by which an agent asks its user for money. It pauses: whoever answers approves by paying, or declines."""
 
     @tool
     def request_funding(amount_sats: int, reason: str) -> str | Command[Any]:
         """Ask the user for more money when the work ahead will cost more than the balance. Say briefly what it is for. Not for every
         call: a balance that runs short is asked for by itself."""
+        meter = own or _require_handed((get_config().get("configurable") or {}).get(PAYMENTS)).meter
         answer = interrupt({**_payload(meter, reason, "requested", max(amount_sats, 0), 0, 0), "reason": reason})
         session_id = _read_answer(answer)
         if session_id is None:
@@ -241,7 +277,7 @@ def _session_of(state: Any, config: RunnableConfig) -> str | None:
 
 def _charged_in(state: Any) -> list[str]:
     """A key in the state stands there together with its answer, so that answer was kept."""
-    key = state.get(_CHARGED)
+    key = state.get(CHARGED)
     return [key] if key and state.get(FUNDING_ID) else []
 
 
@@ -259,7 +295,7 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
 def _with_charge(response: ModelResponse[Any], reservation: Reservation, session: Session) -> Response:
     update = {
         FUNDING_ID: session.session_id,
-        _CHARGED: reservation.key,
+        CHARGED: reservation.key,
         "payment_balance_sats": session.balance,
         "payment_spent_sats": session.spent,
         "payment_status": session.state,

@@ -5,7 +5,7 @@ STEPWELL_MINTS=https://mint.example.com     whose money is taken; several with c
 STEPWELL_SATS_PER_CALL=5                    the price of each model call, or
 STEPWELL_TOKEN_PRICES={"*": [1000, 4000]}   sats for a million tokens in and out, by model
 STEPWELL_WALLET_SEED=...                    64 hexadecimal digits: `stepwell wallet seed` makes some
-STEPWELL_FREE=yes                           nothing costs anything; only without the others
+STEPWELL_FREE=yes                           nothing costs anything; with `unless-priced`, only where the others are not set
 ```
 Without any of them nothing is charged by agents that need not be paid, and those that must be do not run.
 """
@@ -16,7 +16,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from stepwell.clock import Clock
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.wallet import Wallet
 
+_FREE: Mapping[str, bool | Literal["unless priced"]] = {
+    "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "unless-priced": "unless priced",
+}  # fmt: skip
 _SEED_DIGITS = 64
 _USUAL_DEPOSIT_CALLS = 20
 _USUAL_DEPOSIT_SATS = 100
@@ -59,15 +62,15 @@ class PaymentSettings:
     def load(cls, variables: Mapping[str, str]) -> PaymentSettings:
         """From `Settings.payments`."""
         read = Variables(variables)
-        free = read.switch("STEPWELL_FREE")
+        free = read.choice("STEPWELL_FREE", _FREE, False)
         mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
         price = _price(read)
-        if free and (mints or price):
+        if free is True and (mints or price):
             raise ConfigurationError(
                 "STEPWELL_FREE is on, and STEPWELL_MINTS or a price is set. Remove one: agents are free, or they are paid for."
             )
         if not mints and price is None:
-            return cls(free=free)
+            return cls(free=bool(free))
         if not mints or price is None:
             raise ConfigurationError(
                 "Payments need both a mint (STEPWELL_MINTS) and a price (STEPWELL_SATS_PER_CALL or STEPWELL_TOKEN_PRICES)."

@@ -21,9 +21,8 @@ from typing import Literal, Protocol
 
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.cashu.outputs import Output
-from stepwell.payments.states import FundingState, OperationState, ReservationState, SessionState
+from stepwell.payments.states import EntryKind, FundingState, OperationState, ReservationState, SessionState
 
-EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
 OperationKind = Literal["redeem", "settle"]
 HandedOutKind = Literal["refund", "payout"]
 
@@ -322,7 +321,11 @@ class Ledger(Protocol):
         ...
 
     async def attach(self, session_id: str, thread_id: str) -> None:
-        """A thread draws on the session."""
+        """A thread draws on the session, from now on before others."""
+        ...
+
+    async def thread_sessions(self, owner: str | None, thread_id: str) -> list[Session]:
+        """The owner's sessions that a thread draws on, the newest first."""
         ...
 
     async def detach(self, thread_id: str) -> None:

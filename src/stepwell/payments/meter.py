@@ -6,6 +6,7 @@ A protocol, so that other money than ecash can be charged the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from stepwell.payments.ledger import Reservation, Session
@@ -47,6 +48,20 @@ class Meter(Protocol):
         ...
 
     def price_of(self, call: CallSize) -> int: ...
+
+
+@dataclass(frozen=True)
+class RunPayments:
+    """Who pays for a run, and what has been charged in it. Whoever drives a graph puts it into its config, under
+    `states.PAYMENTS`."""
+
+    meter: Meter
+    owner: str | None
+    """Only this owner's sessions can be drawn on; None trusts whoever names one."""
+    session_id: str | None = None
+    """The session that was found to pay when the run was admitted."""
+    charged: list[str] = field(default_factory=list)
+    """Keys of charges, in their order. Their answers stand when the run has come to its end."""
 
 
 class WalletMeter:

@@ -37,6 +37,8 @@ class Price(Protocol):
         """The price as a table for payers (`GET /api/wallet/pricing`)."""
         ...
 
+    def in_words(self) -> str: ...
+
 
 @dataclass(frozen=True)
 class FlatPrice:
@@ -53,6 +55,9 @@ class FlatPrice:
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "flat", "sats_per_call": self.sats_per_call}
+
+    def in_words(self) -> str:
+        return f"{self.sats_per_call} sats for each model call"
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,9 @@ class TokenPrice:
             for model, rate in self.rates.items()
         }
         return {"kind": "tokens", "minimum_sats": self.minimum_sats, "models": table}
+
+    def in_words(self) -> str:
+        return f"by tokens and model ({', '.join(self.rates)})"
 
 
 def _require_sats(name: str, value: Any) -> None:

@@ -32,9 +32,18 @@ ReservationState = Literal["held", "settled", "confirmed", "released", "void"]
 """A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost."""
 OperationState = Literal["pending", "done", "failed", "unknown"]
 
+EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
+
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
 """A token can be added. After a rejected one another may come."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
+
+PAYMENTS = "__stepwell_payments"
+"""The key in a config's `configurable` under which a run finds who pays (`meter.RunPayments`). Two underscores keep it out of metadata and
+checkpoints."""
+
+CHARGED = "payment_charged"
+"""The field of a graph's state with the key of its newest charge. A graph that charges has it."""
 
 _NEXT: Mapping[SessionState, frozenset[SessionState]] = {
     "pending": frozenset({"authorized", "rejected", "refund_ready"}),

@@ -132,6 +132,15 @@ class Wallet:
             )
         )
 
+    async def find_funding(self, owner: str, text: str) -> Funding | None:
+        """What became of a token that this owner handed in before."""
+        token, _ = read_token(text, self._mints)
+        known = await self._ledger.funding(token.fingerprint)
+        return known if known is not None and known.owner == owner else None
+
+    def mint_of(self, text: str) -> str:
+        return read_token(text, self._mints)[0].mint
+
     async def approve(self, owner: str, session_id: str) -> Session:
         await self._ledger.session(owner, session_id)
         return await self._ledger.approve(session_id)

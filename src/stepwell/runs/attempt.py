@@ -28,12 +28,14 @@ from langgraph.types import StateSnapshot
 from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
+from stepwell.payments.states import PAYMENTS
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
+from stepwell.runs.paying import Cashier
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import (
@@ -97,6 +99,7 @@ class Attempt:
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
         clock: Clock | None = None,
+        cashier: Cashier | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -108,6 +111,8 @@ class Attempt:
         self._steps = StepRecorder(clock or SystemClock())
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
+        self._cashier = cashier
+        self._payments = cashier.payments_of(claim.run) if cashier else None
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
@@ -156,7 +161,15 @@ class Attempt:
                 await stop_streaming(streaming)
             await journal.flush()
             documents.go_back_to(journal.newest_document)
-            return await self._outcome(prepared, streaming)
+            outcome = await self._outcome(prepared, streaming)
+            await self._confirm_charges(outcome)
+            return outcome
+
+    async def _confirm_charges(self, outcome: RunOutcome) -> None:
+        """A run that came to its end has stored every answer that was charged in it: none of them is lost any more. Of one that was
+        stopped, only the checkpoints know, and the middleware asks them when the thread goes on."""
+        if self._cashier and self._payments and outcome.status == "success":
+            await self._cashier.confirm(self._payments, self._payments.charged)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` when the run was stopped while it was made."""
@@ -202,6 +215,7 @@ class Attempt:
             JOURNAL: self._persistence.effects(self._lease),
             VAULT: self._persistence.vault(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
+            **({PAYMENTS: self._payments} if self._payments else {}),
         }
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)

@@ -30,6 +30,7 @@ from stepwell.runs.attempt import Attempt
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.paying import Cashier, without_token
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
 from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
@@ -80,6 +81,7 @@ class Engine:
         webhook_rules: WebhookRules | None = None,
         watchers: Sequence[RunWatcher] = (),
         supervisor: Supervisor | None = None,
+        cashier: Cashier | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -95,6 +97,7 @@ class Engine:
         self._webhook_rules = webhook_rules or WebhookRules()
         self._watchers = tuple(watchers)
         self._supervisor = supervisor or Supervisor()
+        self._cashier = cashier
         self._worker = f"{os.getpid()}-{new_id()}"
         self._recovered = False
         self._draining = asyncio.Event()
@@ -166,17 +169,25 @@ class Engine:
             check_webhook_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
+        thread_id = order.thread_id or self._new_id()
+        pays = owner if owner is not None else await self._owner_of(order.thread_id)
         admission = make_admission(
-            order,
+            await self._find_payer(pays, thread_id, assistant.graph_id, order),
             assistant,
             run_id=self._new_id(),
-            thread_id=order.thread_id or self._new_id(),
-            owner=owner if owner is not None else await self._owner_of(order.thread_id),
+            thread_id=thread_id,
+            owner=pays,
             now=self._clock.now(),
             max_active=self._max_active if owner is not None else None,
             refuse_bare=self._refuse_bare,
         )
         return await self._check_answers(admission)
+
+    async def _find_payer(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
+        """Before anything of the order is stored: a token in it goes no further."""
+        if self._cashier is None:
+            return without_token(order)
+        return await self._cashier.admit(owner, thread_id, graph_id, order)
 
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:
@@ -264,6 +275,7 @@ class Engine:
             timeout_s=self._run_timeout_s,
             callbacks=callbacks,
             clock=self._clock,
+            cashier=self._cashier,
         )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):

@@ -12,24 +12,205 @@ be drawn on. What runs short later pauses the run (`CashuPaymentMiddleware`).
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import PaymentRequiredError, SessionClosedError, TokenInvalidError
 from stepwell.payments.states import TAKES_MONEY
+from stepwell.runs.supervision import Supervisor, stop
 
-if TYPE_CHECKING:  # what needs the extra `payments` is handed in
+if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
+    from stepwell.clock import Clock
     from stepwell.payments.configuration import Charging
     from stepwell.payments.ledger import Session
     from stepwell.payments.meter import Meter, RunPayments
     from stepwell.payments.wallet import Wallet
+    from stepwell.runs.persistence import Persistence
     from stepwell.runs.records import Run
     from stepwell.runs.starting import RunOrder
 
-logger = logging.getLogger(__name__)
+_LOOK_AFTER_S = 60.0
 
 FUNDING_ID = "funding_id"
-TOKEN = "payment_token"
+TOKEN = "payment_token"  # noqa: S105 - the name of a field
 """Where older clients put a token: in the input, in the configuration, or in an answer."""
+
+
+@asynccontextmanager
+async def open_cashier(
+    charging: Charging, paid_graphs: Collection[str], persistence: Persistence, clock: Clock, supervisor: Supervisor
+) -> AsyncIterator[Cashier]:
+    """The cashier of a server that charges. Until left, what was cut off at a mint is finished, and idle sessions are paid back."""
+    from stepwell.payments.configuration import open_wallet
+    from stepwell.payments.meter import WalletMeter
+
+    async with open_wallet(charging, persistence.ledger(), clock) as wallet:
+
+        async def look_after() -> None:
+            await wallet.recover()
+            await wallet.sweep()
+
+        looking = supervisor.repeat("payments", look_after, _LOOK_AFTER_S)
+        try:
+            yield Cashier(wallet, WalletMeter(wallet, charging.price), charging, paid_graphs)
+        finally:
+            await stop([looking])
+
+
+class Cashier:
+    """Says who pays for a run before it is admitted, and hands its graph the meter."""
+
+    def __init__(self, wallet: Wallet, meter: Meter, charging: Charging, paid_graphs: Collection[str]) -> None:
+        self.wallet = wallet
+        self.charging = charging
+        self.paid_graphs = frozenset(paid_graphs)
+        self._meter = meter
+
+    async def admit(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
+        """The order with the session that pays. A token that came with it is the wallet's from here on.
+
+        Raises:
+            PaymentRequiredError: Nobody pays. It has the request for money that wallets read.
+        """
+        if graph_id not in self.paid_graphs:
+            return without_token(order)
+        known = await self.wallet.ledger.thread_sessions(owner, thread_id)
+        order, funded = await self._exchange(owner, known, order)
+        session = funded or await self._named(owner, order) or _open(known)
+        if session is None:
+            raise self._nobody_pays()
+        if not known or known[0].session_id != session.session_id:
+            await self.wallet.ledger.attach(session.session_id, thread_id)
+        return with_session(order, session.session_id)
+
+    def payments_of(self, run: Run) -> RunPayments | None:
+        """What the run's graph is handed; None where it costs nothing."""
+        if run.request.graph_id not in self.paid_graphs:
+            return None
+        from stepwell.payments.meter import RunPayments
+
+        session_id = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
+        return RunPayments(self._meter, run.owner, session_id)
+
+    async def confirm(self, payments: RunPayments, keys: Collection[str]) -> None:
+        """The answers that these charges were for are in the thread."""
+        if keys:
+            await self.wallet.ledger.confirm(payments.session_id or "", list(keys))
+
+    async def _exchange(self, owner: str, known: Sequence[Session], order: RunOrder) -> tuple[RunOrder, Session | None]:
+        """The order with its tokens in the wallet, and the session that they are in."""
+        session: Session | None = None
+        for token in _tokens_in(order):
+            session = await self.take(owner, token, session or _open(known))
+        if session is None:
+            return order, None
+        return _with_answers_for(without_token(order), session.session_id), session
+
+    async def take(self, owner: str, token: str, top_up: Session | None = None) -> Session:
+        """The session of a token: the one it was handed in for before, `top_up` if that is of the same mint, or a new one."""
+        before = await self.wallet.find_funding(owner, token)
+        if before is None:
+            joins = top_up is not None and top_up.mint == self.wallet.mint_of(token)
+            before = await self.wallet.fund(owner, token, session_id=top_up.session_id if top_up and joins else None)
+        return await self.wallet.session(owner, before.session_id)
+
+    async def _named(self, owner: str, order: RunOrder) -> Session | None:
+        """The session that the order names itself, newest place first: an answer, the input, the configuration."""
+        named = next((value for value in _found(order, FUNDING_ID) if isinstance(value, str)), None)
+        if named is None:
+            return None
+        session = await self.wallet.session(owner, named)
+        if session.state not in TAKES_MONEY:
+            raise SessionClosedError(
+                f"Payment session '{named}' is {session.state}: nothing can be spent from it any more. Fund a new one."
+            )
+        return session
+
+    def _nobody_pays(self) -> PaymentRequiredError:
+        from stepwell.payments.cashu.requests import PaymentRequest, encode_request
+
+        deposit = self.charging.deposit_sats
+        request = PaymentRequest(deposit, "sat", self.wallet.accepted_mints, description="The rest comes back.")
+        return PaymentRequiredError(
+            f"This assistant is paid for, call by call. Send a token of {deposit} sats or so to POST /api/wallet/fund and start the run "
+            "with the funding_id that it gives, or send the token in the header X-Cashu. What is not used comes back.",
+            needed_sats=deposit,
+            request=encode_request(request),
+        )
+
+
+def _open(sessions: Sequence[Session]) -> Session | None:
+    return next((session for session in sessions if session.state in TAKES_MONEY), None)
+
+
+def without_token(order: RunOrder) -> RunOrder:
+    """The order without a token of an older client: where nothing is charged, it stays the payer's."""
+    if not _found(order, TOKEN):
+        return order
+    command, config = dict(order.command or {}), dict(order.config)
+    for part, name in ((command, "update"), (config, "configurable")):
+        if name in part:
+            part[name] = _without(part[name])
+    return replace(order, input=_without(order.input), context=_without(order.context), command=command or None, config=config)
+
+
+def refuse_token(values: Any) -> None:
+    """For what is written into a thread's state without a run: nobody could be given a session for it."""
+    if isinstance(values, Mapping) and values.get(TOKEN):
+        raise TokenInvalidError(
+            "A token must not be written into a thread, where it would be stored. Hand it to POST /api/wallet/fund: it gives an id.",
+            "token_in_graph",
+        )
+
+
+def _without(values: Any) -> Any:
+    return (
+        {name: value for name, value in values.items() if name != TOKEN}
+        if isinstance(values, Mapping) and TOKEN in values
+        else values
+    )
+
+
+def _places(order: RunOrder) -> list[Mapping[str, Any]]:
+    """Everything in an order that may name a session or hold a token, answers first."""
+    command = order.command or {}
+    resume = command.get("resume")
+    answers = [resume, *resume.values()] if isinstance(resume, Mapping) else []
+    places = [*answers, command.get("update"), order.input, order.context, order.config.get("configurable")]
+    return [place for place in places if isinstance(place, Mapping)]
+
+
+def _found(order: RunOrder, name: str) -> list[Any]:
+    return [place[name] for place in _places(order) if place.get(name)]
+
+
+def _tokens_in(order: RunOrder) -> list[str]:
+    tokens = _found(order, TOKEN)
+    if any(not isinstance(token, str) for token in tokens):
+        raise TokenInvalidError(f"'{TOKEN}' is not text. A token begins with cashuA or cashuB.", "token_malformed")
+    return list(dict.fromkeys(tokens))
+
+
+def with_session(order: RunOrder, session_id: str) -> RunOrder:
+    """Where runs look for it, so that it is stored with the run. A context is the same thing under another name."""
+    if order.context:
+        return replace(order, context={**order.context, FUNDING_ID: session_id})
+    configurable = {**(order.config.get("configurable") or {}), FUNDING_ID: session_id}
+    return replace(order, config={**order.config, "configurable": configurable})
+
+
+def _with_answers_for(order: RunOrder, session_id: str) -> RunOrder:
+    """Answers that were a token are the session's id now."""
+    command = order.command or {}
+    resume = command.get("resume")
+    if not isinstance(resume, Mapping):
+        return order
+
+    def exchanged(answer: Any) -> Any:
+        return {FUNDING_ID: session_id} if isinstance(answer, Mapping) and TOKEN in answer else answer
+
+    answers = exchanged(resume)
+    answers = answers if answers is not resume else {name: exchanged(answer) for name, answer in resume.items()}
+    return replace(order, command={**command, "resume": answers})

@@ -50,6 +50,7 @@ from stepwell.server.routes import (
     thread_state,
     thread_streams,
     threads,
+    wallet,
 )
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
 
@@ -75,6 +76,7 @@ ROUTERS = (
     access.router,
     account.router,
     effects.router,
+    wallet.router,
     system.router,
 )
 

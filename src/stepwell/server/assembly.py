@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock
-from stepwell.errors import StorageUnavailableError
+from stepwell.errors import ConfigurationError, StorageUnavailableError
+from stepwell.payments.configuration import Charging
+from stepwell.payments.states import CHARGED
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.checkpoints import check_strict
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.paying import Cashier, open_cashier
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM
 from stepwell.runs.supervision import Duty, Supervisor, stop
@@ -51,6 +54,8 @@ class Services:
     supervisor: Supervisor
     """What goes on for as long as the server does."""
     started_at: datetime
+    cashier: Cashier | None = None
+    """None: nothing here takes money."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -67,13 +72,16 @@ async def open_services(
     watchers: Sequence[RunWatcher] = (),
     metrics: Metrics | None = None,
     answer_shapes: AnswerShapes | None = None,
+    charging: Charging | None = None,
+    payable: Collection[str] = (),
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
     Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
-    trouble can be a model that is not set up yet.
+    trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none.
     """
-    async with persistence:
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(persistence)
         _check_serializer(persistence)
         require_sign_in(settings, await persistence.access.count_usable_keys())
         if check_graphs:
@@ -84,6 +92,10 @@ async def open_services(
         supervisor = Supervisor()
         installing = await _install_assistants(assistants, supervisor)
         threads = Threads(persistence, registry, clock, new_id)
+        cashier = None
+        if charging:
+            paid = await _find_paid_graphs(charging, registry, payable, persistence, build=check_graphs)
+            cashier = await stack.enter_async_context(open_cashier(charging, paid, persistence, clock, supervisor))
         metrics = metrics or Metrics()
         engine = Engine(
             persistence,
@@ -99,6 +111,7 @@ async def open_services(
             supervisor=supervisor,
             answer_shapes=answer_shapes,
             drain_s=settings.drain_s,
+            cashier=cashier,
         )
         async with engine:
             services = Services(
@@ -113,6 +126,7 @@ async def open_services(
                 metrics,
                 supervisor,
                 clock.now(),
+                cashier,
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)
@@ -134,6 +148,29 @@ async def _install_assistants(assistants: Assistants, supervisor: Supervisor) ->
     except StorageUnavailableError:
         return [supervisor.start("default assistants", install)]
     return []
+
+
+async def _find_paid_graphs(
+    charging: Charging, registry: GraphRegistry, payable: Collection[str], persistence: Persistence, *, build: bool
+) -> frozenset[str]:
+    """The graphs that cost something. One that would not charge must not be served as if it did."""
+    paid = charging.paid_graphs or tuple(payable)
+    if not paid:
+        raise ConfigurationError(
+            "A price is set, and no graph to be paid for. Name them: STEPWELL_PAID_GRAPHS=" + ",".join(registry.names)
+        )
+    if unknown := sorted(set(paid) - set(registry.names)):
+        raise ConfigurationError(
+            f"STEPWELL_PAID_GRAPHS names '{unknown[0]}', which is not served. Served are: {', '.join(sorted(registry.names))}."
+        )
+    for name in paid if build else sorted(set(paid) - set(payable)):
+        async with registry.graph(name, saver=None, store=persistence.store(SYSTEM), purpose="schema") as graph:
+            if CHARGED not in graph.channels:
+                raise ConfigurationError(
+                    f"The graph '{name}' is to be paid for (STEPWELL_PAID_GRAPHS), and does not charge. Put CashuPaymentMiddleware() "
+                    "first in its stack."
+                )
+    return frozenset(paid)
 
 
 def _check_serializer(persistence: Persistence) -> None:

@@ -42,7 +42,7 @@ PUBLIC_PATHS = frozenset(
 
 OPERATOR_ONLY = frozenset(
     {
-        *("metrics:read", "health:read", "usage:all", "effects:all", "keys:read", "keys:write"),
+        *("metrics:read", "health:read", "usage:all", "effects:all", "wallet:all", "keys:read", "keys:write"),
         *("db:read", "db:write", "users:export", "users:delete"),
     }
 )
@@ -57,6 +57,8 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "effects:read",
     "effects:settle",
     "model:load",
+    "wallet:read",
+    "wallet:write",
 }
 """For every user, on what is theirs."""
 

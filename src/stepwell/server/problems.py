@@ -58,6 +58,13 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
     errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
+    errors.TokenInvalidError: ProblemKind(400, "token-invalid", "The token is not money that is taken here"),
+    errors.TokenSpentError: ProblemKind(400, "token-spent", "The token is spent"),
+    errors.TokenInUseError: ProblemKind(409, "token-in-use", "The token was handed in before"),
+    errors.MintUnavailableError: ProblemKind(503, "mint-unavailable", "The mint cannot be asked now"),
+    errors.MintRejectedError: ProblemKind(400, "mint-rejected", "The mint refuses"),
+    errors.SessionClosedError: ProblemKind(409, "session-closed", "The payment session has ended"),
+    errors.RefundUnavailableError: ProblemKind(409, "refund-unavailable", "There is nothing to pay back now"),
     errors.PaymentError: ProblemKind(402, "payment", "Money is missing or not acceptable"),
     errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
     errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
@@ -83,11 +90,17 @@ def problem_of(error: errors.StepwellError) -> Response | None:
     kind = next((KINDS[ancestor] for ancestor in type(error).__mro__ if ancestor in KINDS), None)
     if kind is None:
         return None
-    headers, members = {}, {}
+    headers: dict[str, str] = {}
+    members: dict[str, Any] = {}
     if kind.status in (429, 503):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", 1))
     if isinstance(error, errors.NotSignedInError):
         headers["WWW-Authenticate"] = error.challenge
+    if isinstance(error, errors.PaymentError):
+        members["code"] = error.code
+    if isinstance(error, errors.PaymentRequiredError):
+        members |= {"needed_sats": error.needed_sats, "balance_sats": error.balance_sats}
+        headers |= {"X-Cashu": error.request} if error.request else {}
     if interrupt_ids := getattr(error, "interrupt_ids", ()):
         members["interrupt_ids"] = list(interrupt_ids)
     return problem(kind.status, kind.name, kind.title, str(error), headers=headers, **members)

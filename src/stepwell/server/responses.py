@@ -20,6 +20,7 @@ from stepwell.runs.records import Run
 from stepwell.runs.wire import encode
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
+from stepwell.server.paying_in_band import CHANGE_HEADER, Change, then_change
 from stepwell.server.schemas.runs import RunCreate, run_wire
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
 
@@ -83,18 +84,33 @@ def stream_run(
     cancel_on_disconnect: bool,
     after: int = 0,
     modes: Sequence[str] | None = None,
+    change: Change | None = None,
 ) -> Response:
-    """What the run says, from `after` on."""
+    """What the run says, from `after` on, and at the end what is left of a token that came with the request."""
     batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
-    return EventStream(frames(batches), services.streams, headers=run_headers(run, "stream"), on_gone=on_gone)
+    pieces, headers = frames(batches), run_headers(run, "stream")
+    if change is not None:
+        pieces, headers = then_change(pieces, services, run, change), {**headers, **change.headers}
+    return EventStream(pieces, services.streams, headers=headers, on_gone=on_gone)
 
 
-def await_run(services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool) -> Response:
-    """The run's values, when it has ended."""
+def await_run(
+    services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool, change: Change | None = None
+) -> Response:
+    """The run's values, when it has ended, with what is left of a token that came with the request."""
     result = services.engine.result(principal.owner, run.thread_id, run.run_id)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
-    return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
+    if change is None:
+        return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
+
+    async def late_headers() -> Mapping[str, str]:
+        token = await change.give(services, run)
+        return {CHANGE_HEADER: token} if token else {}
+
+    return PatientJson(
+        result, headers={**run_headers(run, "join"), **change.headers}, on_gone=on_gone, late_headers=late_headers
+    )
 
 
 def cancels_on_disconnect(body: RunCreate) -> bool:

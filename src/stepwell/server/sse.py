@@ -33,6 +33,9 @@ HEARTBEAT = b": heartbeat\n\n"
 Gone = Callable[[], Awaitable[object]]
 """What to do when the client went away before the end."""
 
+LateHeaders = Callable[[], Awaitable[Mapping[str, str]]]
+"""Headers that are known when the result is."""
+
 ReaderCheck = Callable[[], Awaitable[bool]]
 """Whether the reader of a stream may go on reading."""
 
@@ -132,17 +135,25 @@ class EventStream(Response):
 
 
 class PatientJson(Response):
-    """The JSON that `result` gives when it is there. White space before JSON means nothing, and keeps proxies waiting."""
+    """The JSON that `result` gives when it is there. White space before JSON means nothing, and keeps proxies waiting.
+
+    With `late_headers`, which are known only then, there is nothing to send meanwhile."""
 
     media_type = "application/json"
 
     def __init__(
-        self, result: Coroutine[Any, Any, bytes], *, headers: Mapping[str, str] | None = None, on_gone: Gone | None = None
+        self,
+        result: Coroutine[Any, Any, bytes],
+        *,
+        headers: Mapping[str, str] | None = None,
+        on_gone: Gone | None = None,
+        late_headers: LateHeaders | None = None,
     ) -> None:
         super().__init__(headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
         self._result = result
         self._on_gone = on_gone
+        self._late_headers = late_headers
         self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,6 +162,8 @@ class PatientJson(Response):
             await _tell(self._on_gone)
             return
         body = result.result()  # an error before the first byte becomes a problem
+        if self._late_headers is not None:
+            self.headers.update(await self._late_headers())
         if not self._begun:
             self.headers["content-length"] = str(len(body))
             await self._begin(send)
@@ -161,7 +174,7 @@ class PatientJson(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
     async def _beat(self, send: Send) -> None:
-        while True:
+        while self._late_headers is None:
             await asyncio.sleep(HEARTBEAT_S)
             if not self._begun:
                 await self._begin(send)

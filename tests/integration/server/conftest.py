@@ -21,6 +21,7 @@ from tests.integration.server.graphs import GRAPHS
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
+from stepwell.payments.configuration import Charging
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
@@ -41,7 +42,11 @@ class Server:
 
 @asynccontextmanager
 async def serve(
-    folder: Path, settings: ServerSettings | None = None, graphs: Mapping[str, Any] = GRAPHS, clock: Clock | None = None
+    folder: Path,
+    settings: ServerSettings | None = None,
+    graphs: Mapping[str, Any] = GRAPHS,
+    clock: Clock | None = None,
+    charging: Charging | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
@@ -49,7 +54,13 @@ async def serve(
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
     async with open_services(
-        persistence, registry, settings, clock=clock, new_id=lambda: str(uuid.uuid4()), model_loading=loading
+        persistence,
+        registry,
+        settings,
+        clock=clock,
+        new_id=lambda: str(uuid.uuid4()),
+        model_loading=loading,
+        charging=charging,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

@@ -37,6 +37,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.prompting import prompt
 from stepwell.middleware.budget import CHANNEL, BudgetMiddleware
+from stepwell.middleware.charging import charge_for
 from stepwell.models import capabilities_of
 from stepwell.models.routing import ModelRoutes
 
@@ -81,7 +82,7 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         tools,
         system_prompt=prompt("stepwell.apps.deep_research", "lead"),
         subagents=[researcher, critic],
-        middleware=[ceilings, ModelsInTrail(equipment, "lead"), CheckedReport(equipment)],
+        middleware=[*charge_for("deep_research"), ceilings, ModelsInTrail(equipment, "lead"), CheckedReport(equipment)],
         checkpointer=checkpointer,
         name="deep_research",
     )

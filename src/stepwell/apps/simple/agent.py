@@ -16,6 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.agent import compile_agent, create_deep_agent
 from stepwell.middleware import SummarizationMiddleware
+from stepwell.middleware.charging import charge_for
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.models import capabilities_of, resolve_model
 
@@ -37,10 +38,15 @@ def build(
     if capabilities_of(model).tools:
         return create_deep_agent(
             model,
-            middleware=[RobustCallsMiddleware()],
+            middleware=[*charge_for("simple_agent"), RobustCallsMiddleware()],
             checkpointer=checkpointer,
             interrupt_on=dict(interrupt_on) if interrupt_on else None,
             name="simple_agent",
         )
     prompt = (resources.files("stepwell.apps.simple") / "prompts" / "plain.md").read_text(encoding="utf-8")
-    return compile_agent([SummarizationMiddleware(model)], model=model, system_prompt=prompt, checkpointer=checkpointer)
+    return compile_agent(
+        [*charge_for("simple_agent"), SummarizationMiddleware(model)],
+        model=model,
+        system_prompt=prompt,
+        checkpointer=checkpointer,
+    )

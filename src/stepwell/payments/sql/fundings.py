@@ -6,7 +6,7 @@ import sqlite3
 
 from stepwell.errors import SessionClosedError, TokenInUseError, TokenInvalidError
 from stepwell.payments.ledger import Funding, NewFunding, Session
-from stepwell.payments.sql.rows import find_session, move, to_funding
+from stepwell.payments.sql.rows import find_session, move, to_funding, to_session
 from stepwell.payments.states import TAKES_MONEY
 
 _IN_USE = "This token, or a part of it, was handed in before. It counts where it was handed in first."
@@ -96,3 +96,12 @@ def _bring_in(connection: sqlite3.Connection, session: Session, new: NewFunding,
         move(connection, session, "authorized" if new.approved else "pending", now)
     else:
         move(connection, session, session.state, now)
+
+
+def list_thread_sessions(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> list[Session]:
+    rows = connection.execute(
+        "SELECT s.* FROM payment_threads AS t JOIN payment_sessions AS s USING (session_id)"
+        " WHERE t.thread_id = ? AND (? IS NULL OR s.owner = ?) ORDER BY t.seq DESC",
+        (thread_id, owner, owner),
+    )
+    return [to_session(row) for row in rows]

@@ -200,6 +200,9 @@ class SqlLedger(ABC):
     async def attach(self, session_id: str, thread_id: str) -> None:
         await self._write(lambda connection: threads.attach(connection, session_id, thread_id), synced=False)
 
+    async def thread_sessions(self, owner: str | None, thread_id: str) -> list[Session]:
+        return await self._read(lambda connection: fundings.list_thread_sessions(connection, owner, thread_id))
+
     async def detach(self, thread_id: str) -> None:
         await self._write(lambda connection: threads.detach(connection, thread_id), synced=False)
 

@@ -13,8 +13,8 @@ import orjson
 from stepwell.errors import NotFoundError
 from stepwell.payments.cashu.money import Dleq, Proof
 from stepwell.payments.cashu.outputs import Output
-from stepwell.payments.ledger import Entry, EntryKind, Funding, HandedOut, Operation, Reservation, Session
-from stepwell.payments.states import SessionState, may_follow
+from stepwell.payments.ledger import Entry, Funding, HandedOut, Operation, Reservation, Session
+from stepwell.payments.states import EntryKind, SessionState, may_follow
 
 
 def find_session(connection: sqlite3.Connection, owner: str | None, session_id: str) -> Session:

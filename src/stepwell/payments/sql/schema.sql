@@ -121,10 +121,11 @@ BEGIN
 END;
 
 CREATE TABLE payment_threads (
+  seq        INTEGER PRIMARY KEY AUTOINCREMENT,
   thread_id  TEXT NOT NULL,
   session_id TEXT NOT NULL,
-  PRIMARY KEY (thread_id, session_id)
-) WITHOUT ROWID;
+  UNIQUE (thread_id, session_id)
+);
 CREATE INDEX payment_threads_of_session ON payment_threads (session_id);
 
 CREATE TABLE payment_counters (

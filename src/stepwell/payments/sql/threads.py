@@ -1,4 +1,4 @@
-"""Which threads draw on which session: only so that a session can end when the last of them is deleted."""
+"""Which threads draw on which session: who pays for a thread that names nobody, and when a session ends because its last thread does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import sqlite3
 
 
 def attach(connection: sqlite3.Connection, session_id: str, thread_id: str) -> None:
-    connection.execute("INSERT OR IGNORE INTO payment_threads (thread_id, session_id) VALUES (?, ?)", (thread_id, session_id))
+    """The session is the thread's newest from now on."""
+    connection.execute("INSERT OR REPLACE INTO payment_threads (thread_id, session_id) VALUES (?, ?)", (thread_id, session_id))
     connection.execute("UPDATE payment_sessions SET ending = 0 WHERE session_id = ? AND ending = 1", (session_id,))
+
+
+def copy(connection: sqlite3.Connection, thread_id: str, new_id: str) -> None:
+    """A copy is paid for by whoever pays for its model."""
+    connection.execute(
+        "INSERT OR IGNORE INTO payment_threads (thread_id, session_id)"
+        " SELECT ?, session_id FROM payment_threads WHERE thread_id = ? ORDER BY seq",
+        (new_id, thread_id),
+    )
 
 
 def detach(connection: sqlite3.Connection, thread_id: str) -> None:

@@ -153,7 +153,9 @@ class EmbeddedPersistence:
         return EmbeddedVault(self.database, thread_id, lease, self._clock)
 
     def ledger(self) -> EmbeddedLedger:
-        from stepwell.runs.embedded.ledger import EmbeddedLedger  # with the extra, which a server without payments does not need
+        from stepwell.runs.embedded.ledger import (
+            EmbeddedLedger,  # with the extra, which a server without payments does not need
+        )
 
         return EmbeddedLedger(self.database, self._clock)
 

@@ -23,8 +23,17 @@ from stepwell.server.settings import ServerSettings
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """They change nothing."""
 LOCAL_PAGES = rf"http://({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?"
-EXPOSED = ("Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next", "Retry-After", "WWW-Authenticate")
-ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache-control", "accept")
+EXPOSED = (
+    "Content-Location",
+    "Location",
+    "X-Pagination-Total",
+    "X-Pagination-Next",
+    "Retry-After",
+    "WWW-Authenticate",
+    "X-Cashu",
+    "X-Stepwell-Funding-Id",
+)
+ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache-control", "accept", "x-cashu")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from stepwell.runs.records import CancelAction, RunStatus
 from stepwell.runs.repository import Page
 from stepwell.server.login.principal import Principal
+from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import (
     RESULT,
@@ -51,17 +52,21 @@ async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, s
 @router.post(
     "/threads/{thread_id}/runs/stream", operation_id="stream_run", summary="Start a run and follow what it says", responses=SSE
 )
-async def create_run_stream(thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
+async def create_run_stream(
+    thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, token: InBand
+) -> Response:
+    order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
+    admitted = await services.engine.start(principal.owner, order)
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post(
     "/threads/{thread_id}/runs/wait", operation_id="wait_run", summary="Start a run and wait for its values", responses=RESULT
 )
-async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
+async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
+    order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
+    admitted = await services.engine.start(principal.owner, order)
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.get(

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from stepwell.runs.records import CancelAction
 from stepwell.server.login.principal import Principal
+from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import (
     RESULT,
@@ -43,15 +44,17 @@ async def create_run(body: RunCreate, principal: Creator, services: Given) -> Re
 
 
 @router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
-async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, None))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
+async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given, token: InBand) -> Response:
+    order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
+    admitted = await services.engine.start(principal.owner, order)
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
-async def create_run_wait(body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, None))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body))
+async def create_run_wait(body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
+    order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
+    admitted = await services.engine.start(principal.owner, order)
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post(

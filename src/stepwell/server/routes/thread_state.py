@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.runs.documents import GrowingText
+from stepwell.runs.paying import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.wire import plain
 from stepwell.server.login.principal import Principal
@@ -63,6 +64,7 @@ async def get_state(
     responses={200: {"model": StateWritten}},
 )
 async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater, services: Given) -> Response:
+    refuse_token(body.values)
     written = await services.threads.update_state(
         principal.owner,
         thread_id,

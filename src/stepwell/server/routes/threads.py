@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
+from stepwell.runs.paying import refuse_token
 from stepwell.runs.records import Thread
 from stepwell.runs.repository import Page
 from stepwell.server.login.principal import Principal
@@ -37,6 +38,9 @@ Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
 
 @router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadResponse}})
 async def create_thread(body: ThreadCreate, principal: Creator, services: Given) -> Response:
+    for step in body.supersteps or ():
+        for update in step.updates:
+            refuse_token(update.values)
     thread = await services.threads.create(
         principal.owner,
         thread_id=body.thread_id,

@@ -390,6 +390,14 @@ class RefundRules(LedgerCase):
         assert [session.session_id for session in await ledger.sessions(newest=9)] == [funded.session_id, other]
         assert [session.session_id for session in await ledger.sessions(None, ("authorized",), newest=9)] == [other]
 
+    async def test_a_thread_knows_the_sessions_it_draws_on(self, ledger: Ledger, mint: MemoryMint, funded: Session) -> None:
+        other = (await ledger.add_funding(token_of(mint, 8, "other"))).session_id
+        for session_id in (funded.session_id, other, funded.session_id):
+            await ledger.attach(session_id, "one")
+        assert [session.session_id for session in await ledger.thread_sessions(OWNER, "one")] == [funded.session_id, other]
+        assert await ledger.thread_sessions("somebody else", "one") == []
+        assert await ledger.thread_sessions(OWNER, "two") == []
+
     async def test_what_was_stored_is_there_when_opened_again(
         self, open_ledger: OpenLedger, wallet: Wallet, funded: Session
     ) -> None:

@@ -94,6 +94,6 @@ async def test_deleting_a_thread_leaves_the_money_and_ends_the_session(tmp_path:
 
 def test_nothing_else_of_the_embedded_database_touches_the_money():
     """Rollback, trimming, retention, copying: their statements are all in this package, and none names a table of the ledger."""
-    package = Path(str(resources.files("stepwell.runs")))
+    package = Path(str(resources.files("stepwell.runs.embedded")))
     named = [path.name for path in package.rglob("*.py") if "payment_" in path.read_text(encoding="utf-8")]
     assert named == []

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from stepwell.payments.sql import threads as paying_threads
 from stepwell.runs.embedded.records import interrupts
 from stepwell.runs.embedded.records.thread_state import keep_values, read_values
 from stepwell.runs.embedded.rows import interrupts_to_text
@@ -47,6 +48,7 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     # With its evidence: whatever is answered on the copy was researched, planned and audited before.
     for table in ("checkpoints", "writes", "trail", "evidence"):
         _copy_rows(connection, table, names)
+    paying_threads.copy(connection, thread_id, new_id)
     keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
     _settle(connection, new_id)
 
