@@ -146,7 +146,7 @@ async def test_a_swap_that_the_mint_had_done_is_settled_and_stays_so(wallet: Wal
     assert (await bookkeeping.try_again(wallet, operation.operation_id))["state"] == "done"
     assert (await bookkeeping.try_again(wallet, operation.operation_id))["state"] == "done"
     assert (await wallet.session("alice", session_id)).balance == 99
-    with pytest.raises(NotFoundError, match="No payment operation 'nothing'.*stepwell wallet unknown"):
+    with pytest.raises(NotFoundError, match=r"No payment operation 'nothing'\. .*stepwell wallet unknown"):
         await bookkeeping.try_again(wallet, "nothing")
 
 
@@ -270,7 +270,7 @@ async def test_a_sweep_and_an_unknown_session_are_said(wallet: Wallet, mint: Mem
     await fund_and_pay(wallet, mint, "alice", 100, 10)
     clock.move(days=2)
     assert await bookkeeping.sweep(wallet) == {"refunded": 1, "released": 0, "claimed": 0, "failed": 0}
-    with pytest.raises(NotFoundError, match="No payment session 'nothing'. List them with `stepwell wallet sessions`"):
+    with pytest.raises(NotFoundError, match=r"No payment session 'nothing'\. List them with `stepwell wallet sessions`"):
         await bookkeeping.read_statement(ledger, "nothing")
 
 
