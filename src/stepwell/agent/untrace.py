@@ -18,8 +18,6 @@ from langgraph._internal._runnable import RunnableCallable
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 
-from stepwell.middleware.request import RequestMiddleware
-
 _BUILDER = "langchain.agents.factory"
 
 
@@ -61,8 +59,8 @@ def _clean(function: Callable[..., Any], seen: set[int]) -> int:
 
 
 def _hook_of_ours(candidate: Any) -> Callable[..., Any] | None:
-    """The hook inside a tracing wrapper, if it belongs to a request capability."""
+    """The hook inside a tracing wrapper, if it belongs to a middleware that says it needs none (`untraced`)."""
     if not getattr(candidate, "__langsmith_traceable__", False):
         return None
     hook: Callable[..., Any] | None = getattr(candidate, "__wrapped__", None)
-    return hook if isinstance(getattr(hook, "__self__", None), RequestMiddleware) else None
+    return hook if getattr(getattr(hook, "__self__", None), "untraced", False) else None

@@ -71,6 +71,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     state_schema = PaymentState
     stands_outermost = True
     reaches_subagents = True
+    untraced = True
 
     def __init__(
         self,
@@ -109,7 +110,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             run_in_portal(payments.meter.release(reservation))
             raise
-        return _with_charge(response, reservation, run_in_portal(self._settle(payments, request, response, reservation, call)))
+        session = run_in_portal(self._settle(payments, request, response, reservation, call))
+        return _with_charge(request.state, response, reservation, session)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
@@ -129,7 +131,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             await payments.meter.release(reservation)
             raise
-        return _with_charge(response, reservation, await self._settle(payments, request, response, reservation, call))
+        session = await self._settle(payments, request, response, reservation, call)
+        return _with_charge(request.state, response, reservation, session)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         with _paying_for_subagents(request.state):
@@ -292,14 +295,16 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
         _CALLERS_SESSION.reset(token)
 
 
-def _with_charge(response: ModelResponse[Any], reservation: Reservation, session: Session) -> Response:
-    update = {
+def _with_charge(state: Any, response: ModelResponse[Any], reservation: Reservation, session: Session) -> Response:
+    mirrors = {
         FUNDING_ID: session.session_id,
         CHARGED: reservation.key,
         "payment_balance_sats": session.balance,
         "payment_spent_sats": session.spent,
         "payment_status": session.state,
     }
+    # Only what has changed: each field that is written costs time and room at every step.
+    update = {name: value for name, value in mirrors.items() if state.get(name) != value}
     return ExtendedModelResponse(response, Command(update=update))
 
 

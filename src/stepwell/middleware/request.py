@@ -55,6 +55,9 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
 
     tools: Sequence[BaseTool] = ()
 
+    untraced = True
+    """Its hooks run without LangChain's tracing wrapper (`agent/untrace.py`)."""
+
     def prepare(self, call: ModelCall) -> None:
         """Change the call before the model is asked."""
 

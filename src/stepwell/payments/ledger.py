@@ -255,6 +255,14 @@ class Ledger(Protocol):
         Gives how many."""
         ...
 
+    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
+        """Charges of which nobody knows yet whether their answers were kept, of one session or of all; the oldest first."""
+        ...
+
+    async def take_back(self, key: str, attempt: int) -> Reservation:
+        """The answer of this charge was lost: it costs nothing, and is counted. A charge that was confirmed stands."""
+        ...
+
     async def held_since(self, moment: datetime) -> list[Reservation]:
         """Reservations that have been open since before a moment."""
         ...

@@ -139,7 +139,9 @@ class Attempt:
         except BaseException as error:
             # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
-            return self._fail(error)
+            outcome = self._fail(error)
+            await self._confirm_charges(outcome)
+            return outcome
 
     async def _drive(self) -> RunOutcome:
         async with AsyncExitStack() as opened:
@@ -166,10 +168,8 @@ class Attempt:
             return outcome
 
     async def _confirm_charges(self, outcome: RunOutcome) -> None:
-        """A run that came to its end has stored every answer that was charged in it: none of them is lost any more. Of one that was
-        stopped, only the checkpoints know, and the middleware asks them when the thread goes on."""
-        if self._cashier and self._payments and outcome.status == "success":
-            await self._cashier.confirm(self._payments, self._payments.charged)
+        if self._cashier and self._payments:
+            await self._cashier.confirm_charges(self._run, self._payments, ended=outcome.status == "success")
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` when the run was stopped while it was made."""

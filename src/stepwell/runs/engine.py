@@ -287,6 +287,8 @@ class Engine:
             del self._driving[run.run_id]
             for watcher in self._watchers:
                 watcher.ended(run, outcome)
+        if self._cashier and outcome is not None and outcome.status != "success":
+            await self._cashier.resolve_charges_of(run)
 
     async def _attempt(self, claim: ClaimedRun, attempt: Attempt) -> RunOutcome | None:
         queue, lease = self._persistence.queue, claim.lease

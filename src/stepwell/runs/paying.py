@@ -24,10 +24,10 @@ from stepwell.runs.supervision import Supervisor, stop
 if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
     from stepwell.clock import Clock
     from stepwell.payments.configuration import Charging
-    from stepwell.payments.ledger import Session
+    from stepwell.payments.ledger import HandedOut, Reservation, Session
     from stepwell.payments.meter import Meter, RunPayments
     from stepwell.payments.wallet import Wallet
-    from stepwell.runs.persistence import Persistence
+    from stepwell.runs.persistence import ChargesStored, Persistence
     from stepwell.runs.records import Run
     from stepwell.runs.starting import RunOrder
 
@@ -50,11 +50,13 @@ async def open_cashier(
 
         async def look_after() -> None:
             await wallet.recover()
+            await cashier.resolve_charges()
             await wallet.sweep()
 
+        cashier = Cashier(wallet, WalletMeter(wallet, charging.price), charging, paid_graphs, persistence)
         looking = supervisor.repeat("payments", look_after, _LOOK_AFTER_S)
         try:
-            yield Cashier(wallet, WalletMeter(wallet, charging.price), charging, paid_graphs)
+            yield cashier
         finally:
             await stop([looking])
 
@@ -62,11 +64,14 @@ async def open_cashier(
 class Cashier:
     """Says who pays for a run before it is admitted, and hands its graph the meter."""
 
-    def __init__(self, wallet: Wallet, meter: Meter, charging: Charging, paid_graphs: Collection[str]) -> None:
+    def __init__(
+        self, wallet: Wallet, meter: Meter, charging: Charging, paid_graphs: Collection[str], persistence: Persistence
+    ) -> None:
         self.wallet = wallet
         self.charging = charging
         self.paid_graphs = frozenset(paid_graphs)
         self._meter = meter
+        self._persistence = persistence
 
     async def admit(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
         """The order with the session that pays. A token that came with it is the wallet's from here on.
@@ -94,10 +99,42 @@ class Cashier:
         session_id = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
         return RunPayments(self._meter, run.owner, session_id)
 
-    async def confirm(self, payments: RunPayments, keys: Collection[str]) -> None:
-        """The answers that these charges were for are in the thread."""
-        if keys:
-            await self.wallet.ledger.confirm(payments.session_id or "", list(keys))
+    async def confirm_charges(self, run: Run, payments: RunPayments, *, ended: bool) -> None:
+        """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
+        end has stored them all."""
+        if not payments.charged:
+            return
+        kept = payments.charged if ended else sorted((await self._stored(run.thread_id, payments.charged)).kept)
+        await self.wallet.ledger.confirm(payments.session_id or "", kept)
+
+    async def resolve_charges(self, session_id: str | None = None) -> None:
+        """Charges that a crash or a stop left open: they stand where the thread has stored the answer, and are taken back where it is at
+        rest without."""
+        by_thread: dict[str, list[Reservation]] = {}
+        for charge in await self.wallet.ledger.unconfirmed(session_id):
+            by_thread.setdefault(charge.key.partition(":")[0], []).append(charge)
+        for thread_id, charges in by_thread.items():
+            known = await self._stored(thread_id, [charge.key for charge in charges])
+            if known.kept:
+                await self.wallet.ledger.confirm(charges[0].session_id, sorted(known.kept))
+            for charge in charges:
+                if known.at_rest and charge.key not in known.kept:
+                    await self.wallet.ledger.take_back(charge.key, charge.attempt)
+
+    async def resolve_charges_of(self, run: Run) -> None:
+        """The same after a run that did not reach its end."""
+        payments = self.payments_of(run)
+        if payments and payments.session_id:
+            await self.resolve_charges(payments.session_id)
+
+    async def refund(self, owner: str, session_id: str) -> HandedOut:
+        """End a session; an answer that was lost is not paid for."""
+        await self.wallet.session(owner, session_id)
+        await self.resolve_charges(session_id)
+        return await self.wallet.refund(owner, session_id)
+
+    async def _stored(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
+        return await self._persistence.stored_charges(thread_id, keys)
 
     async def _exchange(self, owner: str, known: Sequence[Session], order: RunOrder) -> tuple[RunOrder, Session | None]:
         """The order with its tokens in the wallet, and the session that they are in."""

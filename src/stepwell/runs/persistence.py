@@ -7,6 +7,7 @@ A store is bound to an owner: nothing of anybody else can be reached through it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -54,6 +55,10 @@ class Persistence(Protocol):
         """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`."""
         ...
 
+    async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
+        """Which of these charges stand in the thread with their answers (`payment_charged`), and whether it is at rest."""
+        ...
+
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         """What a run that is driven again has already left in the thread's checkpoints."""
         ...
@@ -82,6 +87,16 @@ class Persistence(Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+@dataclass(frozen=True)
+class ChargesStored:
+    """What a thread knows of charges."""
+
+    kept: frozenset[str]
+    """Of a thread that is gone, all: what it owes stays."""
+    at_rest: bool
+    """No run of it is under way or waits: what is not kept is lost."""
 
 
 class RunTraces(Protocol):

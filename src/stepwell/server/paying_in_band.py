@@ -65,7 +65,7 @@ class Change:
         if thread is not None and thread.status in ("busy", "interrupted"):
             return None
         try:
-            refund = await self.cashier.wallet.refund(run.owner, self.session_id)
+            refund = await self.cashier.refund(run.owner, self.session_id)
             return await self.cashier.wallet.claim(run.owner, refund.token_id) if refund.amount else None
         except PaymentError as error:
             _log.warning("the change of payment session %s stays in it: %s", self.session_id, error.code)

@@ -13,12 +13,18 @@ from typing import Any
 import pytest
 from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
 
+from stepwell.payments.wallet import Wallet
 from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.ledger import EmbeddedLedger
 from stepwell.runs.queue import Admission
+from stepwell.testing import MemoryMint
 from stepwell.testing.driven_runs import a_run
 
 # Partial indexes of what is open now, which is as much as there is work. Going through one of them is no search for a needle.
-OPEN_ONLY = ("runs_open", "runs_under_way", "runs_later", "runs_suspect", "threads_waiting", "webhooks_due")
+OPEN_ONLY = (
+    *("runs_open", "runs_under_way", "runs_later", "runs_suspect", "threads_waiting", "webhooks_due"),
+    *("payment_reservations_open", "payment_tokens_unclaimed"),
+)
 NO_TABLE = re.compile(r"SCAN (json_each|json_tree|CONSTANT ROW|\(subquery|\d+ CONSTANT ROWS|counted\b)")
 
 
@@ -119,6 +125,31 @@ async def test_nothing_that_runs_per_run_goes_through_a_table(open_runs: OpenRun
         found = scans(connection, done | trigger_statements(connection))
         assert not has_statistics(connection), "plans would depend on how full the file was when they were taken"
     assert not found, "\n".join(found)
+
+
+async def test_nothing_that_runs_per_paid_call_or_session_goes_through_a_table(tmp_path: Path, tally: Tally) -> None:
+    """The ledger is never emptied."""
+    database, mint = Database(tmp_path / "stepwell.db"), MemoryMint(fee_ppk=100)
+    tally.statements.clear()
+    wallet = Wallet(EmbeddedLedger(database), [mint], bytes(32), pause_s=0)
+    session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
+    await wallet.ledger.attach(session_id, "a thread")
+    for key in ("a", "a", "b"):
+        await wallet.settle(await wallet.reserve(OWNER, session_id, key, 10, confirms=["before"]), 10)
+    await wallet.confirm(session_id)
+    await wallet.release(await wallet.reserve(OWNER, session_id, "c", 10))
+    await wallet.fund(OWNER, mint.issue(100), session_id=session_id)
+    await wallet.claim(OWNER, (await wallet.refund(OWNER, session_id)).token_id)
+    await wallet.payout(mint.url)
+    await wallet.recover()
+    await wallet.sweep()
+    await wallet.ledger.sessions(OWNER)
+    await wallet.ledger.detach("a thread")
+    done = set(tally.statements)
+    database.close()
+    assert len(done) > 40, "the statements are no longer seen here"
+    with closing(sqlite3.connect(tmp_path / "stepwell.db")) as connection:
+        assert not (found := scans(connection, done)), "\n".join(found)
 
 
 def test_a_query_without_an_index_would_be_found(tmp_path: Path) -> None:

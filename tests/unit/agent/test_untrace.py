@@ -6,8 +6,12 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 
-from stepwell import FilesystemMiddleware, PatchToolCallsMiddleware, create_deep_agent
+from stepwell import CashuPaymentMiddleware, FilesystemMiddleware, PatchToolCallsMiddleware, create_deep_agent
 from stepwell.agent.untrace import untrace
+from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.meter import WalletMeter
+from stepwell.payments.pricing import FlatPrice
+from stepwell.payments.wallet import Wallet
 from stepwell.testing import ScriptedModel, call, say
 
 ASK = {"messages": [("user", "go")]}
@@ -38,6 +42,14 @@ def test_both_colours_of_both_hooks_are_found_in_what_langchain_builds():
 def test_only_ours_are_taken_out_of_a_longer_chain(theirs_first):
     stack = [PatchToolCallsMiddleware(), Theirs()]
     agent = create_agent(ScriptedModel(), [len_of], middleware=stack[::-1] if theirs_first else stack)
+    assert untrace(agent) >= 4
+    assert untrace(agent) == 0
+
+
+def test_a_paid_call_costs_no_tracing_either():
+    """It runs around every model call, and is measured."""
+    payment = CashuPaymentMiddleware(WalletMeter(Wallet(MemoryLedger(), [], bytes(32)), FlatPrice(1)))
+    agent = create_agent(ScriptedModel(), [len_of], middleware=[payment])
     assert untrace(agent) >= 4
     assert untrace(agent) == 0
 

@@ -32,13 +32,13 @@ from stepwell.payments.states import FundingState, OperationState, SessionState
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
-_SESSIONS = """
-SELECT * FROM payment_sessions
-WHERE (:owner IS NULL OR owner = :owner) AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
-  AND (:idle IS NULL OR touched_at < :idle OR ending = 1)
-"""
-_OLDEST_FIRST = "ORDER BY created_at, session_id"
-_TOUCHED_LAST = "ORDER BY touched_at DESC, session_id LIMIT :newest"
+# Only the conditions that are asked for, so that SQLite sees which index serves: sessions are kept for ever.
+_SESSION_CONDITIONS = {
+    "owner": "owner = :owner",
+    "states": "state IN (SELECT value FROM json_each(:states))",
+    "idle": "(touched_at < :idle OR ending = 1)",
+}
+_OLDEST_FIRST, _TOUCHED_LAST = "created_at, session_id", "touched_at DESC, session_id LIMIT :newest"
 _FUNDINGS = """
 SELECT * FROM payment_fundings
 WHERE session_id = :session AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
@@ -80,13 +80,16 @@ class SqlLedger(ABC):
         *,
         newest: int | None = None,
     ) -> list[Session]:
-        names = {
+        asked = {
             "owner": owner,
             "states": as_list(states) if states else None,
             "idle": idle_since.timestamp() if idle_since else None,
-            "newest": newest,
         }
-        sql = _SESSIONS + (_OLDEST_FIRST if newest is None else _TOUCHED_LAST)
+        names = {name: value for name, value in asked.items() if value is not None}
+        conditions = " AND ".join(_SESSION_CONDITIONS[name] for name in names) or "TRUE"
+        order = _OLDEST_FIRST if newest is None else _TOUCHED_LAST
+        sql = f"SELECT * FROM payment_sessions WHERE {conditions} ORDER BY {order}"  # noqa: S608 - fixed texts
+        names |= {} if newest is None else {"newest": newest}
         return await self._read(lambda connection: [to_session(row) for row in connection.execute(sql, names)])
 
     async def fundings(self, session_id: str, states: Sequence[FundingState] = ()) -> list[Funding]:
@@ -122,6 +125,13 @@ class SqlLedger(ABC):
 
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
         return await self._write(lambda connection: reservations.confirm(connection, session_id, keys), synced=False)
+
+    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
+        return await self._read(lambda connection: reservations.unconfirmed(connection, session_id))
+
+    async def take_back(self, key: str, attempt: int) -> Reservation:
+        now = self._now()
+        return await self._write(lambda connection: reservations.take_back(connection, key, attempt, now))
 
     async def held_since(self, moment: datetime) -> list[Reservation]:
         return await self._read(lambda connection: reservations.held_since(connection, moment.timestamp()))

@@ -2,7 +2,8 @@
 
 ```
 reserve ──> held ──settle──> settled ──confirm──> confirmed        the answer is checkpointed: the charge stands
-              │                 └──reserve again──> void           the answer was lost: charged back and counted, and the call is tried anew
+              │                 ├──reserve again──> void           the answer was lost: charged back and counted, and the call is tried anew
+              │                 └──take back──────> void           the same, and the call is not tried again
               └──release──> released
 ```
 """
@@ -16,7 +17,7 @@ from typing import Literal
 
 from stepwell.errors import NotFoundError
 from stepwell.payments.ledger import Reservation, Session
-from stepwell.payments.sql.rows import as_list, find_session, move, to_reservation, write_entry
+from stepwell.payments.sql.rows import find_session, move, to_reservation, to_session, write_entry, write_line
 from stepwell.payments.states import SPENDS_MONEY
 
 
@@ -43,8 +44,12 @@ def reserve(
         "INSERT INTO payment_reservations (key, attempt, session_id, owner, state, held, created_at) VALUES (?, ?, ?, ?, 'held', ?, ?)",
         (key, attempt, session_id, session.owner, amount, now),
     )
-    connection.execute("UPDATE payment_sessions SET reserved = reserved + ? WHERE session_id = ?", (amount, session_id))
-    move(connection, session, "active", now)
+    # One statement for the sum and the state, which every call of a model waits for; nothing is short, so the session may be active.
+    connection.execute(
+        "UPDATE payment_sessions SET reserved = reserved + ?, state = 'active', reason = NULL, touched_at = MAX(touched_at, ?)"
+        " WHERE session_id = ?",
+        (amount, now, session_id),
+    )
     return Reservation(key, attempt, session_id, "held", amount)
 
 
@@ -56,12 +61,16 @@ def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, no
     held = reservation.held if reservation.state == "held" else 0
     # Never more than there is: an answer that cost more than was reserved takes what is free, and no other call's money.
     charged = min(cost, held + session.available) if session.state in SPENDS_MONEY else 0
-    connection.execute("UPDATE payment_sessions SET reserved = reserved - ? WHERE session_id = ?", (held, session.session_id))
-    write_entry(connection, session, "charge", charged, _name(reservation), now)
     connection.execute(
         "UPDATE payment_reservations SET state = 'settled', charged = ? WHERE key = ? AND attempt = ?", (charged, key, attempt)
     )
-    return replace(find(connection, key, attempt), session=find_session(connection, None, session.session_id))
+    write_line(connection, session, "charge", charged, _name(reservation), now)
+    row = connection.execute(
+        "UPDATE payment_sessions SET reserved = reserved - ?, spent = spent + ?, touched_at = MAX(touched_at, ?)"
+        " WHERE session_id = ? RETURNING *",
+        (held, charged, now, session.session_id),
+    ).fetchone()
+    return replace(reservation, state="settled", charged=charged, session=to_session(row))
 
 
 def release(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
@@ -78,9 +87,8 @@ def confirm(connection: sqlite3.Connection, session_id: str, keys: Sequence[str]
             "UPDATE payment_reservations SET state = 'confirmed' WHERE session_id = ? AND state = 'settled'", (session_id,)
         )
     else:
-        changed = connection.execute(
-            "UPDATE payment_reservations SET state = 'confirmed' WHERE key IN (SELECT value FROM json_each(?)) AND state = 'settled'",
-            (as_list(keys),),
+        changed = connection.executemany(
+            "UPDATE payment_reservations SET state = 'confirmed' WHERE key = ? AND state = 'settled'", [(key,) for key in keys]
         )
     return changed.rowcount
 
@@ -97,6 +105,23 @@ def held_since(connection: sqlite3.Connection, before: float) -> list[Reservatio
         "SELECT * FROM payment_reservations WHERE state = 'held' AND created_at < ? ORDER BY created_at", (before,)
     )
     return [to_reservation(row) for row in rows]
+
+
+def unconfirmed(connection: sqlite3.Connection, session_id: str | None) -> list[Reservation]:
+    rows = connection.execute(
+        "SELECT * FROM payment_reservations WHERE state = 'settled' AND session_id = ? ORDER BY created_at"
+        if session_id
+        else "SELECT * FROM payment_reservations WHERE state = 'settled' ORDER BY created_at",
+        (session_id,) if session_id else (),
+    )
+    return [to_reservation(row) for row in rows]
+
+
+def take_back(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
+    reservation = find(connection, key, attempt)
+    if reservation.state == "settled":
+        _take_back(connection, find_session(connection, None, reservation.session_id), reservation, now)
+    return find(connection, key, attempt)
 
 
 def _last(connection: sqlite3.Connection, key: str) -> Reservation | None:

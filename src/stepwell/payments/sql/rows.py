@@ -37,13 +37,17 @@ def move(connection: sqlite3.Connection, session: Session, state: SessionState, 
 
 def write_entry(connection: sqlite3.Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
     """One line, and the sum that it belongs to. Both or neither: the caller's transaction."""
-    if amount == 0:
-        return
-    connection.execute(
-        "INSERT INTO payment_entries (session_id, owner, kind, amount, key, at) VALUES (?, ?, ?, ?, ?, ?)",
-        (session.session_id, session.owner, kind, amount, key, now),
-    )
+    write_line(connection, session, kind, amount, key, now)
     connection.execute(_SUMS[kind], (amount, now, session.session_id))
+
+
+def write_line(connection: sqlite3.Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
+    """The line alone, for whoever changes the sum together with other things. Nothing is no line."""
+    if amount:
+        connection.execute(
+            "INSERT INTO payment_entries (session_id, owner, kind, amount, key, at) VALUES (?, ?, ?, ?, ?, ?)",
+            (session.session_id, session.owner, kind, amount, key, now),
+        )
 
 
 _SUMS: dict[EntryKind, str] = {

@@ -20,6 +20,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
+from stepwell.payments.states import CHARGED
 from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
@@ -34,7 +35,7 @@ from stepwell.runs.embedded.scheduling.queue import EmbeddedQueue
 from stepwell.runs.embedded.store.items import EmbeddedStore
 from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
-from stepwell.runs.persistence import RunTraces
+from stepwell.runs.persistence import ChargesStored, RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
+_UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
+_CHARGES = "SELECT type, value FROM writes WHERE thread_id = ? AND channel = ?"
 # LangGraph puts an answer that is not yet any task's under the task of all zeros.
 _RESUMED = """
 SELECT DISTINCT task_id FROM writes
@@ -158,6 +161,20 @@ class EmbeddedPersistence:
         )
 
         return EmbeddedLedger(self.database, self._clock)
+
+    async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
+        saver = self.saver()
+        load = saver.serde.loads_typed
+
+        def work(connection: sqlite3.Connection) -> ChargesStored:
+            if connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is None:
+                return ChargesStored(frozenset(keys), at_rest=True)
+            busy = connection.execute(_UNDER_WAY, (thread_id,)).fetchone()
+            rows = connection.execute(_CHARGES, (thread_id, CHARGED)).fetchall()
+            stored = {load((row["type"], row["value"])) for row in rows}
+            return ChargesStored(frozenset(keys) & stored, at_rest=busy is None)
+
+        return await self.database.read(work)
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)

@@ -128,7 +128,7 @@ async def list_sessions(
     responses={200: {"model": RefundResponse}},
 )
 async def refund(body: RefundAsk, principal: Payer, cashier: Till) -> Response:
-    refund = await cashier.wallet.refund(principal.owner, body.funding_id)
+    refund = await cashier.refund(principal.owner, body.funding_id)
     session = await cashier.wallet.session(principal.owner, body.funding_id)
     return json_response({"refund_id": refund.token_id, "amount_sats": refund.amount, "state": session.state})
 

@@ -390,6 +390,19 @@ class RefundRules(LedgerCase):
         assert [session.session_id for session in await ledger.sessions(newest=9)] == [funded.session_id, other]
         assert [session.session_id for session in await ledger.sessions(None, ("authorized",), newest=9)] == [other]
 
+    async def test_a_lost_answer_is_taken_back_once_and_a_kept_one_never(
+        self, ledger: Ledger, wallet: Wallet, funded: Session
+    ) -> None:
+        lost = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "lost", 10), 10)
+        kept = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "kept", 10), 10)
+        assert [charge.key for charge in await ledger.unconfirmed(funded.session_id)] == ["lost", "kept"]
+        await ledger.confirm(funded.session_id, ["kept"])
+        for charge in (lost, kept, lost):
+            await ledger.take_back(charge.key, charge.attempt)
+        assert await ledger.unconfirmed() == []
+        session = await require_balanced(ledger, funded.session_id)
+        assert (session.spent, session.lost_answers) == (10, 1)
+
     async def test_a_thread_knows_the_sessions_it_draws_on(self, ledger: Ledger, mint: MemoryMint, funded: Session) -> None:
         other = (await ledger.add_funding(token_of(mint, 8, "other"))).session_id
         for session_id in (funded.session_id, other, funded.session_id):

@@ -21,7 +21,7 @@ CREATE TABLE payment_sessions (
   CHECK (spent >= 0 AND refunded >= 0 AND fees >= 0 AND reserved >= 0 AND credits - spent - refunded - fees >= reserved)
 );
 CREATE INDEX payment_sessions_of_owner ON payment_sessions (owner, created_at);
-CREATE INDEX payment_sessions_by_state ON payment_sessions (state, touched_at);
+CREATE INDEX payment_sessions_by_state ON payment_sessions (state);
 
 CREATE TABLE payment_fundings (
   fingerprint TEXT PRIMARY KEY,                  -- of the money, whatever its spelling
@@ -54,7 +54,6 @@ CREATE TABLE payment_reservations (
   PRIMARY KEY (key, attempt)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX payment_reservations_open ON payment_reservations (key) WHERE state = 'held';
-CREATE INDEX payment_reservations_held ON payment_reservations (created_at) WHERE state = 'held';
 CREATE INDEX payment_reservations_unconfirmed ON payment_reservations (session_id) WHERE state = 'settled';
 
 CREATE TABLE payment_operations (
@@ -73,6 +72,7 @@ CREATE TABLE payment_operations (
   created_at   REAL NOT NULL
 );
 CREATE UNIQUE INDEX payment_operations_under_way ON payment_operations (session_id) WHERE state IN ('pending', 'unknown');
+CREATE INDEX payment_operations_by_state ON payment_operations (state, created_at);
 
 CREATE TABLE payment_proofs (
   point        TEXT PRIMARY KEY,
@@ -101,7 +101,7 @@ CREATE UNIQUE INDEX payment_refunds ON payment_tokens (session_id) WHERE kind = 
 CREATE INDEX payment_tokens_unclaimed ON payment_tokens (created_at) WHERE claimed = 0;
 
 CREATE TABLE payment_entries (
-  seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq        INTEGER PRIMARY KEY,                -- grows: no line is ever deleted
   session_id TEXT NOT NULL,
   owner      TEXT NOT NULL,
   kind       TEXT NOT NULL,
