@@ -32,10 +32,11 @@ from stepwell.errors import (
     TokenInvalidError,
 )
 from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
+from stepwell.payments.auditing import Audit, audit_money
 from stepwell.payments.cashu.locks import require_key
 from stepwell.payments.cashu.money import total
-from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session, Totals
+from stepwell.payments.cashu.tokens import MOST_PROOFS, Token, decode_token, encode_token
+from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session
 from stepwell.payments.mint import Mint
 from stepwell.payments.swapping import Swapper
 
@@ -53,15 +54,6 @@ class Swept:
     released: int = 0
     claimed: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The ledger against the mint. `spent_elsewhere`: sats that we count as held and the mint as spent."""
-
-    totals: Totals
-    spent_elsewhere: int
-    adds_up: bool
 
 
 class Wallet:
@@ -207,8 +199,10 @@ class Wallet:
         return handed_out.token
 
     async def payout(self, mint_url: str) -> HandedOut:
-        """All earnings at one mint as a token, kept in the ledger until it is spent. The money moves by being handed over: no swap."""
-        proofs = tuple(await self._ledger.earnings(mint_url))
+        """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
+        moves by being handed over: no swap."""
+        earned = await self._ledger.earnings(mint_url)
+        proofs = tuple(sorted(earned, key=lambda proof: proof.amount, reverse=True)[:MOST_PROOFS])
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
@@ -252,18 +246,8 @@ class Wallet:
         return Swept(refunded, len(stale), claimed, failed)
 
     async def audit(self) -> Audit:
-        """Whether lines, sums and money agree, and whether the mints agree with us."""
-        totals = await self._ledger.totals()
-        spent = 0
-        for url, mint in self._mints.items():
-            held = list(await self._ledger.earnings(url))
-            for session in await self._ledger.sessions(None, ("active", "exhausted")):
-                held += await self._ledger.session_proofs(session.session_id) if session.mint == url else []
-            states = await mint.states([proof.point for proof in held]) if held else {}
-            spent += sum(proof.amount for proof in held if states[proof.point] == "SPENT")
-        lines = totals.credits == totals.charges + totals.balances + totals.refunds + totals.fees
-        money = totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
-        return Audit(totals, spent, lines and money)
+        """Whether lines, sums and money agree, and whether the mints agree with us. A mint that cannot be asked is named in it."""
+        return await audit_money(self._ledger, self._mints)
 
     async def _redeem_next(self, session_id: str) -> None:
         async with self._alone(session_id):
