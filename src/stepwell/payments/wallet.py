@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SEED = 16
 _TRIES = 10
+_MOST_PAID_OUT = 100
 
 
 @dataclass(frozen=True)
@@ -207,8 +208,9 @@ class Wallet:
         return handed_out.token
 
     async def payout(self, mint_url: str) -> HandedOut:
-        """All earnings at one mint as a token, kept in the ledger until it is spent. The money moves by being handed over: no swap."""
-        proofs = tuple(await self._ledger.earnings(mint_url))
+        """Earnings at one mint as a token, kept in the ledger until it is spent. The money moves by being handed over: no swap. A token of
+        very many pieces would be taken by no wallet, so there may be more to pay out after it."""
+        proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
@@ -237,6 +239,9 @@ class Wallet:
             await self.release(reservation)
         refunded = failed = claimed = 0
         for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
+            current = await self._ledger.session(None, session.session_id)
+            if current.touched_at != session.touched_at:
+                continue  # it was used again while others were paid back, each of which takes as long as its mint does
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1
