@@ -322,7 +322,7 @@ class Ledger(Protocol):
         ...
 
     async def earnings(self, mint: str) -> list[Proof]:
-        """What was earned and has not been paid out."""
+        """What was earned and has not been paid out, the largest pieces first."""
         ...
 
     async def pay_out(self, new: HandedOut, proofs: Sequence[Proof]) -> HandedOut:

@@ -201,8 +201,7 @@ class Wallet:
     async def payout(self, mint_url: str) -> HandedOut:
         """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
         moves by being handed over: no swap."""
-        earned = await self._ledger.earnings(mint_url)
-        proofs = tuple(sorted(earned, key=lambda proof: proof.amount, reverse=True)[:MOST_PROOFS])
+        proofs = tuple(await self._ledger.earnings(mint_url))[:MOST_PROOFS]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
@@ -231,6 +230,9 @@ class Wallet:
             await self.release(reservation)
         refunded = failed = claimed = 0
         for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
+            current = await self._ledger.session(None, session.session_id)
+            if current.touched_at != session.touched_at:
+                continue  # it was used again while others were paid back, each of which takes as long as its mint does
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1
