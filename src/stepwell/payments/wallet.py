@@ -35,7 +35,7 @@ from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
 from stepwell.payments.auditing import Audit, audit_money
 from stepwell.payments.cashu.locks import require_key
 from stepwell.payments.cashu.money import total
-from stepwell.payments.cashu.tokens import MOST_PROOFS, Token, decode_token, encode_token
+from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session
 from stepwell.payments.mint import Mint
 from stepwell.payments.swapping import Swapper
@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SEED = 16
 _TRIES = 10
+_MOST_PAID_OUT = 100
+"""Pieces of one payout: mints take no more at once."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class Wallet:
     async def payout(self, mint_url: str) -> HandedOut:
         """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
         moves by being handed over: no swap."""
-        proofs = tuple(await self._ledger.earnings(mint_url))[:MOST_PROOFS]
+        proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
