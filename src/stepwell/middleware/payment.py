@@ -177,7 +177,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             raise
         except PaymentError as error:
             return error
-        if thread_id and CHARGED not in state:
+        if thread_id and (CHARGED not in state or state.get(FUNDING_ID) != session_id):
             await meter.attach(session_id, str(thread_id))
         return reservation
 

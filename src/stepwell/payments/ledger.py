@@ -255,8 +255,9 @@ class Ledger(Protocol):
         Gives how many."""
         ...
 
-    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
-        """Charges of which nobody knows yet whether their answers were kept, of one session or of all; the oldest first."""
+    async def undecided(self, session_id: str | None = None) -> list[Reservation]:
+        """Money that is held for calls, and charges of which nobody knows yet whether their answers were kept; of one session or of all,
+        the oldest first."""
         ...
 
     async def take_back(self, key: str, attempt: int) -> Reservation:
@@ -321,7 +322,7 @@ class Ledger(Protocol):
         ...
 
     async def earnings(self, mint: str) -> list[Proof]:
-        """What was earned and has not been paid out."""
+        """What was earned and has not been paid out, the largest pieces first."""
         ...
 
     async def pay_out(self, new: HandedOut, proofs: Sequence[Proof]) -> HandedOut:

@@ -41,6 +41,8 @@ ProofState = Literal["UNSPENT", "PENDING", "SPENT"]
 _LARGEST_ANSWER = 4 * 1024 * 1024
 _MOST_KEYSETS = 1000
 _MOST_KEYS = 256
+_MOST_POINTS = 500
+"""That a mint is asked about at once: nutshell takes no more than a thousand."""
 _LIST_LASTS_S = 60.0
 _READ_TRIES = 3
 _VERSIONS = ("00", "01")
@@ -157,8 +159,11 @@ class HttpMint:
         )
 
     async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
-        answer = await self._read_again("POST", "/v1/checkstate", {"Ys": list(points)})
-        states = _read(lambda data: {state["Y"]: state["state"] for state in data["states"]}, answer)
+        states: dict[str, ProofState] = {}
+        for start in range(0, len(points), _MOST_POINTS):
+            body = {"Ys": list(points[start : start + _MOST_POINTS])}
+            answer = await self._read_again("POST", "/v1/checkstate", body)
+            states |= _read(lambda data: {state["Y"]: state["state"] for state in data["states"]}, answer)
         if set(states) != set(points) or not set(states.values()) <= {"UNSPENT", "PENDING", "SPENT"}:
             raise MintAnswerError("The mint was asked what is spent and answered about something else.")
         return states

@@ -81,13 +81,14 @@ class Swapper:
         """Swap a token for money of our own. `TokenSpentError` or `MintRejectedError` if the mint does not take it."""
         token = decode_token(funding.token)
         mint = self.mint(token.mint)
+        keyset = await self._active_keyset(mint)
         token = await resolve_keysets(token, mint)
         fee = await fee_of(token.proofs, mint)
         if fee >= token.amount:  # the mint has raised it since the token was looked at
             raise TokenInvalidError(
                 f"Redeeming the token costs {fee} sats by now, which is all it is worth.", "token_below_fee"
             )
-        outputs = await self._outputs(mint, [Share("session", token.amount - fee)])
+        outputs = await self._outputs(keyset, [Share("session", token.amount - fee)])
         operation = await self._ledger.begin(
             Operation(
                 operation_id=self._new_id(),
@@ -108,6 +109,7 @@ class Swapper:
     async def settle(self, session: Session) -> bool:
         """Part what was spent from what is left. False if the session has changed meanwhile: look again."""
         mint = self.mint(session.mint)
+        keyset = await self._active_keyset(mint)
         inputs = _choose(await self._ledger.session_proofs(session.session_id), session.balance)
         fee = await fee_of(inputs, mint)
         if fee >= session.balance:
@@ -129,7 +131,7 @@ class Swapper:
                 amount=total(inputs),
                 fee=fee,
                 inputs=inputs,
-                outputs=tuple(await self._outputs(mint, shares)),
+                outputs=tuple(await self._outputs(keyset, shares)),
             )
         )
         if operation is None:
@@ -218,14 +220,14 @@ class Swapper:
             )
         await self._ledger.complete(operation.operation_id, proofs, refund)
 
-    async def _outputs(self, mint: Mint, shares: Sequence[Share]) -> list[Output]:
-        keyset = await self._active_keyset(mint)
+    async def _outputs(self, keyset: Keyset, shares: Sequence[Share]) -> list[Output]:
         shares = [share for share in shares if share.amount]
         counter = await self._ledger.next_counter(keyset.keyset_id, count_pieces(shares, keyset))
         return make_outputs(shares, keyset, self._seed, counter)
 
     async def _active_keyset(self, mint: Mint) -> Keyset:
-        """The cheapest to spend later, of those that the mint signs with."""
+        """The cheapest to spend later, of those that the mint signs with. Asked before fees are reckoned: what it said of them a minute
+        ago may be wrong by now, and a swap that is a sat short is refused."""
         active = [info for info in (await mint.keysets(fresh=True)).values() if info.active and info.unit == UNIT]
         if not active:
             raise MintAnswerError("The mint has no active keyset for sats.", "mint_keys")

@@ -35,7 +35,7 @@ from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
 from stepwell.payments.auditing import Audit, audit_money
 from stepwell.payments.cashu.locks import require_key
 from stepwell.payments.cashu.money import total
-from stepwell.payments.cashu.tokens import MOST_PROOFS, Token, decode_token, encode_token
+from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session
 from stepwell.payments.mint import Mint
 from stepwell.payments.swapping import Swapper
@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SEED = 16
 _TRIES = 10
+_MOST_PAID_OUT = 100
+"""Pieces of one payout: mints take no more at once."""
 
 
 @dataclass(frozen=True)
@@ -201,8 +203,7 @@ class Wallet:
     async def payout(self, mint_url: str) -> HandedOut:
         """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
         moves by being handed over: no swap."""
-        earned = await self._ledger.earnings(mint_url)
-        proofs = tuple(sorted(earned, key=lambda proof: proof.amount, reverse=True)[:MOST_PROOFS])
+        proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
@@ -231,6 +232,9 @@ class Wallet:
             await self.release(reservation)
         refunded = failed = claimed = 0
         for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
+            current = await self._ledger.session(None, session.session_id)
+            if current.touched_at != session.touched_at:
+                continue  # it was used again while others were paid back, each of which takes as long as its mint does
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1

@@ -107,6 +107,16 @@ def test_p3_a_run_pauses_without_money_and_goes_on_when_it_is_funded(wallet: Wal
     assert [message.type for message in result["messages"]] == ["human", "ai", "tool", "ai"], "no step was repeated"
 
 
+def test_a_session_that_a_thread_changes_to_ends_with_that_thread(wallet: Wallet, mint: MemoryMint, colour: str):
+    first, second = fund(wallet, mint, 16), fund(wallet, mint, 100)
+    agent = paid(wallet, call("write_file", file_path="/a.md", content="x"), say("done"))
+    (question,) = invoke(agent, colour, ASK, thread(first))["__interrupt__"]
+    invoke(agent, colour, Command(resume={question.id: {"funding_id": second}}), thread(first))
+    assert look(wallet, second).spent == 10
+    run_in_portal(wallet.ledger.detach("t"))
+    assert (look(wallet, first).ending, look(wallet, second).ending) == (True, True)
+
+
 def test_a_run_that_nobody_pays_for_asks_first(wallet: Wallet, mint: MemoryMint, colour: str):
     agent = paid(wallet, say("done"))
     paused = invoke(agent, colour, ASK, thread())

@@ -161,6 +161,20 @@ async def test_a_question_is_asked_again_and_a_swap_is_not():
         assert asked == ["/v1/swap"]
 
 
+async def test_a_mint_is_asked_about_much_money_in_several_questions():
+    sizes: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        points = orjson.loads(request.content)["Ys"]
+        sizes.append(len(points))
+        return httpx.Response(200, json={"states": [{"Y": point, "state": "SPENT"} for point in points]})
+
+    async with mint(answer) as bank:
+        states = await bank.states([f"{number:066x}" for number in range(1200)])
+    assert (len(states), sum(sizes)) == (1200, 1200)
+    assert max(sizes) <= 500
+
+
 async def test_an_answer_about_other_money_is_refused():
     async with mint(always(200, json={"states": [{"Y": "02" * 33, "state": "UNSPENT"}]})) as bank:
         with pytest.raises(MintAnswerError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from tests.unit.payments.conftest import SEED, SetClock
@@ -22,6 +24,7 @@ from stepwell.errors import (
     TokenSpentError,
 )
 from stepwell.payments.cashu.curve import sign
+from stepwell.payments.cashu.keysets import KeysetInfo
 from stepwell.payments.cashu.locks import unlock
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.memory_ledger import MemoryLedger
@@ -319,6 +322,48 @@ async def test_an_idle_session_is_paid_back_and_a_busy_one_is_not(wallet: Wallet
     assert (await wallet.session("alice", idle)).state == "refunded"
 
 
+class WatchedMint(MemoryMint):
+    """Tells of every swap that is about to be made."""
+
+    before_swap: Callable[[], Awaitable[object]] | None = None
+
+    async def swap(self, inputs, outputs):
+        if self.before_swap:
+            watch, self.before_swap = self.before_swap, None
+            await watch()
+        return await super().swap(inputs, outputs)
+
+
+async def test_a_session_that_is_used_again_while_others_are_swept_is_left_alone(ledger: MemoryLedger, clock: SetClock):
+    mint = WatchedMint(fee_ppk=100)
+    wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
+    sessions = []
+    for number in range(2):
+        sessions.append((await wallet.fund("alice", mint.issue(100))).session_id)
+        await pay(wallet, sessions[-1], f"k{number}", 10)
+        clock.move(seconds=1)
+    clock.move(hours=25)
+    mint.before_swap = lambda: pay(wallet, sessions[1], "again", 10)
+    assert (await wallet.sweep()).refunded == 1
+    assert [(await wallet.session(None, session_id)).state for session_id in sessions] == ["refund_ready", "active"]
+
+
+async def test_many_earnings_are_paid_out_in_tokens_that_can_be_fetched_again(wallet: Wallet, mint: MemoryMint):
+    """A wallet takes no token of a thousand pieces, and neither do we."""
+    for number in range(25):
+        session_id = (await wallet.fund("alice", mint.issue(63))).session_id
+        await pay(wallet, session_id, f"k{number}", 62)
+        await wallet.refund("alice", session_id)
+    earned = []
+    for most in (100, 25):
+        payout = await wallet.payout(mint.url)
+        assert len(decode_token(await wallet.claim(None, payout.token_id)).proofs) == most
+        earned.append(mint.spend(payout.token))
+    assert sum(earned) == 25 * 62
+    with pytest.raises(RefundUnavailableError, match="earned"):
+        await wallet.payout(mint.url)
+
+
 async def test_a_clock_that_is_set_back_ends_nothing(wallet: Wallet, mint: MemoryMint, clock: SetClock):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     await pay(wallet, session_id, "a", 10)
@@ -359,6 +404,36 @@ async def test_a_mint_that_lies_about_its_fee_gets_nothing(ledger: MemoryLedger)
         await wallet.reserve("alice", session_id, "k", 1)
     assert (await wallet.session("alice", session_id)).state == "rejected"
     assert mint.spend(token) == 100, "it is still the payer's"
+
+
+class FeeRaisingMint(MemoryMint):
+    """Keysets of the first version say nothing of fees, so a mint can raise one; what it said before is remembered for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(fee_ppk=100, version="00")
+        self._remembered: dict[str, KeysetInfo] | None = None
+
+    def raise_fee(self, fee_ppk: int) -> None:
+        for name, keyset in self._keysets.items():
+            self._keysets[name] = replace(keyset, info=replace(keyset.info, fee_ppk=fee_ppk))
+
+    async def keysets(self, *, fresh: bool = False):
+        if fresh or self._remembered is None:
+            self._remembered = dict(await super().keysets())
+        return self._remembered
+
+
+async def test_a_fee_that_was_raised_since_is_paid_and_the_token_is_taken(ledger: MemoryLedger):
+    mint = FeeRaisingMint()
+    wallet = Wallet(ledger, [mint], SEED, pause_s=0)
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    mint.raise_fee(1000)
+    await pay(wallet, session_id, "k", 1)
+    session = await wallet.session("alice", session_id)
+    assert (session.credits, session.fees, session.spent) == (100, 3, 1)
+    mint.raise_fee(2000)
+    assert (await wallet.refund("alice", session_id)).amount > 80
+    assert (await wallet.audit()).adds_up
 
 
 async def test_each_bad_token_has_its_code(wallet: Wallet, mint: MemoryMint):

@@ -58,6 +58,7 @@ def close_empty(connection: sqlite3.Connection, session_id: str, new: HandedOut,
     connection.execute(
         "UPDATE payment_proofs SET holder = 'earnings' WHERE session_id = ? AND holder = 'session'", (session_id,)
     )
+    return_unapproved(connection, session_id)
     keep_handed_out(connection, new, now)
     move(connection, session, "refunded", now)
     return new
@@ -86,7 +87,9 @@ def hand_back(connection: sqlite3.Connection, session_id: str, new: HandedOut, n
 
 
 def list_earnings(connection: sqlite3.Connection, mint: str) -> list[Proof]:
-    rows = connection.execute("SELECT proof FROM payment_proofs WHERE mint = ? AND holder = 'earnings'", (mint,))
+    rows = connection.execute(
+        "SELECT proof FROM payment_proofs WHERE mint = ? AND holder = 'earnings' ORDER BY amount DESC, point", (mint,)
+    )
     return [proof_from(orjson.loads(row["proof"])) for row in rows]
 
 
@@ -103,6 +106,13 @@ def pay_out(connection: sqlite3.Connection, new: HandedOut, proofs: Sequence[Pro
 
 def _tokens_wait(connection: sqlite3.Connection, session_id: str) -> bool:
     row = connection.execute(
-        "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('pending', 'authorized', 'redeeming')", (session_id,)
+        "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('authorized', 'redeeming')", (session_id,)
     ).fetchone()
     return row is not None
+
+
+def return_unapproved(connection: sqlite3.Connection, session_id: str) -> None:
+    """The session ends. Tokens that nobody approved are the payer's, untouched."""
+    connection.execute(
+        "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state = 'pending'", (session_id,)
+    )

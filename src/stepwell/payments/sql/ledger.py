@@ -126,8 +126,8 @@ class SqlLedger(ABC):
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
         return await self._write(lambda connection: reservations.confirm(connection, session_id, keys), synced=False)
 
-    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
-        return await self._read(lambda connection: reservations.unconfirmed(connection, session_id))
+    async def undecided(self, session_id: str | None = None) -> list[Reservation]:
+        return await self._read(lambda connection: reservations.undecided(connection, session_id))
 
     async def take_back(self, key: str, attempt: int) -> Reservation:
         now = self._now()

@@ -19,7 +19,7 @@ import orjson
 from stepwell.errors import NotFoundError
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.ledger import HandedOut, Operation, Session
-from stepwell.payments.sql.handed_out import keep_handed_out
+from stepwell.payments.sql.handed_out import keep_handed_out, return_unapproved
 from stepwell.payments.sql.rows import as_list, find_session, keep_proofs, move, to_operation, write_entry
 from stepwell.payments.states import SPENDS_MONEY, OperationState, SessionState
 
@@ -167,11 +167,7 @@ def _begin_settle(connection: sqlite3.Connection, session: Session, operation: O
     wanted = sum(output.amount for output in operation.outputs if output.purpose == "refund")
     if waiting or wanted + operation.fee != session.balance:
         return False
-    # Tokens that nobody approved are the payer's, untouched.
-    connection.execute(
-        "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state = 'pending'",
-        (session.session_id,),
-    )
+    return_unapproved(connection, session.session_id)
     move(connection, session, "settling", now)
     return True
 

@@ -56,11 +56,10 @@ def reserve(
 def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, now: float) -> Reservation:
     reservation = find(connection, key, attempt)
     session = find_session(connection, None, reservation.session_id)
-    if reservation.state not in ("held", "released"):
+    if reservation.state != "held" and not _came_back(connection, reservation):
         return replace(reservation, session=session)
     held = reservation.held if reservation.state == "held" else 0
-    # Never more than there is: an answer that cost more than was reserved takes what is free, and no other call's money.
-    charged = min(cost, held + session.available) if session.state in SPENDS_MONEY else 0
+    charged = min(cost, _most(session, held)) if session.state in SPENDS_MONEY else 0
     connection.execute(
         "UPDATE payment_reservations SET state = 'settled', charged = ? WHERE key = ? AND attempt = ?", (charged, key, attempt)
     )
@@ -107,14 +106,17 @@ def held_since(connection: sqlite3.Connection, before: float) -> list[Reservatio
     return [to_reservation(row) for row in rows]
 
 
-def unconfirmed(connection: sqlite3.Connection, session_id: str | None) -> list[Reservation]:
-    rows = connection.execute(
-        "SELECT * FROM payment_reservations WHERE state = 'settled' AND session_id = ? ORDER BY created_at"
-        if session_id
-        else "SELECT * FROM payment_reservations WHERE state = 'settled' ORDER BY created_at",
-        (session_id,) if session_id else (),
-    )
-    return [to_reservation(row) for row in rows]
+def undecided(connection: sqlite3.Connection, session_id: str | None) -> list[Reservation]:
+    """Two queries, each with an index of its own."""
+    rows = [
+        row
+        for state in ("held", "settled")
+        for row in connection.execute(
+            f"SELECT * FROM payment_reservations WHERE state = '{state}' AND (:session IS NULL OR session_id = :session)",  # noqa: S608
+            {"session": session_id},
+        )
+    ]
+    return [to_reservation(row) for row in sorted(rows, key=lambda row: row["created_at"])]
 
 
 def take_back(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
@@ -137,6 +139,22 @@ def _end(connection: sqlite3.Connection, last: Reservation, now: float) -> None:
         _free(connection, last, "released", now)
     elif last.state == "settled":
         _take_back(connection, find_session(connection, None, last.session_id), last, now)
+
+
+def _came_back(connection: sqlite3.Connection, reservation: Reservation) -> bool:
+    """Released because nobody believed in it any more, and here it is. Once the call was tried anew, the earlier answer goes nowhere."""
+    if reservation.state != "released":
+        return False
+    last = _last(connection, reservation.key)
+    return last is not None and last.attempt == reservation.attempt
+
+
+def _most(session: Session, held: int) -> int:
+    """What an answer may cost that cost more than was reserved: what is free, within the ceiling, and no other call's money."""
+    most = held + session.available
+    if session.ceiling is not None:
+        most = min(most, session.ceiling - session.spent - session.reserved + held)
+    return max(most, held)
 
 
 def _free(connection: sqlite3.Connection, reservation: Reservation, state: str, now: float) -> None:

@@ -235,6 +235,21 @@ class CallRules(LedgerCase):
         assert short.value.code == "ceiling"
         await wallet.reserve(OWNER, funding.session_id, "b", 5)
 
+    async def test_a_ceiling_holds_for_an_answer_that_cost_more(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint) -> None:
+        session_id = (await wallet.fund(OWNER, mint.issue(100), ceiling_sats=25)).session_id
+        first, second = [await wallet.reserve(OWNER, session_id, key, 10) for key in "ab"]
+        assert (await ledger.settle("a", first.attempt, 1000)).charged == 15, "the other call's money is not touched"
+        assert (await ledger.settle("b", second.attempt, 10)).charged == 10
+        assert (await require_balanced(ledger, session_id)).spent == 25
+
+    async def test_of_two_tries_of_one_call_the_later_one_is_charged(self, ledger: Ledger, funded: Session) -> None:
+        """The earlier one belongs to a worker that was taken for dead: its answer goes nowhere, whenever it comes."""
+        first, second = [await ledger.reserve(OWNER, funded.session_id, "k", 10) for _ in range(2)]
+        assert (await ledger.settle("k", first.attempt, 10)).charged == 0
+        assert (await ledger.settle("k", second.attempt, 10)).charged == 10
+        assert (await ledger.settle("k", first.attempt, 10)).charged == 0
+        assert (await require_balanced(ledger, funded.session_id)).spent == 10
+
     async def test_open_reservations_are_listed(self, ledger: Ledger, funded: Session) -> None:
         await ledger.reserve(OWNER, funded.session_id, "k", 10)
         later = datetime.now(UTC) + timedelta(hours=1)
@@ -345,6 +360,16 @@ class RefundRules(LedgerCase):
         with pytest.raises(SessionClosedError):
             await ledger.add_funding(token_of(mint, 32, funded.session_id, top_up=True))
 
+    async def test_a_session_that_spent_everything_ends_although_a_token_waits_for_approval(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
+    ) -> None:
+        await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 99), 99)
+        token = mint.issue(50)
+        await wallet.fund(OWNER, token, session_id=funded.session_id, approved=False)
+        assert (await wallet.refund(OWNER, funded.session_id)).amount == 0
+        assert [waiting.state for waiting in await ledger.fundings(funded.session_id)] == ["redeemed", "returned"]
+        assert mint.spend(token) == 50, "nobody has touched it"
+
     async def test_earnings_are_paid_out_once(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session) -> None:
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 40), 40)
         await wallet.refund(OWNER, funded.session_id)
@@ -395,11 +420,11 @@ class RefundRules(LedgerCase):
     ) -> None:
         lost = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "lost", 10), 10)
         kept = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "kept", 10), 10)
-        assert [charge.key for charge in await ledger.unconfirmed(funded.session_id)] == ["lost", "kept"]
+        assert [charge.key for charge in await ledger.undecided(funded.session_id)] == ["lost", "kept"]
         await ledger.confirm(funded.session_id, ["kept"])
         for charge in (lost, kept, lost):
             await ledger.take_back(charge.key, charge.attempt)
-        assert await ledger.unconfirmed() == []
+        assert await ledger.undecided() == []
         session = await require_balanced(ledger, funded.session_id)
         assert (session.spent, session.lost_answers) == (10, 1)
 
