@@ -114,7 +114,7 @@ def describe_operations(lines: Sequence[Line]) -> list[str]:
 
 def describe_outcome(operation: Line) -> list[str]:
     sentence = _OUTCOMES[operation["state"]].format(recover=spell_command("wallet recover"))
-    reason = f" ({operation['reason']})" if operation["reason"] else ""
+    reason = f" ({operation['reason']})" if operation["reason"] and operation["state"] != "pending" else ""
     kind = "redemption" if operation["kind"] == "redeem" else "settlement"
     return [
         f"Operation '{operation['operation_id']}', the {kind} of {operation['amount_sats']} sats of session '{operation['funding_id']}', "
@@ -137,7 +137,7 @@ def describe_audit(audit: Line) -> list[str]:
     verdict = (
         "The books add up." if audit["adds_up"] else "The books do NOT add up. Stop the server and keep a copy of the database."
     )
-    heads = ["mint", "held for payers", "earned", "spent elsewhere"]
+    heads = ["mint", "in sessions", "earned", "spent elsewhere"]
     rows = [
         [mint["mint"], str(mint["for_payers_sats"]), str(mint["earned_sats"]), _spent(mint["spent_elsewhere_sats"])]
         for mint in audit["mints"]
@@ -166,18 +166,21 @@ def describe_payouts(lines: Sequence[Line]) -> list[str]:
 
 
 def describe_recovery(found: Line) -> list[str]:
-    waiting = f"{found['waiting']} swaps wait for their mint, which could not be asked." if found["waiting"] else ""
-    unknown = f"{found['unknown']} have an unknown outcome: {spell_command('wallet unknown')}" if found["unknown"] else ""
+    waiting = f"Swaps that wait for their mint, which could not be asked: {found['waiting']}." if found["waiting"] else ""
+    unknown = (
+        f"Swaps of unknown outcome: {found['unknown']}. See: {spell_command('wallet unknown')}" if found["unknown"] else ""
+    )
     return [line for line in (waiting, unknown) if line] or ["Nothing is under way any more."]
 
 
 def describe_sweep(found: Line) -> list[str]:
-    told = (
-        f"{found['refunded']} sessions were ended and their rest made ready, {found['released']} calls that never came back were released, "
-        f"{found['claimed']} refunds and payouts were found to be spent."
-    )
-    failed = f"{found['failed']} could not be looked at or ended now; the next sweep tries again."
-    return [told, *([failed] if found["failed"] else [])]
+    named = {
+        "sessions ended, their rest made ready": "refunded",
+        "calls released that never came back": "released",
+        "refunds and payouts found to be spent": "claimed",
+        "not done now; the next sweep tries again": "failed",
+    }
+    return align([[name, str(found[key])] for name, key in named.items()], numbers=(1,))
 
 
 def _spent(sats: int | None) -> str:
