@@ -91,7 +91,7 @@ class ThreadUsage:
 
 
 @dataclass(frozen=True)
-class Claim:
+class DeviceClaim:
     """A device is about to carry out what an interrupt asks. Until `expires_at`, only an answer of its own is taken."""
 
     device_id: str
@@ -103,7 +103,7 @@ class HeldClaim:
     """A claim, and the id by which its holder answers, renews it and gives it back. Nobody else is told the id."""
 
     claim_id: str
-    claim: Claim
+    claim: DeviceClaim
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Waiting:
     assistant_id: str
     created_at: datetime | None
     cursor: str
-    claim: Claim | None = None
+    claim: DeviceClaim | None = None
 
 
 @dataclass(frozen=True)

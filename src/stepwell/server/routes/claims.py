@@ -14,7 +14,7 @@ from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.claims import ClaimCreate, ClaimRelease, ClaimResponse, claim_wire
+from stepwell.server.schemas.claims import InterruptClaimCreate, InterruptClaimRelease, InterruptClaimResponse, claim_wire
 from stepwell.server.schemas.fields import ThreadId
 
 router = APIRouter(tags=["Threads"], route_class=JsonRoute)
@@ -27,10 +27,10 @@ InterruptId = Annotated[str, Path(min_length=1, max_length=128)]
     "/threads/{thread_id}/interrupts/{interrupt_id}/claim",
     operation_id="claim_interrupt",
     summary="Claim what a device carries out (client_tool_execution), or renew a claim",
-    responses={200: {"model": ClaimResponse}},
+    responses={200: {"model": InterruptClaimResponse}},
 )
 async def claim_interrupt(
-    thread_id: ThreadId, interrupt_id: InterruptId, wanted: ClaimCreate, principal: Answerer, services: Given
+    thread_id: ThreadId, interrupt_id: InterruptId, wanted: InterruptClaimCreate, principal: Answerer, services: Given
 ) -> Response:
     held = await services.persistence.records.claim(
         principal.owner,
@@ -50,7 +50,7 @@ async def claim_interrupt(
     status_code=204,
 )
 async def release_interrupt(
-    thread_id: ThreadId, interrupt_id: InterruptId, held: ClaimRelease, principal: Answerer, services: Given
+    thread_id: ThreadId, interrupt_id: InterruptId, held: InterruptClaimRelease, principal: Answerer, services: Given
 ) -> Response:
     await services.persistence.records.release_claim(principal.owner, thread_id, interrupt_id, held.claim_id)
     return Response(status_code=204)

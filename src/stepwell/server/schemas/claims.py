@@ -13,17 +13,17 @@ MAX_TTL_S = 600
 ClaimName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class ClaimCreate(BaseModel):
+class InterruptClaimCreate(BaseModel):
     device_id: str = Field(min_length=1, max_length=200, description="Your own name for the device or tab; others see it")
     ttl_s: float = Field(60, gt=0, le=MAX_TTL_S, description="How long the claim lasts unless it is renewed")
     claim_id: ClaimName | None = Field(None, description="Of a claim that you hold: it is renewed")
 
 
-class ClaimRelease(BaseModel):
+class InterruptClaimRelease(BaseModel):
     claim_id: ClaimName
 
 
-class ClaimResponse(BaseModel):
+class InterruptClaimResponse(BaseModel):
     claim_id: str = Field(description="Send it with the answer, to renew the claim and to give it back")
     expires_at: datetime
 

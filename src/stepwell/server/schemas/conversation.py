@@ -70,7 +70,7 @@ class StepsResponse(BaseModel):
     next: int | None = Field(description="Send it as `after` for more; null: there are none now")
 
 
-class ClaimHolder(BaseModel):
+class InterruptClaimHolder(BaseModel):
     device_id: str
     expires_at: datetime
 
@@ -90,7 +90,7 @@ class WaitingResponse(BaseModel):
     response_schema: JsonObject | None
     created_at: datetime | None
     deadline_at: datetime | None = Field(description="When what a device carries out is late; it can still be answered then")
-    claim: ClaimHolder | None = Field(description="The device that is about to carry it out; null: nobody's")
+    claim: InterruptClaimHolder | None = Field(description="The device that is about to carry it out; null: nobody's")
 
 
 class WaitingPage(BaseModel):

@@ -18,7 +18,7 @@ from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.interrupts import claim_in, claimed_error, is_executed_by_a_device
 from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import from_time, to_time
-from stepwell.runs.repository import Claim, HeldClaim
+from stepwell.runs.repository import DeviceClaim, HeldClaim
 
 _CLAIM = "UPDATE interrupts SET claim_id = ?, claim_device = ?, claim_expires_at = ? WHERE thread_id = ? AND interrupt_id = ?"
 
@@ -41,7 +41,7 @@ class ClaimRecords(RecordsPart):
         def work(connection: sqlite3.Connection) -> HeldClaim:
             row = _require_open(connection, owner, thread_id, interrupt_id)
             _require_free(row, claim_id, now)
-            held = HeldClaim(claim_id or fresh, Claim(device_id, from_time(now + ttl_s)))
+            held = HeldClaim(claim_id or fresh, DeviceClaim(device_id, from_time(now + ttl_s)))
             connection.execute(_CLAIM, (held.claim_id, device_id, now + ttl_s, thread_id, interrupt_id))
             return held
 

@@ -27,7 +27,7 @@ from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptC
 from stepwell.runs.embedded.rows import dumps, from_time, loads
 from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
-from stepwell.runs.repository import Claim
+from stepwell.runs.repository import DeviceClaim
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
 # kept for a task of which no interrupt is known here was given to one inside a tool: it may be this one.
@@ -228,14 +228,14 @@ def is_executed_by_a_device(row: sqlite3.Row) -> bool:
     return isinstance(question, Mapping) and question.get("type") == CLIENT_TOOL_EXECUTION
 
 
-def claim_in(row: sqlite3.Row, now: float) -> Claim | None:
+def claim_in(row: sqlite3.Row, now: float) -> DeviceClaim | None:
     """The claim on an interrupt that lives."""
     if row["claim_id"] is None or row["claim_expires_at"] <= now:
         return None
-    return Claim(row["claim_device"], from_time(row["claim_expires_at"]))
+    return DeviceClaim(row["claim_device"], from_time(row["claim_expires_at"]))
 
 
-def claimed_error(interrupt_id: str, claim: Claim) -> InterruptClaimedError:
+def claimed_error(interrupt_id: str, claim: DeviceClaim) -> InterruptClaimedError:
     until = claim.expires_at.isoformat(timespec="seconds")
     return InterruptClaimedError(
         f"The interrupt '{interrupt_id}' is being carried out by another device, '{claim.device_id}', whose claim lasts until {until}. "
