@@ -49,6 +49,9 @@ ROWS = {
     "P3": "when the balance is short the run pauses with `payment_exhausted` and goes on in the same run when funded",
     "P4": "the unused balance comes back as a real refund token, recoverable until claimed",
     "P5": "funding requests (`request_funding(amount_sats, reason)`) pass human approval",
+    "T3": "`ask_user`, `ask_choices` as interrupts; used only when intent is open",
+    "T5": "the user's files stay on the user's device; seven operations, executed there; writes shown as a diff and approved",
+    "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
 }
 
 HEAD = """# The mission, row by row
@@ -61,7 +64,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DPR]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DPRT]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AsyncBackend,
         BackendFactory,
         BackendProtocol,
+        BrowserBackend,
         CompositeBackend,
         EditResult,
         FileData,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         SummarizationMiddleware,
     )
     from stepwell.middleware.budget import BudgetMiddleware
+    from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
+    from stepwell.middleware.client_tools import ClientToolsMiddleware
     from stepwell.middleware.payment import CashuPaymentMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
@@ -53,6 +56,7 @@ _HOMES = {
         "AsyncBackend",
         "BackendFactory",
         "BackendProtocol",
+        "BrowserBackend",
         "CompositeBackend",
         "EditResult",
         "FileData",
@@ -78,6 +82,8 @@ _HOMES = {
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.middleware.payment": ("CashuPaymentMiddleware",),
+    "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
+    "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.models": ("resolve_model",),
@@ -89,8 +95,11 @@ __all__ = [
     "AsyncBackend",
     "BackendFactory",
     "BackendProtocol",
+    "BrowserBackend",
     "BudgetMiddleware",
     "CashuPaymentMiddleware",
+    "ClarifyWithHumanMiddleware",
+    "ClientToolsMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
     "ConfigurationError",

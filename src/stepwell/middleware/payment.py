@@ -32,8 +32,9 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
+from stepwell.answers.payment import ask_payment
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError, MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
@@ -222,8 +223,7 @@ def _key(config: RunnableConfig, thread_id: object) -> str:
 def _ask(meter: Meter, why: PaymentError, state: Any, call: CallSize) -> str | None:
     """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
     needed, balance = meter.price_of(call), getattr(why, "balance_sats", 0)
-    answer = interrupt(_payload(meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
-    return _read_answer(answer)
+    return ask_payment(_payload(meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
 
 
 def make_request_funding(own: Meter | None) -> BaseTool:
@@ -234,8 +234,7 @@ def make_request_funding(own: Meter | None) -> BaseTool:
         """Ask the user for more money when the work ahead will cost more than the balance. Say briefly what it is for. Not for every
         call: a balance that runs short is asked for by itself."""
         meter = own or _require_handed((get_config().get("configurable") or {}).get(PAYMENTS)).meter
-        answer = interrupt({**_payload(meter, reason, "requested", max(amount_sats, 0), 0, 0), "reason": reason})
-        session_id = _read_answer(answer)
+        session_id = ask_payment({**_payload(meter, reason, "requested", max(amount_sats, 0), 0, 0), "reason": reason})
         if session_id is None:
             return "The user declined to add money. Go on with what is left, or finish."
         return f"The user has added money (funding {session_id})."
@@ -245,7 +244,6 @@ def make_request_funding(own: Meter | None) -> BaseTool:
 
 def _payload(meter: Meter, message: str, code: str, needed: int, balance: int, spent: int) -> dict[str, Any]:
     return {
-        "type": "payment_exhausted",
         "spent_sats": spent,
         "needed_sats": needed,
         "balance_sats": balance,
@@ -254,18 +252,6 @@ def _payload(meter: Meter, message: str, code: str, needed: int, balance: int, s
         "code": code,
         "message": message,
     }
-
-
-def _read_answer(answer: Any) -> str | None:
-    if isinstance(answer, Mapping):
-        if answer.get("cancel") is True:
-            return None
-        if isinstance(answer.get(FUNDING_ID), str) and answer[FUNDING_ID]:
-            return str(answer[FUNDING_ID])
-    raise TokenInvalidError(
-        "A pause for money is answered with {'funding_id': ...} or {'cancel': true}. Hand a token to the wallet first; it gives the id.",
-        "funding_id",
-    )
 
 
 def _session_of(state: Any, config: RunnableConfig) -> str | None:
