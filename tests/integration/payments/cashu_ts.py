@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,3 +41,12 @@ def ask(mint_url: str, action: str, given: str) -> str:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
+
+
+def read_requests(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """What it reads in payment requests; under `again`, what it writes for them in both forms."""
+    done = subprocess.run(
+        ["node", "requests.mjs"], cwd=install(), input="\n".join(texts), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]

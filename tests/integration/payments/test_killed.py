@@ -6,10 +6,13 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +72,8 @@ async def test_no_kill_loses_a_sat_or_charges_twice(
     async with HttpMint(mint_process.url, timeout_s=60) as mint:
         tokens = await buy_many(mint, mint_process, SATS, effort.cases(6, 280))
         (tmp_path / "tokens").write_text(json.dumps(tokens))
-        sellers = Sellers(tmp_path, mint_process.url)
-        killed = _kill_again_and_again(sellers, kills, chance)
+        sellers, scene = Sellers(tmp_path, mint_process.url), Scene(tmp_path)
+        killed = _kill_again_and_again(sellers, scene, kills, chance)
         assert sellers.reap(sellers.start()) == 0, "left alone, it finishes"
         sellers.close()
         database = Database(tmp_path / "stepwell.db")
@@ -80,16 +83,52 @@ async def test_no_kill_loses_a_sat_or_charges_twice(
     record_property("kills", killed)
     record_property("sessions", len(tokens))
     record_property("lost_answers", lost)
+    for what, count in sorted(scene.found.items()):
+        record_property(f"killed_while_{what}", count)
+    assert lost == len(scene.lost), "each answer that was charged and not kept is counted, and no other"
+    if effort.long:
+        assert killed == kills, "it was done before it could be killed"
+        assert {"redeeming", "reserved", "charged", "refunding"} <= set(scene.found)
     assert killed > 0, "it was done before it could be killed"
 
 
-def _kill_again_and_again(sellers: Sellers, kills: int, chance: random.Random) -> int:
+class Scene:
+    """What a seller left behind: in the middle of what it was killed, and which answers were charged and not kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.found: Counter[str] = Counter()
+        self.lost: set[tuple[str, int]] = set()
+
+    def look(self) -> None:
+        path = self._folder / "stepwell.db"
+        if not path.exists() or not (self._folder / "answers").exists():
+            return
+        kept = set((self._folder / "answers").read_text().split("\n")[:-1])
+        # Read only: a connection that may write would tidy up after the seller, which is the next one's task.
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            try:
+                under_way = {kind for (kind,) in connection.execute(_UNDER_WAY)}
+                open_calls = connection.execute(_OPEN_CALLS).fetchall()
+            except sqlite3.OperationalError:  # killed before there was a table
+                return
+        self.found.update({"redeem": "redeeming", "settle": "refunding"}[kind] for kind in under_way)
+        self.found.update({"held": "reserved", "settled": "charged"}[state] for _, _, state in open_calls)
+        self.lost |= {(key, attempt) for key, attempt, state in open_calls if state == "settled" and key not in kept}
+
+
+_UNDER_WAY = "SELECT kind FROM payment_operations WHERE state = 'pending'"
+_OPEN_CALLS = "SELECT key, attempt, state FROM payment_reservations WHERE state IN ('held', 'settled')"
+
+
+def _kill_again_and_again(sellers: Sellers, scene: Scene, kills: int, chance: random.Random) -> int:
     killed = 0
     for _ in range(kills):
         pid = sellers.start()
         time.sleep(chance.uniform(0, LATEST_KILL_S))
         os.kill(pid, signal.SIGKILL)  # a child that has ended is still there until it is reaped
         killed += sellers.reap(pid) == signal.SIGKILL
+        scene.look()
     return killed
 
 

@@ -1,4 +1,7 @@
-"""Bech32m (BIP-350): bytes as letters and digits with a checksum that finds slips of the pen. Without BIP-173's limit of 90 characters."""
+"""Bech32m (BIP-350): bytes as letters and digits with a checksum that finds slips of the pen. Without BIP-173's limit of 90 characters.
+
+The older form of BIP-173 (`older=True`) has another checksum. Nostr writes its names in it (NIP-19).
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ from collections.abc import Iterable
 
 _ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
-_CONSTANT = 0x2BC830A3
+_CONSTANT, _OLDER_CONSTANT = 0x2BC830A3, 1
 
 
-def encode_bech32m(human_part: str, content: bytes) -> str:
+def encode_bech32m(human_part: str, content: bytes, *, older: bool = False) -> str:
     values = _regroup(content, 8, 5, pad=True)
-    remainder = _remainder([*_expand(human_part), *values, *[0] * 6]) ^ _CONSTANT
+    remainder = _remainder([*_expand(human_part), *values, *[0] * 6]) ^ (_OLDER_CONSTANT if older else _CONSTANT)
     checksum = [(remainder >> 5 * (5 - place)) & 31 for place in range(6)]
     return f"{human_part}1" + "".join(_ALPHABET[value] for value in [*values, *checksum])
 
 
-def decode_bech32m(human_part: str, text: str) -> bytes:
+def decode_bech32m(human_part: str, text: str, *, older: bool = False) -> bytes:
     """The bytes; `ValueError` for another human part, a wrong checksum, or capital and small letters mixed."""
     if text not in (text.lower(), text.upper()):
         raise ValueError("capital and small letters are mixed")
@@ -24,7 +27,7 @@ def decode_bech32m(human_part: str, text: str) -> bytes:
     if not separator or human != human_part or len(data) < 6:
         raise ValueError("not of this kind")
     values = [_ALPHABET.index(letter) for letter in data]
-    if _remainder([*_expand(human), *values]) != _CONSTANT:
+    if _remainder([*_expand(human), *values]) != (_OLDER_CONSTANT if older else _CONSTANT):
         raise ValueError("the checksum is wrong")
     return bytes(_regroup(values[:-6], 5, 8, pad=False))
 

@@ -4,15 +4,14 @@
 creqA…   CBOR in base64url (NUT-18)
 CREQB1…  tag, length, value in Bech32m, shorter in a QR code (NUT-26)
 ```
-Ours are paid in band: the token comes in the same header of the next request. So no transport is written, and one that is read is left
-out.
+Ours are paid in band: the token comes in the same header of the next request, so they name no transport. Those of others may.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from stepwell.errors import TokenInvalidError, needs_extra
 from stepwell.payments.cashu.bech32m import decode_bech32m, encode_bech32m
@@ -20,10 +19,16 @@ from stepwell.payments.cashu.bech32m import decode_bech32m, encode_bech32m
 with needs_extra("Payments", "payments"):
     import cbor2
 
+TransportKind = Literal["nostr", "post"]
+
 _HUMAN_PART = "creqb"
-_ID, _AMOUNT, _UNIT, _SINGLE_USE, _MINT, _DESCRIPTION, _LOCK = 1, 2, 3, 4, 5, 6, 8
+_ID, _AMOUNT, _UNIT, _SINGLE_USE, _MINT, _DESCRIPTION, _TRANSPORT, _LOCK = 1, 2, 3, 4, 5, 6, 7, 8
 _SAT = b"\x00"
 _LOCK_KINDS = ("P2PK", "HTLC")
+_TRANSPORT_KINDS: tuple[TransportKind, ...] = ("nostr", "post")
+_RELAY = "r"
+_NOSTR_KEY, _NOSTR_RELAY = 0, 1
+"""Fields of a nostr profile (NIP-19)."""
 _MOST_CHARACTERS = 20_000
 
 
@@ -33,6 +38,15 @@ class Lock:
 
     kind: str
     data: str
+    tags: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Transport:
+    """Where the money is to be sent: to somebody on nostr (an `nprofile`), or with a POST to an address."""
+
+    kind: TransportKind
+    target: str
     tags: tuple[tuple[str, ...], ...] = ()
 
 
@@ -47,6 +61,8 @@ class PaymentRequest:
     description: str | None = None
     single_use: bool | None = None
     lock: Lock | None = None
+    transports: tuple[Transport, ...] = ()
+    """None: in band."""
 
 
 def encode_request(request: PaymentRequest) -> str:
@@ -59,6 +75,8 @@ def encode_request(request: PaymentRequest) -> str:
         "d": request.description,
         "s": request.single_use,
     }
+    if request.transports:
+        fields["t"] = [_transport_fields(transport) for transport in request.transports]
     if request.lock:
         fields["nut10"] = {"k": request.lock.kind, "d": request.lock.data, "t": [list(tag) for tag in request.lock.tags]}
     content = cbor2.dumps({name: value for name, value in fields.items() if value is not None})
@@ -80,6 +98,8 @@ def encode_short_request(request: PaymentRequest) -> str:
         content += _field(_MINT, mint.encode())
     if request.description is not None:
         content += _field(_DESCRIPTION, request.description.encode())
+    for transport in request.transports:
+        content += _field(_TRANSPORT, _transport_bytes(transport))
     if request.lock is not None:
         content += _field(_LOCK, _lock_bytes(request.lock))
     return encode_bech32m(_HUMAN_PART, content).upper()
@@ -110,6 +130,10 @@ def _from_cbor(text: str) -> PaymentRequest:
         description=data.get("d"),
         single_use=data.get("s"),
         lock=Lock(lock["k"], lock["d"], tuple(tuple(tag) for tag in lock.get("t") or ())) if lock else None,
+        transports=tuple(
+            Transport(_require_kind(transport["t"]), transport["a"], tuple(tuple(tag) for tag in transport.get("g") or ()))
+            for transport in data.get("t") or ()
+        ),
     )
 
 
@@ -127,6 +151,7 @@ def _from_fields(content: bytes) -> PaymentRequest:
         description=text.get(_DESCRIPTION),
         single_use=first[_SINGLE_USE] == b"\x01" if _SINGLE_USE in first else None,
         lock=_lock(first[_LOCK]) if _LOCK in first else None,
+        transports=tuple(_transport(value) for value in known.get(_TRANSPORT, ())),
     )
 
 
@@ -146,16 +171,63 @@ def _fields(content: bytes) -> list[tuple[int, bytes]]:
 
 
 def _lock_bytes(lock: Lock) -> bytes:
-    content = _field(1, bytes([_LOCK_KINDS.index(lock.kind)])) + _field(2, lock.data.encode())
-    for tag in lock.tags:
-        content += _field(3, b"".join(bytes([len(part.encode())]) + part.encode() for part in tag))
-    return content
+    return _field(1, bytes([_LOCK_KINDS.index(lock.kind)])) + _field(2, lock.data.encode()) + _tags_bytes(lock.tags)
 
 
 def _lock(content: bytes) -> Lock:
     fields = _fields(content)
     values = dict(fields)
     return Lock(_LOCK_KINDS[values[1][0]], values[2].decode(), tuple(_tag(value) for tag, value in fields if tag == 3))
+
+
+def _require_kind(text: Any) -> TransportKind:
+    return _TRANSPORT_KINDS[_TRANSPORT_KINDS.index(text)]
+
+
+def _transport_fields(transport: Transport) -> dict[str, Any]:
+    fields: dict[str, Any] = {"t": transport.kind, "a": transport.target}
+    return fields | ({"g": [list(tag) for tag in transport.tags]} if transport.tags else {})
+
+
+def _transport_bytes(transport: Transport) -> bytes:
+    target, tags = transport.target.encode(), transport.tags
+    if transport.kind == "nostr":
+        target, relays = _read_profile(transport.target)
+        tags = (*tags, *((_RELAY, relay) for relay in relays))
+    return _field(1, bytes([_TRANSPORT_KINDS.index(transport.kind)])) + _field(2, target) + _tags_bytes(tags)
+
+
+def _transport(content: bytes) -> Transport:
+    fields = _fields(content)
+    values = dict(fields)
+    kind, tags = _TRANSPORT_KINDS[values[1][0]], tuple(_tag(value) for tag, value in fields if tag == 3)
+    if kind == "post":
+        return Transport(kind, values[2].decode(), tags)
+    relays = [relay for tag in tags if tag[0] == _RELAY for relay in tag[1:]]
+    return Transport(kind, _write_profile(values[2], relays), tuple(tag for tag in tags if tag[0] != _RELAY))
+
+
+def _read_profile(text: str) -> tuple[bytes, list[str]]:
+    """The key and relays of a nostr profile. Its fields have a length of one byte, unlike ours."""
+    if text.startswith("npub1"):
+        return decode_bech32m("npub", text, older=True), []
+    content, at, found = decode_bech32m("nprofile", text, older=True), 0, []
+    while at < len(content):
+        end = at + 2 + content[at + 1]
+        found.append((content[at], content[at + 2 : end]))
+        at = end
+    return dict(found)[_NOSTR_KEY], [value.decode() for tag, value in found if tag == _NOSTR_RELAY]
+
+
+def _write_profile(key: bytes, relays: list[str]) -> str:
+    content = bytes([_NOSTR_KEY, len(key)]) + key
+    for relay in relays:
+        content += bytes([_NOSTR_RELAY, len(relay.encode())]) + relay.encode()
+    return encode_bech32m("nprofile", content, older=True)
+
+
+def _tags_bytes(tags: tuple[tuple[str, ...], ...]) -> bytes:
+    return b"".join(_field(3, b"".join(bytes([len(part.encode())]) + part.encode() for part in tag)) for tag in tags)
 
 
 def _tag(content: bytes) -> tuple[str, ...]:
