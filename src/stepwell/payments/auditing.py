@@ -15,9 +15,6 @@ from stepwell.payments.cashu.money import Proof, total
 from stepwell.payments.ledger import Holding, Ledger, Totals
 from stepwell.payments.mint import Mint
 
-_AT_ONCE = 500
-"""Points in one question: mints refuse very long ones."""
-
 
 @dataclass(frozen=True)
 class MintAudit:
@@ -85,11 +82,8 @@ async def _audit_mint(ledger: Ledger, mint: Mint | None, holding: Holding) -> Mi
 
 
 async def _count_spent(ledger: Ledger, mint: Mint, proofs: Sequence[Proof]) -> int:
-    points = [proof.point for proof in proofs]
-    spent: set[str] = set()
-    for start in range(0, len(points), _AT_ONCE):
-        states = await mint.states(points[start : start + _AT_ONCE])
-        spent |= {point for point, state in states.items() if state == "SPENT"}
+    states = await mint.states([proof.point for proof in proofs]) if proofs else {}
+    spent = {point for point, state in states.items() if state == "SPENT"}
     if not spent:
         return 0
     now = next((holding for holding in await ledger.holdings() if holding.mint == mint.url), Holding(mint.url))
