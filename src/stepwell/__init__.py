@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AsyncBackend,
         BackendFactory,
         BackendProtocol,
+        BrowserBackend,
         CompositeBackend,
         EditResult,
         FileData,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         SummarizationMiddleware,
     )
     from stepwell.middleware.budget import BudgetMiddleware
+    from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
+    from stepwell.middleware.client_tools import ClientToolsMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.models import resolve_model
@@ -52,6 +55,7 @@ _HOMES = {
         "AsyncBackend",
         "BackendFactory",
         "BackendProtocol",
+        "BrowserBackend",
         "CompositeBackend",
         "EditResult",
         "FileData",
@@ -76,6 +80,8 @@ _HOMES = {
     ),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
+    "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
+    "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.models": ("resolve_model",),
@@ -87,7 +93,10 @@ __all__ = [
     "AsyncBackend",
     "BackendFactory",
     "BackendProtocol",
+    "BrowserBackend",
     "BudgetMiddleware",
+    "ClarifyWithHumanMiddleware",
+    "ClientToolsMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
     "ConfigurationError",

@@ -23,6 +23,7 @@ from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, ToolNameConflictError
+from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
@@ -51,6 +52,7 @@ def compile_agent(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
+    stack = mount_files(stack)
     check_tool_names(stack, own_tools)
     folded = fold([ThreadArgumentsMiddleware(), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
@@ -94,6 +96,18 @@ def _convert(item: ToolLike) -> Tool:
         raise ConfigurationError(
             f"The function '{label}' cannot become a tool: {error} Give it a docstring and type hints."
         ) from error
+
+
+def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack with each middleware's `mounts` (path -> backend) added to the agent's files."""
+    mounts = {prefix: backend for entry in stack for prefix, backend in getattr(entry, "mounts", {}).items()}
+    if not mounts:
+        return list(stack)
+    if not any(isinstance(entry, FilesystemMiddleware) for entry in stack):
+        raise ConfigurationError(
+            f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
+        )
+    return [entry.with_mounts(mounts) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:

@@ -13,6 +13,8 @@ from stepwell.agent.compile import Middleware, ToolLike
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.approvals import ApprovalMiddleware
+from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
+from stepwell.middleware.client_tools import ClientToolsMiddleware
 from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -44,7 +46,9 @@ def default_stack(
     """The stack of a deep agent, outermost first. `tools` are only looked at: what they declare decides what stands here."""
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan stands before everything the agent does
+        _brought(ClarifyWithHumanMiddleware, middleware),  # a question comes before the work that depends on it
         FilesystemMiddleware(backend=backend),  # before whatever may want to keep something in a file
+        _brought(ClientToolsMiddleware, middleware),  # behind the files in which it mounts the user's own
         subagents,  # a subagent has none of its own
         SummarizationMiddleware(model),  # after all that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of what stays the same; nothing on models without a cache
@@ -55,6 +59,11 @@ def default_stack(
         ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
     )  # last: a person sees what really runs
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
+
+
+def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middleware | None:
+    """A caller's middleware that has a place of its own among the defaults."""
+    return next((entry for entry in middleware if isinstance(entry, kind)), None)
 
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:

@@ -1,9 +1,11 @@
 """Where an agent's files live: six verbs over a tree of text files (`protocol`), and the places that have them.
 
-`state`, `store` and `filesystem` (with `disk`) are such places; `composite` (with `mounts`) makes one tree of several. A backend writes
+`state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such places; `composite` (with `mounts`) makes one tree of
+several. A backend writes
 its verbs once, and `sync_async` or `steps` gives it the other form. What they share: `paths`, `patterns`, `text`, `tree` and `messages`.
 """
 
+from stepwell.backends.browser import BrowserBackend
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import (
@@ -28,6 +30,7 @@ __all__ = [
     "AsyncBackend",
     "BackendFactory",
     "BackendProtocol",
+    "BrowserBackend",
     "CompositeBackend",
     "EditResult",
     "ErrorText",

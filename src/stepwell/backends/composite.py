@@ -25,18 +25,21 @@ from stepwell.backends import messages, paths
 from stepwell.backends.mounts import Child, Mount, MountTable
 from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
+    DEFAULT_TOP_K,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
     Matches,
+    Passages,
+    SearchMatch,
     WriteResult,
 )
-from stepwell.backends.steps import SteppedBackend, Steps
+from stepwell.backends.steps import SteppedBackend, Steps, arun_steps, run_steps
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, folder_row, found_note, matches_note
 
-Row = TypeVar("Row", FileInfo, GrepMatch)
+Row = TypeVar("Row", FileInfo, GrepMatch, SearchMatch)
 Result = TypeVar("Result", WriteResult, EditResult)
 
 
@@ -54,6 +57,11 @@ def is_remote(backend: Any, path: str = paths.ROOT) -> bool:
     """Whether what a backend holds at a path is far away or owned by a person."""
     asked = getattr(backend, "remote_at", None)
     return asked(path) if asked else bool(getattr(backend, "remote", False))
+
+
+def can_search(backend: Any) -> bool:
+    """Whether a backend, or one that is mounted in it, can be searched by meaning. A factory is not asked: it makes one per call."""
+    return bool(getattr(backend, "can_search", False))
 
 
 class CompositeBackend(SteppedBackend):
@@ -78,6 +86,16 @@ class CompositeBackend(SteppedBackend):
     def remote_at(self, path: str) -> bool:
         """Whether a resolved path leads to a remote backend."""
         return is_remote(self._table.owner(path).open(self._runtime), path)
+
+    @property
+    def can_search(self) -> bool:
+        return bool(self._searchable())
+
+    def search(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
+        return run_steps(self.search_steps(query, path, top_k), self.perform)
+
+    async def asearch(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
+        return await arun_steps(self.search_steps(query, path, top_k), self.aperform)
 
     def perform(self, request: VerbCall) -> Any:
         backend = request.mount.open(self._runtime)
@@ -153,6 +171,23 @@ class CompositeBackend(SteppedBackend):
             parts.add(rows, _note(answer), _retell(_error(answer), mount))
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
+    def search_steps(self, query: str, path: str, top_k: int) -> Steps[VerbCall, list[SearchMatch] | str]:
+        """By meaning, in the one place below `path` (or around it) that offers it."""
+        folder = paths.resolve(path)
+        if isinstance(folder, ErrorText):
+            return folder
+        places = self._searchable()
+        found = [mount for mount in places if paths.is_within(folder, mount.path) or paths.is_within(mount.path or "/", folder)]
+        if len(found) != 1:
+            names = ", ".join(f"'{mount.path}/'" for mount in places)
+            return ErrorText(
+                f"Error: {paths.show(path)} cannot be searched by meaning. Use grep, or search with path in: {names}."
+            )
+        owner = found[0]
+        inner = owner.inner(folder) if paths.is_within(folder, owner.path) else paths.ROOT
+        answer = yield VerbCall(owner, "search", (query, inner, top_k))
+        return _retell(_error(answer), owner) or Passages(self._translate_rows(owner, answer), note=_note(answer))
+
     def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[VerbCall, str]:
         path = self._file(file_path)
         if isinstance(path, ErrorText):
@@ -187,6 +222,9 @@ class CompositeBackend(SteppedBackend):
         other = copy(self)
         other._table, other._runtime = table, runtime
         return other
+
+    def _searchable(self) -> list[Mount]:
+        return [mount for mount in (*self._table.mounts, self._table.default) if can_search(mount.child)]
 
     def _file(self, raw: str) -> str | ErrorText:
         """A path that can be a file's: neither a mount nor a folder on the way to one."""

@@ -5,6 +5,7 @@ Rules every implementation keeps, and `stepwell.testing` checks:
 - Paths are virtual, absolute and decided by `paths` alone, so every backend gives the same verdict.
 - No verb raises for what a model can type. Failures are results: `ErrorText`, `Listing.error`, `WriteResult.error`, `EditResult.error`.
 - No result ever shows a path of the host.
+- A backend that can be searched by meaning says `can_search` and has a seventh verb, `search(query, path, top_k)`.
 - A write or an edit happens whole or not at all, and never silently undoes somebody else's.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, NotRequired, Protocol, runtime_checkable
 from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
 
 DEFAULT_READ_LIMIT = 2000
+DEFAULT_TOP_K = 8
 
 
 class FileData(TypedDict):
@@ -49,6 +51,15 @@ class GrepMatch(TypedDict):
     match_end: int
 
 
+class SearchMatch(TypedDict):
+    """A passage that a search by meaning found."""
+
+    path: str
+    text: str
+    score: float | None
+    line_number: int | None
+
+
 class ErrorText(str):
     """A failure as text that the model can act on. It reads like any string and can be told apart from content."""
 
@@ -68,6 +79,14 @@ class Matches(list[GrepMatch]):
     """Rows of `grep_raw`; the note says what was left out."""
 
     def __init__(self, rows: Iterable[GrepMatch] = (), *, note: str | None = None) -> None:
+        super().__init__(rows)
+        self.note = note
+
+
+class Passages(list[SearchMatch]):
+    """Rows of a search by meaning, best first; the note says what was left out."""
+
+    def __init__(self, rows: Iterable[SearchMatch] = (), *, note: str | None = None) -> None:
         super().__init__(rows)
         self.note = note
 

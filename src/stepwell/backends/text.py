@@ -53,16 +53,37 @@ def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> st
     total = len(lines) - 1 if lines and lines[-1] == "" else len(lines)
     if total <= 0:
         return "(the file is empty)"
+    if problem := window_complaint(offset, limit):
+        return problem
+    return number_window(path, lines[offset : min(total, offset + limit)], offset, limit, total)
+
+
+def window_complaint(offset: int, limit: int) -> ErrorText | None:
+    """Why a part of a file cannot be shown, if no file could show it."""
     if offset < 0 or limit <= 0:
         return ErrorText(f"Error: offset {offset} with limit {limit} shows nothing. offset counts from 0, limit from 1.")
-    if offset >= total:
+    return None
+
+
+def number_window(path: str, shown: Sequence[str], offset: int, limit: int, total: int | None) -> str | ErrorText:
+    """The same for lines that were cut out before. `total`: how many the file has, where that is known."""
+    if total is None and shown and shown[-1] == "":
+        shown = shown[:-1]
+    if total == 0 or (total is None and offset == 0 and not shown):
+        return "(the file is empty)"
+    if total is not None and offset >= total:
         return PathError(
             "Error: ", Place(path), f" has {total} lines; offset {offset} is behind its end. Use an offset below {total}."
         )
-    end = min(total, offset + limit)
-    rows = [f"{number:{LINE_NUMBER_WIDTH}}\t{_cut(lines[number - 1])}" for number in range(offset + 1, end + 1)]
-    if end < total:
+    if not shown:
+        return PathError("Error: ", Place(path), f" has no lines from offset {offset} on. Use a smaller offset.")
+    end = offset + min(len(shown), limit)
+    end = end if total is None else min(end, total)
+    rows = [f"{number:{LINE_NUMBER_WIDTH}}\t{_cut(shown[number - 1 - offset])}" for number in range(offset + 1, end + 1)]
+    if total is not None and end < total:
         rows.append(f"({total - end} more lines; go on with offset={end})")
+    elif total is None and len(shown) >= limit:
+        rows.append(f"(there may be more; go on with offset={end})")
     return "\n".join(rows)
 
 
@@ -72,8 +93,8 @@ def _cut(line: str) -> str:
     return f"{line[:MAX_LINE_CHARS]} (cut: the line has {len(line):,} characters)"
 
 
-def replace_exact(path: str, text: str, old: str, new: str, replace_all: bool) -> tuple[str, int] | ErrorText:
-    """The edited text and how often `old` was replaced, or why the edit does not fit."""
+def edit_complaint(path: str, old: str, new: str) -> ErrorText | None:
+    """Why an edit fits no text at all, if it does not."""
     if not old:
         return PathError(
             "Error: old_string is empty. Quote the text in ",
@@ -82,6 +103,13 @@ def replace_exact(path: str, text: str, old: str, new: str, replace_all: bool) -
         )
     if old == new:
         return PathError("Error: old_string and new_string are the same, so ", Place(path), " would not change.")
+    return None
+
+
+def replace_exact(path: str, text: str, old: str, new: str, replace_all: bool) -> tuple[str, int] | ErrorText:
+    """The edited text and how often `old` was replaced, or why the edit does not fit."""
+    if problem := edit_complaint(path, old, new):
+        return problem
     count = text.count(old)
     if count == 0:
         return PathError(

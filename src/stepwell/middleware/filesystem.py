@@ -8,6 +8,7 @@ and nothing is written to a remote backend by itself.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import AgentState, ModelRequest
@@ -18,7 +19,7 @@ from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
-from stepwell.backends.composite import is_remote
+from stepwell.backends.composite import CompositeBackend, is_remote
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.middleware.large_results import (
@@ -36,7 +37,7 @@ from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
-from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
+from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
 DEFAULT_RESULT_TOKENS = 20_000
 
@@ -71,9 +72,18 @@ class FilesystemMiddleware(RequestMiddleware):
         super().__init__()
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
-        self.tools = build_file_tools(self.backend, {**(custom_tool_descriptions or {}), **(tool_descriptions or {})})
+        self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
+        self.tools = build_file_tools(self.backend, self._descriptions)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
+
+    def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
+        """The same tools over a tree in which these backends are mounted too."""
+        other = copy(self)
+        other.backend = CompositeBackend(self.backend, mounts)
+        commands = [tool for tool in self.tools if tool.name == EXECUTE]  # they run where they ran
+        other.tools = [*build_file_tools(other.backend, self._descriptions), *commands]
+        return other
 
     def prepare(self, call: ModelCall) -> None:
         for message in self._crowding(call):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, WriteResult
+from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, SearchMatch, WriteResult
 
 MAX_CHARS = 60_000
 """About 15,000 tokens. A result that is larger is cut here, since sending it to a file would only copy files to files."""
@@ -57,6 +57,17 @@ def _lines_by_file(rows: Sequence[GrepMatch]) -> Iterator[str]:
             path = row["path"]
             yield path
         yield f"{row.get('line_number', row.get('line')):6}: {_around_match(row)}"
+
+
+def passages(rows: Sequence[SearchMatch] | str, args: Mapping[str, Any]) -> Rendered:
+    """What `search` found: each passage under its place."""
+    if isinstance(rows, str):
+        return Rendered(rows, is_error=True)
+    lines = [
+        f"{row['path']}{':' + str(row['line_number']) if row.get('line_number') else ''}\n{row['text'].strip()}\n"
+        for row in rows
+    ]
+    return _bounded(lines or ["(nothing found)"], "Ask for fewer, or for something narrower.", getattr(rows, "note", None))
 
 
 def text(result: str, args: Mapping[str, Any]) -> Rendered:

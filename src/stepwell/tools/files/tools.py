@@ -17,10 +17,20 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from stepwell.backends.protocol import DEFAULT_READ_LIMIT, BackendFactory, BackendProtocol, EditResult, WriteResult
+from stepwell.backends.composite import can_search
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    DEFAULT_TOP_K,
+    BackendFactory,
+    BackendProtocol,
+    EditResult,
+    WriteResult,
+)
 from stepwell.backends.turn import after
 from stepwell.tools.files import results
 from stepwell.tools.files.order import ChangeGate, file_turn
+
+EXECUTE = "execute"
 
 OutputMode = Literal["content", "files_with_matches", "count"]
 
@@ -61,6 +71,12 @@ class GrepArgs(BaseModel):
     path: str | None = Field(None, description="folder or file; all if left out")
     glob: str | None = Field(None, description="only files like this, e.g. *.py")
     output_mode: OutputMode = Field("content", description="matching lines, only paths, or counts")
+
+
+class SearchArgs(BaseModel):
+    query: str = Field(description="what to look for, in a few words")
+    path: str = Field("/", description="folder")
+    top_k: int = Field(DEFAULT_TOP_K, description="passages to find")
 
 
 class ExecuteArgs(BaseModel):
@@ -130,18 +146,32 @@ FILE_TOOLS = (
     ),
 )
 
+SEARCH_TOOL = FileTool(
+    "search",
+    "Find passages near in meaning to a query; for exact words use grep.",
+    SearchArgs,
+    "search",
+    lambda args: ((args["query"], args.get("path") or "/", args.get("top_k", DEFAULT_TOP_K)), {}),
+    results.passages,
+)
+"""Offered where a backend, or a part of one, can be searched by meaning."""
+
 FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
 
 
 def build_file_tools(
     backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
 ) -> list[BaseTool]:
-    """The six tools over a backend, or over one made for each call by a factory; and `execute`, if the backend runs commands."""
+    """The six tools over a backend, or over one made for each call by a factory; `search`, if it can be searched by meaning; and
+    `execute`, if it runs commands."""
     chosen = descriptions or {}
     gate = ChangeGate()
+    tools = _file_tools(backend, chosen, gate)
+    if can_search(backend):
+        tools.append(_reading_tool(SEARCH_TOOL, backend, chosen.get("search", SEARCH_TOOL.description), gate))
     if not isinstance(backend, type) and hasattr(backend, "ls_info") and callable(getattr(backend, "execute", None)):
-        return [*_file_tools(backend, chosen, gate), _execute_tool(backend, chosen.get("execute"))]
-    return _file_tools(backend, chosen, gate)
+        tools.append(_execute_tool(backend, chosen.get("execute")))
+    return tools
 
 
 def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str], gate: ChangeGate) -> list[BaseTool]:
@@ -214,7 +244,7 @@ def _execute_tool(backend: Any, description: str | None) -> BaseTool:
 
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str}
     return StructuredTool(
-        name="execute",
+        name=EXECUTE,
         description=description or "Run a shell command where the files are.",
         func=run,
         coroutine=arun,
@@ -225,7 +255,7 @@ def _execute_tool(backend: Any, description: str | None) -> BaseTool:
 def _command_message(runtime: ToolRuntime, answer: Any) -> ToolMessage:
     rendered = results.executed(answer)
     status: Literal["error", "success"] = "error" if rendered.is_error else "success"
-    return ToolMessage(rendered.text, name="execute", tool_call_id=runtime.tool_call_id or "", status=status)
+    return ToolMessage(rendered.text, name=EXECUTE, tool_call_id=runtime.tool_call_id or "", status=status)
 
 
 async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,76 @@
+"""The answer to LangChain's approvals: one decision for each request, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stepwell.answers.asking import Json, worded
+
+ACTION_REQUESTS = "action_requests"
+"""The kind of LangChain's approvals, which have no `type`: the field that they are known by."""
+
+_APPROVE = '{"decisions": [{"type": "approve"}]}'
+
+
+def approvals_fault(question: Json, answer: Any) -> str | None:
+    """What keeps an answer from deciding all requests of LangChain's approvals."""
+    requests: Sequence[Json] = question[ACTION_REQUESTS]
+    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(decisions, list | tuple):
+        return (
+            f"The answer to an approval is an object with a list of 'decisions', not {worded(answer)}. "
+            f"Send {_APPROVE}, with one decision for each request, in their order."
+        )
+    if len(decisions) != len(requests):
+        return (
+            f"The number of decisions is {len(decisions)}, the number of requests {len(requests)}. "
+            "Send one decision for each request, in their order."
+        )
+    allowed = {config["action_name"]: config["allowed_decisions"] for config in question.get("review_configs", ())}
+    faults = (
+        _decision_fault(f"Decision {number}, on '{request['name']}',", decision, allowed.get(request["name"]))
+        for number, (request, decision) in enumerate(zip(requests, decisions, strict=True), 1)
+    )
+    return next((fault for fault in faults if fault), None)
+
+
+def approvals_schema(question: Json) -> dict[str, Any]:
+    """The same as JSON schema, for clients that make a form of it."""
+    count = len(question[ACTION_REQUESTS])
+    decision = {
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": ["approve", "edit", "reject", "respond"]},
+            "message": {"type": ["string", "null"]},
+            "edited_action": {
+                "type": "object",
+                "required": ["name", "args"],
+                "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+            },
+        },
+    }
+    decisions = {"type": "array", "minItems": count, "maxItems": count, "items": decision}
+    return {"title": "Approvals", "type": "object", "required": ["decisions"], "properties": {"decisions": decisions}}
+
+
+def _decision_fault(which: str, decision: Any, allowed: Sequence[str] | None) -> str | None:
+    allowed = allowed or ("approve", "edit", "reject", "respond")
+    choices = ", ".join(allowed)
+    kind = decision.get("type") if isinstance(decision, Mapping) else None
+    if not isinstance(kind, str):
+        return f"{which} is {worded(decision)} where an object with a 'type' is needed. The type is one of: {choices}."
+    if kind not in allowed:
+        return f"{which} is of a type that is not allowed. Allowed are: {choices}."
+    message = decision.get("message")
+    if kind == "edit":
+        action = decision.get("edited_action")
+        name, args = (action.get("name"), action.get("args")) if isinstance(action, Mapping) else (None, None)
+        if not isinstance(name, str) or not isinstance(args, Mapping):
+            return f"{which} is an edit without the edited call. Send 'edited_action' with 'name' and 'args', an object."
+    elif kind == "respond" and not isinstance(message, str):
+        return f"{which} responds without a text. Send it as 'message'."
+    elif kind == "reject" and not isinstance(message, str | None):
+        return f"{which} gives a reason that is {worded(message)}. Send 'message' as a text, or leave it out."
+    return None

@@ -1,0 +1,83 @@
+"""The table of answers: kind of question -> its rule.
+
+| question | its answer |
+|---|---|
+| `action_requests` (LangChain's approvals) | `{"decisions": [...]}`, one for each request, in their order |
+| `clarification_request` | `{"response": ...}`, or `{"selected": [...], "freeform": ...}` where there are options |
+| `client_tool_execution` | `{"tool_results": [...]}`, one for each call |
+| a `type` that an application has a rule for | what that rule says |
+| one with a `response_schema` | what the schema says |
+| anything else | anything |
+
+An answer is checked before it is taken: by whoever asks, so that LangGraph does not keep a wrong one, and by whoever admits answers
+from outside. A refused answer leaves its question open, under the same id.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from stepwell.answers.approvals import ACTION_REQUESTS, approvals_fault
+from stepwell.answers.asking import FindFault, Json
+from stepwell.answers.clarification import CLARIFICATION_REQUEST, clarification_fault
+from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION, client_tools_fault
+from stepwell.errors import AnswerShapeError
+
+_log = logging.getLogger(__name__)
+
+RULES: Mapping[str, FindFault] = {
+    ACTION_REQUESTS: approvals_fault,
+    CLARIFICATION_REQUEST: clarification_fault,
+    CLIENT_TOOL_EXECUTION: client_tools_fault,
+}
+"""The kinds that the library itself asks."""
+
+
+class AnswerShapes:
+    """The table: kind of question -> its rule. An application adds the kinds that it asks."""
+
+    def __init__(self, more: Mapping[str, FindFault] | None = None) -> None:
+        self._rules: Mapping[str, FindFault] = {**RULES, **(more or {})}
+
+    def require(self, interrupt_id: str, question: Any, answer: Any, schema: Json | None = None) -> None:
+        """Refuse an answer that does not fit its question.
+
+        Raises:
+            AnswerShapeError: With a sentence that says what to send.
+        """
+        rule = self._rules.get(_kind_of(question))
+        fault = rule(question, answer) if rule else _schema_fault(schema, answer) if schema else None
+        if fault:
+            raise AnswerShapeError(f"{fault} The question '{interrupt_id}' is still open.", (interrupt_id,))
+
+
+def _kind_of(question: Any) -> str:
+    if not isinstance(question, Mapping):
+        return ""
+    kind = question.get("type")
+    return kind if isinstance(kind, str) else ACTION_REQUESTS if isinstance(question.get(ACTION_REQUESTS), list) else ""
+
+
+def _schema_fault(schema: Json, answer: Any) -> str | None:
+    # An extra of the server. Without it a typed question is checked by LangGraph alone, when its task reads the answer.
+    try:
+        from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
+        from referencing import Registry
+    except ImportError:
+        return None
+    try:
+        # The empty registry keeps a reference in the schema from being fetched over the network.
+        first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
+    except Exception as error:
+        # Somebody's graph published it, LangGraph accepts it, and refusing every answer would leave the thread waiting for ever.
+        _log.warning("an answer is not checked, because the schema of its question cannot be used: %s", type(error).__name__)
+        return None
+    if first is None:
+        return None
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path).lstrip(".")
+    return (
+        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: '{first.validator}' fails. "
+        "Send what 'response_schema' of the question says."
+    )

@@ -1,0 +1,229 @@
+"""A device that is no browser: carries out the seven operations on any backend, a folder on this machine for instance.
+
+For terminals and tests. It answers what `device` asks, with the same results, errors and limits as a page does: a change is compared
+with the file as it is now, shown as a diff, and made only if it is allowed. Several changes of one question are made together or not
+at all.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from stepwell.answers.client_tools import MAX_HITS, MAX_READ_CHARS, MAX_ROWS, ErrorCode
+from stepwell.backends import messages, paths, text
+from stepwell.backends.browser import file_type_of
+from stepwell.backends.device import CHANGING
+from stepwell.backends.protocol import DEFAULT_TOP_K, BackendProtocol, ErrorText, FileInfo
+
+MAX_MATCHES = 200
+MAX_LINE_CHARS = 2_000
+PASSAGE_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChange:
+    """What a question wants to make of one file."""
+
+    path: str
+    new: str
+    old: str | None
+    """`None`: there is no such file yet."""
+    description: str = ""
+    occurrences: int = 1
+
+    @property
+    def diff(self) -> str:
+        """As a unified diff."""
+        before = [] if self.old is None else self.old.splitlines(keepends=True)
+        lines = difflib.unified_diff(before, self.new.splitlines(keepends=True), self.path, self.path)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+Approve = Callable[[Sequence[DeviceChange]], bool | str]
+"""All changes of a question -> whether they are allowed; a text is a no with its reason."""
+
+
+class OperationError(Exception):
+    """An operation that is not carried out."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class FolderDevice:
+    """`FolderDevice(FilesystemBackend(root_dir="notes")).answer(question)` is the answer to a `client_tool_execution`."""
+
+    def __init__(self, files: BackendProtocol) -> None:
+        self._files = files
+
+    def answer(self, question: Mapping[str, Any], approve: Approve = lambda changes: True) -> dict[str, Any]:
+        """Do what is asked. `approve` is asked once, if something would change and the question wants approval."""
+        calls = question["tool_calls"]
+        changes = {call["id"]: self._plan(call) for call in calls if call["name"] in CHANGING}
+        refused = self._decide(changes, approve if question.get("requires_approval") else lambda planned: True)
+        results = [
+            self._result(call["id"], refused.get(call["id"]) or self._perform(call, changes.get(call["id"]))) for call in calls
+        ]
+        return {"tool_results": results}
+
+    def _plan(self, call: Mapping[str, Any]) -> DeviceChange | OperationError:
+        try:
+            return self._plan_write(call["args"]) if call["name"] == "write_file" else self._plan_patch(call["args"])
+        except OperationError as error:
+            return error
+
+    def _plan_write(self, args: Mapping[str, Any]) -> DeviceChange:
+        path = _path(args.get("path") or args["title"])
+        old = self._read(path)
+        if old is not None and not args.get("overwrite"):
+            raise OperationError("conflict", "The file exists already.")
+        _require_base(old, args.get("base_hash"))
+        return DeviceChange(path, args["content"], old)
+
+    def _plan_patch(self, args: Mapping[str, Any]) -> DeviceChange:
+        path = _path(args["file_id"])
+        old = self._read(path)
+        if old is None:
+            raise OperationError("not_found", "There is no such file.")
+        _require_base(old, args.get("base_hash"))
+        edited = text.replace_exact(path, old, args["search"], args["replace"], bool(args.get("replace_all")))
+        if isinstance(edited, ErrorText):
+            raise OperationError("conflict", edited)
+        return DeviceChange(path, edited[0], old, args.get("description", ""), edited[1])
+
+    def _decide(self, planned: Mapping[str, DeviceChange | OperationError], approve: Approve) -> dict[str, OperationError]:
+        """What is not done, and why."""
+        failed = {name: each for name, each in planned.items() if isinstance(each, OperationError)}
+        if failed:
+            beside = OperationError("failed", "Another change of the same step does not fit.")
+            return {name: failed.get(name, beside) for name in planned}
+        verdict = approve([each for each in planned.values() if isinstance(each, DeviceChange)]) if planned else True
+        if verdict is True:
+            return {}
+        return dict.fromkeys(planned, OperationError("rejected", verdict if isinstance(verdict, str) else ""))
+
+    def _perform(self, call: Mapping[str, Any], change: DeviceChange | OperationError | None) -> Any:
+        args = call["args"]
+        try:
+            match call["name"]:
+                case "write_file" | "patch_file":
+                    assert isinstance(change, DeviceChange)  # noqa: S101 - the others were refused before
+                    return self._make(change)
+                case "list_files":
+                    return self._list(args)
+                case "glob_files":
+                    return _rows(self._files.glob_info(args["pattern"], paths.ROOT))
+                case "read_file":
+                    return self._read_lines(args)
+                case "grep_files":
+                    return self._grep(args)
+                case "search_files":
+                    return self._search(args)
+                case name:
+                    raise OperationError("failed", f"This device does not know the operation '{name}'.")
+        except OperationError as error:
+            return error
+
+    def _make(self, change: DeviceChange) -> dict[str, Any]:
+        written = self._files.write(change.path, change.new, overwrite=True)
+        if written.error:
+            raise OperationError("failed", written.error)
+        return {
+            "file_id": change.path,
+            "path": change.path,
+            "hash": hash_of(change.new),
+            "occurrences": change.occurrences,
+        }
+
+    def _list(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        if args.get("path") is not None:
+            return _rows(self._files.ls_info(args["path"]))
+        wanted = args.get("file_type")
+        found = _rows(self._files.glob_info("**/*", paths.ROOT))
+        return {**found, "files": [row for row in found["files"] if wanted in (None, row["file_type"])]}
+
+    def _read_lines(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        path = _path(args["file_id"])
+        whole = self._read(path)
+        if whole is None:
+            raise OperationError("not_found", "There is no such file.")
+        lines = whole.split("\n")
+        total = len(lines) - 1 if lines[-1] == "" else len(lines)
+        offset = args.get("offset", 0)
+        part = whole if args.get("limit") is None and not offset else "\n".join(lines[offset:][: args.get("limit")])
+        if len(part) > MAX_READ_CHARS:
+            raise OperationError("too_large", f"{len(part):,} characters; at most {MAX_READ_CHARS:,} are sent at once.")
+        return {"text": part, "total_lines": total, "hash": hash_of(whole), "file_id": path}
+
+    def _grep(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        pattern = args["pattern"] if args.get("case_sensitive") else f"(?i){args['pattern']}"
+        found = self._files.grep_raw(pattern, None, args.get("glob_pattern"))
+        if isinstance(found, str):
+            raise OperationError("failed", found)
+        rows = [{**row, "line_content": row["line_content"][:MAX_LINE_CHARS]} for row in found[:MAX_MATCHES]]
+        return {"matches": rows, "truncated": len(found) > MAX_MATCHES}
+
+    def _search(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """By the words of the query, not by meaning: a folder has no embeddings."""
+        words = set(args["query"].lower().split())
+        hits: list[tuple[float, dict[str, Any]]] = []
+        for row in self._files.glob_info("**/*", paths.ROOT):
+            for passage in (self._read(row["path"]) or "").split("\n\n"):
+                score = len(words & set(passage.lower().split())) / max(1, len(words))
+                if score:
+                    hits.append((score, {"path": row["path"], "text": passage[:PASSAGE_CHARS], "score": score}))
+        best = sorted(hits, key=lambda hit: -hit[0])[: min(args.get("top_k", DEFAULT_TOP_K), MAX_HITS)]
+        return {"hits": [hit for _, hit in best]}
+
+    def _read(self, path: str) -> str | None:
+        found = self._files.read_whole(path)  # type: ignore[attr-defined]  # every backend of ours has it
+        if not isinstance(found, ErrorText):
+            return str(found, "utf-8")
+        if found == messages.no_file(path):
+            return None
+        raise OperationError("failed", found)
+
+    def _result(self, call_id: str, outcome: Any) -> dict[str, Any]:
+        if isinstance(outcome, OperationError):
+            return {"tool_call_id": call_id, "error": {"code": outcome.code, "message": str(outcome)}}
+        return {"tool_call_id": call_id, "content": outcome}
+
+
+def hash_of(content: str) -> str:
+    """A text's version on the wire: SHA-256 in hexadecimal, which a browser can compute too."""
+    return sha256(content.encode()).hexdigest()
+
+
+def _path(raw: str) -> str:
+    path = paths.resolve_file(raw)
+    if isinstance(path, ErrorText):
+        raise OperationError("failed", path)
+    return path
+
+
+def _require_base(old: str | None, base_hash: str | None) -> None:
+    if base_hash is not None and (old is None or hash_of(old) != base_hash):
+        raise OperationError("conflict", "The file was changed meanwhile.")
+
+
+def _rows(found: Sequence[FileInfo]) -> dict[str, Any]:
+    if error := getattr(found, "error", None):
+        raise OperationError("not_found", error)
+    rows = [
+        {
+            "file_id": row["path"],
+            "path": row["path"],
+            "is_dir": row["is_dir"],
+            "title": row["path"].rstrip("/").rpartition("/")[2],
+            "file_type": None if row["is_dir"] else file_type_of(row["path"]),
+            "size": row["size"],
+            "modified_at": row["modified_at"],
+        }
+        for row in found[:MAX_ROWS]
+    ]
+    return {"files": rows, "truncated": len(found) > MAX_ROWS}
