@@ -27,6 +27,7 @@ ANSWERS = {
     "decision": "revised",
     "rewording": "Cities should close their centres to private cars, street by street. 60",
     "confidence_now": "60",
+    "lint": "/skip",
     "conclusion": "Closing step by step stands; what becomes of shops is open.",
 }
 """What a patient person answers, by what is missing."""
@@ -39,7 +40,7 @@ def play(argument: Argument, *, until: str | None = None) -> Argument:
         question = next_question(argument)
         if question is None or argument.phase == until:
             return argument
-        argument = take_answer(argument, question, "/skip" if question.need == "lint" else ANSWERS[question.need])
+        argument = take_answer(argument, question, ANSWERS[question.need])
     raise AssertionError("the seminar does not end")
 
 

@@ -7,18 +7,23 @@ edited         as written      argument.json, as edited
 as written     edited          seminar.md, with the log of argument.json
 edited         edited          neither, unless they say the same
 ```
+`merge` joins what was edited with what the dialogue has changed since the files were last written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from stepwell.apps.tutor.argument import moves
 from stepwell.apps.tutor.argument.document import PHASES, Argument, Phase, Version, changes
 from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR, line_of, read_argument, sha256, write_argument, write_log
 from stepwell.apps.tutor.argument.seminar import read_seminar, write_seminar
-from stepwell.apps.tutor.argument.validity import FileRefusedError, phase_by_hand_fault
+from stepwell.apps.tutor.argument.validity import FileRefusedError, faults, phase_by_hand_fault
+
+Key = TypeVar("Key")
+Part = TypeVar("Part")
 
 
 def write_files(argument: Argument) -> dict[str, str]:
@@ -75,3 +80,29 @@ def _summary(before: Argument, after: Argument) -> str:
         *(name for name in ("question", "phase", "terms") if name in parts),
     ]
     return f"edited by hand: {', '.join(touched) or 'nothing that counts'}"
+
+
+def merge(base: Argument, ours: Argument, theirs: Argument) -> Argument:
+    """What a person changed in the files and what the dialogue changed meanwhile, both since `base`. Where both changed the same clause,
+    the person's hand wins."""
+    merged = replace(
+        theirs,
+        question=ours.question if theirs.question == base.question else theirs.question,
+        phase=ours.phase if theirs.phase == base.phase else theirs.phase,
+        terms=tuple(dict.fromkeys([*theirs.terms, *(term for term in ours.terms if term not in base.terms)])),
+        nodes=_merge_parts(base.nodes, ours.nodes, theirs.nodes),
+        links=_merge_parts(base.links, ours.links, theirs.links),
+        versions=(*theirs.versions, *ours.versions[len(base.versions) :]),
+        moves=(*ours.moves, *theirs.moves[len(base.moves) :]),
+    )
+    first = next(iter(faults(merged)), None)
+    if first is None:
+        return merged
+    # The dialogue built on something that is no longer there: the person's files are right.
+    return moves.record(replace(theirs, moves=merged.moves), "file", "undo", text=f"the last turn no longer fits: {first[1]}")
+
+
+def _merge_parts(base: Mapping[Key, Part], ours: Mapping[Key, Part], theirs: Mapping[Key, Part]) -> dict[Key, Part]:
+    ours_alone = {key for key in {*base, *ours} if base.get(key) != ours.get(key) and theirs.get(key) == base.get(key)}
+    kept = {key: value for key, value in theirs.items() if key not in ours_alone}
+    return {**kept, **{key: value for key, value in ours.items() if key in ours_alone}}

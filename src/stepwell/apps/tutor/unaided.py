@@ -1,0 +1,233 @@
+"""A seminar without a model: the next question comes from what the phase's exit test finds missing, and from the lint.
+
+```
+START ─> load ─> take ─┬─> errand ───────────────┐
+  (if there is a       ├─> save ─> reread ───────┼─> ask ─> take ...        until the seminar is complete
+   project)            └─────────────────────────┘
+```
+`take` reads the person's last words: an answer to the open question, a command, or a clear errand. `ask` is one clarification, with the
+clause it is about. `load`, `save`, `reread` and `errand` are one question to the device each. The tutor says that it works like this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from stepwell.answers.clarification import ask_choices, ask_user
+from stepwell.answers.client_tools import DeviceError
+from stepwell.apps.tutor import keeping
+from stepwell.apps.tutor.argument import moves
+from stepwell.apps.tutor.argument.document import PHASES, Argument, MoveRefusedError, changes, from_data
+from stepwell.apps.tutor.argument.exports import FORMS, describe_change, export
+from stepwell.apps.tutor.argument.lint import lint
+from stepwell.apps.tutor.argument.method import ABOUT, is_complete
+from stepwell.apps.tutor.argument.progress import describe_progress
+from stepwell.apps.tutor.argument.questions import SKIP, Question, go_on, next_question, take_answer
+from stepwell.apps.tutor.argument.telling import give_hint, tell
+from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
+from stepwell.apps.tutor.dialogue import messages_of
+from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.backends.device import Device, DeviceCall, say_failure
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+Update = dict[str, Any]
+
+ABOUT_UNAIDED = (
+    "No model that could lead this dialogue is configured, so my questions come from the method itself: from what each phase still needs "
+    "and from what a careful reader would mark. I do not understand what you write; I keep it in order. /help lists what else you can say."
+)
+HELP = f"""/hint           a hint, a little more each time
+/tell           the words themselves ("just tell me" does the same)
+/skip           leave a question that comes from the lint
+/lint           what a careful reader would mark
+/phase NAME     go back to a phase: {", ".join(PHASES)}
+/export FORM    the argument as {", ".join(FORMS)}"""
+NO_PROJECT = "No project is open, so there are no files to work on."
+_SEARCH = re.compile(r"(?:please )?search (?:in )?my files for (?:mentions of )?(.{1,200})", re.IGNORECASE)
+_CREATE = re.compile(
+    r"(?:please )?create a (?:new )?(?:document|file|note) (?:titled|called|named) ['\"“‘]([^'\"”’/]{1,120})['\"”’](.{0,400})",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(r"[\\.^$*+?()\[\]{}|]")
+
+
+class UnaidedState(DeeptutorState):
+    errand: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
+    """An operation on the project that the person has asked for."""
+
+
+def build_unaided(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The tutor's graph where no capable model is configured."""
+    builder = StateGraph(UnaidedState)
+    for name, node in {
+        "load": _load,
+        "take": _take,
+        "errand": _run_errand,
+        "save": _save,
+        "reread": _reread,
+        "ask": _ask,
+    }.items():
+        builder.add_node(name, node)
+    builder.add_conditional_edges(START, lambda state: "load" if keeping.needs_loading(state) else "take", ["load", "take"])
+    builder.add_conditional_edges("load", lambda state: "take" if state["kept"].get("loaded") else END, ["take", END])
+    builder.add_conditional_edges("take", _after_take, ["errand", "save", "ask", END])
+    builder.add_conditional_edges("errand", _after_keeping, ["ask", END])
+    builder.add_conditional_edges("save", _after_save, ["reread", "ask", END])
+    builder.add_conditional_edges("reread", _after_keeping, ["ask", END])
+    builder.add_edge("ask", "take")
+    return builder.compile(checkpointer=checkpointer, name="deeptutor")
+
+
+def _after_take(state: Mapping[str, Any]) -> str:
+    if state.get("errand"):
+        return "errand"
+    return "save" if keeping.needs_saving(state) else _after_keeping(state)
+
+
+def _after_save(state: Mapping[str, Any]) -> str:
+    return "reread" if (state.get("kept") or {}).get("conflict") else _after_keeping(state)
+
+
+def _after_keeping(state: Mapping[str, Any]) -> str:
+    return END if is_complete(from_data(state.get("argument"))) else "ask"
+
+
+async def _load(state: UnaidedState) -> Update:
+    update = keeping.load(state)
+    fault = update["kept"].get("notice")
+    return {**update, "messages": [AIMessage(fault)]} if fault else update
+
+
+async def _save(state: UnaidedState) -> Update:
+    return keeping.save(state)
+
+
+async def _reread(state: UnaidedState) -> Update:
+    update = keeping.reread(state)
+    return {**update, "messages": [AIMessage(update["kept"]["notice"])]}
+
+
+async def _ask(state: UnaidedState) -> Update:
+    question = next_question(from_data(state.get("argument")))
+    if question is None:
+        return {}
+    said = _put(question, from_data(state.get("argument")).phase)
+    return {"messages": [AIMessage(question.text), HumanMessage(said)]}
+
+
+def _put(question: Question, phase: str) -> str:
+    more = {"node": question.about, "phase": phase, "inquiry": question.inquiry}
+    if len(question.options) < 2:
+        return ask_user(question.text, **more)
+    offered = [{"id": name, "label": label} for name, label in question.options]
+    chosen = ask_choices(question.text, offered, allow_multiple=question.need == "basis", allow_freeform=True, **more)
+    return ", ".join(chosen.selected) or chosen.freeform or ""
+
+
+async def _take(state: UnaidedState) -> Update:
+    """One move from the person's last words, and on to the next phase if nothing is missing any more."""
+    messages = messages_of(state)
+    before = from_data(state.get("argument"))
+    first = not any(isinstance(each, AIMessage) for each in messages)
+    notes = [ABOUT_UNAIDED] if first else []
+    text = messages[-1].text if messages and isinstance(messages[-1], HumanMessage) else ""
+    if errand := read_errand(text):
+        return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
+    after, note = _respond(before, text, first=first)
+    moved = go_on(after)
+    notes += [note] if note else []
+    notes += _announce(before, moved)
+    update: Update = {"argument": changes(before, moved), "progress": describe_progress(moved), "errand": None}
+    return {**update, "messages": [AIMessage("\n\n".join(notes))]} if notes else update
+
+
+def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, str]:
+    question = next_question(argument)
+    if question is None or not text.strip():
+        return _command(argument, question, text) if text.startswith("/") else (argument, "")
+    try:
+        if asks_to_be_told(text):
+            told, words = tell(argument, question)
+            return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
+        if text.startswith("/") and text.strip().casefold() != SKIP:
+            return _command(argument, question, text)
+        if first and not (question.need == "question" and _is_opening_question(text)):
+            return argument, ""  # they have not seen the question yet, so this is no answer to it
+        return take_answer(argument, question, text), ""
+    except MoveRefusedError as refused:
+        return argument, str(refused)
+
+
+def _is_opening_question(text: str) -> bool:
+    return text.strip().endswith("?") and len(words_of(text)) > 3
+
+
+def _command(argument: Argument, question: Question | None, text: str) -> tuple[Argument, str]:
+    name, _, rest = text.strip().partition(" ")
+    match name.casefold():
+        case "/hint" if question is not None:
+            return give_hint(argument, question)
+        case "/lint":
+            return argument, "\n".join(f"- {finding.sentence}" for finding in lint(argument)) or "Nothing to mark."
+        case "/phase" if rest.strip() in PHASES:
+            wanted = next(phase for phase in PHASES if phase == rest.strip())
+            return moves.set_phase(argument, wanted), ""
+        case "/export" if rest.strip() in FORMS:
+            form = next(form for form in FORMS if form == rest.strip())
+            return argument, f"```\n{export(argument, form)}```"
+    return argument, HELP
+
+
+def _announce(before: Argument, after: Argument) -> list[str]:
+    """What has changed that the person should see: the thesis, and the phase."""
+    notes: list[str] = []
+    if len(after.versions) > max(1, len(before.versions)):
+        notes.append(f"The thesis changed: {describe_change(after)}")
+    if is_complete(after):
+        notes.append(f"The seminar is complete: {len(after.nodes)} clauses. /export md shows it.")
+    elif after.phase != before.phase:
+        notes.append(f"Phase '{after.phase}': {ABOUT[after.phase]}.")
+    return notes
+
+
+def read_errand(text: str) -> dict[str, Any] | None:
+    """An operation on the project that a text clearly asks for."""
+    if found := _SEARCH.fullmatch(text.strip().rstrip(".")):
+        wanted = found[1].strip("'\"“”‘’ ")
+        pattern = _SPECIAL.sub(lambda hit: f"\\{hit[0]}", wanted)
+        return {"name": "grep_files", "args": {"pattern": pattern, "case_sensitive": False}, "about": wanted}
+    if found := _CREATE.fullmatch(text.strip()):
+        title, rest = found[1].strip(), found[2].strip(" .")
+        content = f"# {title}\n" + (f"\n({rest})\n" if rest else "")
+        args = {"title": f"{title}.md", "content": content, "file_type": "draft", "path": f"/{title}.md"}
+        return {"name": "write_file", "args": args, "about": title}
+    return None
+
+
+async def _run_errand(state: UnaidedState) -> Update:
+    errand = state.get("errand") or {}
+    if keeping.project_of(state) is None:
+        return {"errand": None, "messages": [AIMessage(NO_PROJECT)]}
+    call = DeviceCall(errand["name"], errand["args"])
+    (said,) = Device(keeping.project_of(state)).bind(state=state).perform([call])
+    return {"errand": None, "messages": [_tell_result(errand, call, said)]}
+
+
+def _tell_result(errand: Mapping[str, Any], call: DeviceCall, said: Any) -> AnyMessage:
+    if isinstance(said, DeviceError):
+        return AIMessage(str(say_failure(said, call, str(call.args.get("path", "/")))))
+    if errand["name"] == "write_file":
+        return AIMessage(
+            f"'{errand['about']}' is in your project. I have no model to write with: it holds its title and what you asked for."
+        )
+    lines = [f"{row.path}:{row.line_number}: {row.line_content.strip()[:200]}" for row in said.matches[:20]]
+    head = f"{len(said.matches)} mentions of '{errand['about']}'" if said.matches else f"No mention of '{errand['about']}'."
+    return AIMessage("\n".join([head, *lines]))
