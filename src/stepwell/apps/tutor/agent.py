@@ -87,7 +87,6 @@ def tutor_stack(
     model: BaseChatModel, *, payment: Middleware | None = None, interrupt_on: Mapping[str, Any] | None = None
 ) -> list[Middleware]:
     """The order of capabilities around the model, outermost first."""
-    approvals = {**_funding_approval(payment), **(interrupt_on or {})}
     stack: list[Middleware | None] = [
         payment,  # first: what fails or is retried further in is one call to pay for
         PlanningMiddleware(),
@@ -103,7 +102,7 @@ def tutor_stack(
         prompt_caching(model),
         PatchToolCallsMiddleware(),
         RobustCallsMiddleware(),
-        ApprovalMiddleware(interrupt_on=approvals) if approvals else None,  # last: a person sees what really runs
+        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None,  # last: a person sees what really runs
     ]
     return [entry for entry in stack if entry is not None]
 
@@ -134,12 +133,6 @@ def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | No
     )
     kept = [entry for entry in stack if entry is not None]
     return compile_agent(kept, model=model, system_prompt=spec["system_prompt"], state_schema=DeeptutorState, name=spec["name"])
-
-
-def _funding_approval(payment: Middleware | None) -> dict[str, Any]:
-    """Asking for more money is approved by the person who would give it."""
-    offered = [tool.name for tool in getattr(payment, "tools", ())]
-    return {"request_funding": True} if "request_funding" in offered else {}
 
 
 def _prompt(name: str) -> str:

@@ -21,10 +21,10 @@ from langgraph.types import Command
 
 from stepwell.answers.clarification import ASK_USER
 from stepwell.apps.tutor.argument import moves
-from stepwell.apps.tutor.argument.document import Argument, changes, from_data
+from stepwell.apps.tutor.argument.document import Argument, changes, from_data, reduce_argument, to_data
 from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR
-from stepwell.apps.tutor.argument.questions import go_on, next_question
-from stepwell.apps.tutor.argument.telling import TOP_LEVEL
+from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
+from stepwell.apps.tutor.argument.telling import TOP_LEVEL, words_for
 from stepwell.apps.tutor.argument.words import (
     is_closer,
     is_question,
@@ -73,6 +73,9 @@ class SeminarRules(RequestMiddleware):
         argument = from_data(state.get("argument"))
         dialogue = read_dialogue(messages_of(state))
         reviewed = [review_prose(each, argument, dialogue) if isinstance(each, AIMessage) else each for each in response.result]
+        last = reviewed[-1] if reviewed else None
+        if isinstance(last, AIMessage) and not last.text.strip() and not last.tool_calls and dialogue.wants_to_be_told:
+            reviewed[-1] = _tell_instead(call, last, argument, dialogue)
         return ModelResponse(result=reviewed, structured_response=response.structured_response)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
@@ -87,6 +90,19 @@ class SeminarRules(RequestMiddleware):
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         fault = _call_fault(request)
         return _refuse(request, fault) if fault else _with_record(request, await handler(request))
+
+
+def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
+    """The model had nothing for somebody who asked to be told: the method's own words, for what the phase needs."""
+    noted = from_data(reduce_argument(to_data(argument), [call.update["argument"]])) if "argument" in call.update else argument
+    at = go_on(noted)
+    question = next_question(at)
+    if question is None or has_told(noted, dialogue):
+        return message
+    words = words_for(at, question)
+    call.update["argument"] = changes(argument, take_answer(at, question, words, author="tutor"))
+    text = f"You asked to be told, so these words are mine: “{words}” Change them when you like."
+    return message.model_copy(update={"content": text})
 
 
 def _note(text: str) -> HumanMessage:

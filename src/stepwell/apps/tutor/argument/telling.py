@@ -142,9 +142,14 @@ def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
 
 def tell(argument: Argument, question: Question) -> tuple[Argument, str]:
     """The question answered for the person, at their wish: the words, and the argument that has them, marked as the tutor's."""
-    words = SKIP if question.need == "lint" else _TELLING[question.need](argument, question)
+    words = words_for(argument, question)
     asked = moves.record(argument, "user", "tell", question.about, level=TOP_LEVEL)
     return take_answer(asked, question, words, author="tutor"), words
+
+
+def words_for(argument: Argument, question: Question) -> str:
+    """An answer to a question, put together from what there is."""
+    return SKIP if question.need == "lint" else _TELLING[question.need](argument, question)
 
 
 def _tell_thesis(argument: Argument, question: Question) -> str:
