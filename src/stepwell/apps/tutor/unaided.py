@@ -16,16 +16,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from stepwell.answers.clarification import ask_choices, ask_user
+from stepwell.answers.clarification import ASK_CHOICES, ASK_USER, ask_choices, ask_user
 from stepwell.answers.client_tools import DeviceError
 from stepwell.apps.tutor import keeping
 from stepwell.apps.tutor.argument import moves
-from stepwell.apps.tutor.argument.document import PHASES, Argument, MoveRefusedError, changes, from_data
+from stepwell.apps.tutor.argument.document import PHASES, Argument, MoveRefusedError, changes, from_data, reduce_argument
 from stepwell.apps.tutor.argument.exports import FORMS, describe_change, export
 from stepwell.apps.tutor.argument.lint import lint
 from stepwell.apps.tutor.argument.method import ABOUT, is_complete
@@ -33,9 +33,10 @@ from stepwell.apps.tutor.argument.progress import describe_progress
 from stepwell.apps.tutor.argument.questions import SKIP, Question, go_on, next_question, take_answer
 from stepwell.apps.tutor.argument.telling import give_hint, tell
 from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
-from stepwell.apps.tutor.dialogue import messages_of
+from stepwell.apps.tutor.dialogue import last_answer, messages_of, read_dialogue
 from stepwell.apps.tutor.state import DeeptutorState
 from stepwell.backends.device import Device, DeviceCall, say_failure
+from stepwell.middleware.clarify import USER_WORDS
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Update = dict[str, Any]
@@ -112,33 +113,62 @@ async def _save(state: UnaidedState) -> Update:
 
 async def _reread(state: UnaidedState) -> Update:
     update = keeping.reread(state)
-    return {**update, "messages": [AIMessage(update["kept"]["notice"])]}
+    argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
+    before = last_answer(messages_of(state))
+    said = _say(state, argument, [*([before.text] if before and before.text else []), update["kept"]["notice"]])
+    # In the place of what was about to be asked: the question may be another one now.
+    return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
 
 
 async def _ask(state: UnaidedState) -> Update:
-    question = next_question(from_data(state.get("argument")))
+    """Put the question of the last message. Nothing has happened before it."""
+    argument = from_data(state.get("argument"))
+    question = next_question(argument)
     if question is None:
         return {}
-    said = _put(question, from_data(state.get("argument")).phase)
-    return {"messages": [AIMessage(question.text), HumanMessage(said)]}
-
-
-def _put(question: Question, phase: str) -> str:
-    more = {"node": question.about, "phase": phase, "inquiry": question.inquiry}
+    more: dict[str, Any] = {"node": question.about, "phase": argument.phase, "inquiry": question.inquiry}
+    call_id = _call_id(state)
     if len(question.options) < 2:
-        return ask_user(question.text, **more)
+        said = ask_user(question.text, tool_call_id=call_id, **more)
+        return {"messages": [_answer(ASK_USER, call_id, said, f"The user answers: {said}")]}
     offered = [{"id": name, "label": label} for name, label in question.options]
-    chosen = ask_choices(question.text, offered, allow_multiple=question.need == "basis", allow_freeform=True, **more)
-    return ", ".join(chosen.selected) or chosen.freeform or ""
+    multiple = question.need == "basis"
+    chosen = ask_choices(question.text, offered, allow_multiple=multiple, tool_call_id=call_id, **more)
+    said = ", ".join(chosen.selected) or chosen.freeform or ""
+    return {"messages": [_answer(ASK_CHOICES, call_id, said, f"The user chose: {said}")]}
+
+
+def _answer(tool: str, call_id: str, said: str, text: str) -> ToolMessage:
+    return ToolMessage(text, name=tool, tool_call_id=call_id, additional_kwargs={USER_WORDS: said})
+
+
+def _call_id(state: Mapping[str, Any]) -> str:
+    message = last_answer(messages_of(state))
+    return (message.tool_calls[0]["id"] or "") if message and message.tool_calls else ""
+
+
+def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list[AnyMessage]:
+    """What the person sees next, in the form in which a model would say it: a text, and the question as a call of its tool."""
+    question = next_question(argument)
+    if question is None:
+        return [AIMessage("\n\n".join(notes))] if notes else []
+    number = sum(isinstance(each, AIMessage) for each in messages_of(state)) + 1
+    args: dict[str, Any] = {"question": question.text}
+    if len(question.options) >= 2:
+        args["options"] = [{"id": name, "label": label} for name, label in question.options]
+    name = ASK_CHOICES if "options" in args else ASK_USER
+    return [
+        AIMessage("\n\n".join(notes), tool_calls=[{"name": name, "args": args, "id": f"ask_{number}", "type": "tool_call"}])
+    ]
 
 
 async def _take(state: UnaidedState) -> Update:
     """One move from the person's last words, and on to the next phase if nothing is missing any more."""
-    messages = messages_of(state)
+    dialogue = read_dialogue(messages_of(state))
     before = from_data(state.get("argument"))
-    first = not any(isinstance(each, AIMessage) for each in messages)
+    first = not any(isinstance(each, AIMessage) for each in messages_of(state))
     notes = [ABOUT_UNAIDED] if first else []
-    text = messages[-1].text if messages and isinstance(messages[-1], HumanMessage) else ""
+    text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
     if errand := read_errand(text):
         return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
     after, note = _respond(before, text, first=first)
@@ -146,7 +176,7 @@ async def _take(state: UnaidedState) -> Update:
     notes += [note] if note else []
     notes += _announce(before, moved)
     update: Update = {"argument": changes(before, moved), "progress": describe_progress(moved), "errand": None}
-    return {**update, "messages": [AIMessage("\n\n".join(notes))]} if notes else update
+    return {**update, "messages": _say(state, moved, notes)}
 
 
 def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, str]:
@@ -214,20 +244,21 @@ def read_errand(text: str) -> dict[str, Any] | None:
 
 async def _run_errand(state: UnaidedState) -> Update:
     errand = state.get("errand") or {}
+    argument = from_data(state.get("argument"))
     if keeping.project_of(state) is None:
-        return {"errand": None, "messages": [AIMessage(NO_PROJECT)]}
+        return {"errand": None, "messages": _say(state, argument, [NO_PROJECT])}
     call = DeviceCall(errand["name"], errand["args"])
     (said,) = Device(keeping.project_of(state)).bind(state=state).perform([call])
-    return {"errand": None, "messages": [_tell_result(errand, call, said)]}
+    return {"errand": None, "messages": _say(state, argument, [_tell_result(errand, call, said)])}
 
 
-def _tell_result(errand: Mapping[str, Any], call: DeviceCall, said: Any) -> AnyMessage:
+def _tell_result(errand: Mapping[str, Any], call: DeviceCall, said: Any) -> str:
     if isinstance(said, DeviceError):
-        return AIMessage(str(say_failure(said, call, str(call.args.get("path", "/")))))
+        return str(say_failure(said, call, str(call.args.get("path", "/"))))
     if errand["name"] == "write_file":
-        return AIMessage(
+        return (
             f"'{errand['about']}' is in your project. I have no model to write with: it holds its title and what you asked for."
         )
     lines = [f"{row.path}:{row.line_number}: {row.line_content.strip()[:200]}" for row in said.matches[:20]]
     head = f"{len(said.matches)} mentions of '{errand['about']}'" if said.matches else f"No mention of '{errand['about']}'."
-    return AIMessage("\n".join([head, *lines]))
+    return "\n".join([head, *lines])
