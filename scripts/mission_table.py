@@ -44,6 +44,9 @@ ROWS = {
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
     "R14": "checkpoints: memory in development, SQLite by default",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
+    "T3": "`ask_user`, `ask_choices` as interrupts; used only when intent is open",
+    "T5": "the user's files stay on the user's device; seven operations, executed there; writes shown as a diff and approved",
+    "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
 }
 
 HEAD = """# The mission, row by row
@@ -56,7 +59,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DR]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DRT]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

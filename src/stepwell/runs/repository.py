@@ -91,6 +91,22 @@ class ThreadUsage:
 
 
 @dataclass(frozen=True)
+class DeviceClaim:
+    """A device is about to carry out what an interrupt asks. Until `expires_at`, only an answer of its own is taken."""
+
+    device_id: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class HeldClaim:
+    """A claim, and the id by which its holder answers, renews it and gives it back. Nobody else is told the id."""
+
+    claim_id: str
+    claim: DeviceClaim
+
+
+@dataclass(frozen=True)
 class Waiting:
     """A question that waits for somebody, with what a list of them shows."""
 
@@ -102,6 +118,7 @@ class Waiting:
     assistant_id: str
     created_at: datetime | None
     cursor: str
+    claim: DeviceClaim | None = None
 
 
 @dataclass(frozen=True)
@@ -291,3 +308,24 @@ class Repository(Protocol):
         ...
 
     async def count_waiting(self, owner: str | None, *, thread_id: str | None = None) -> int: ...
+
+    async def claim(
+        self,
+        owner: str | None,
+        thread_id: str,
+        interrupt_id: str,
+        *,
+        device_id: str,
+        ttl_s: float,
+        claim_id: str | None = None,
+    ) -> HeldClaim:
+        """Let a device carry out what a `client_tool_execution` asks; with the `claim_id` that it holds, for longer.
+
+        `InterruptClaimedError` while another claim lives, or when the named one is gone; `InterruptGoneError` once the interrupt
+        waits no longer; `InvalidRequestError` for an interrupt that a person answers.
+        """
+        ...
+
+    async def release_claim(self, owner: str | None, thread_id: str, interrupt_id: str, claim_id: str) -> None:
+        """Give a claim back. One that is gone already is no error; another device's, while it lives, is."""
+        ...

@@ -4,7 +4,7 @@
 |---|---|
 | 400, 413, 415, 422 | where there is a body or a parameter: not JSON, too big, not even called JSON, a field that is wrong |
 | 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
-| 404, 409 | where something is named; where something is changed |
+| 404, 409, 410 | where something is named; where something is changed; where something may be over |
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from stepwell.answers.client_tools import CONTENTS, DeviceError, content_schema
 from stepwell.server.policy import PUBLIC_PATHS
 from stepwell.server.problems import MEDIA_TYPE
 from stepwell.server.schemas.system import Problem
@@ -25,6 +26,7 @@ _WORDS = {
     403: "Not allowed",
     404: "There is no such thing",
     409: "It conflicts with what is there",
+    410: "It waits no longer",
     413: "The body is too big",
     415: "The body does not say that it is JSON",
     422: "A field is wrong, or the request cannot be carried out",
@@ -51,6 +53,7 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = Problem.model_json_schema()
+    schemas.update(_client_tools())
     components["responses"] = {f"Problem{code}": _response(words) for code, words in _WORDS.items()}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -58,6 +61,25 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
             for code in _codes(path, method, operation):
                 operation["responses"][str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
     return document
+
+
+def _client_tools() -> dict[str, Any]:
+    """What a device answers to `client_tool_execution`: the content of each operation, and all of them in an answer."""
+    contents = {model.__name__: content_schema(model) for model in CONTENTS.values()}
+    forms = [{"$ref": f"#/components/schemas/{name}"} for name in contents]
+    error = {"$ref": "#/components/schemas/DeviceError"}
+    result = {
+        "type": "object",
+        "required": ["tool_call_id"],
+        "properties": {"tool_call_id": {"type": "string"}, "content": {"anyOf": forms}, "error": error},
+    }
+    answer = {
+        "description": "The answer to an interrupt of type client_tool_execution: one result for each call, with content or error.",
+        "type": "object",
+        "required": ["tool_results"],
+        "properties": {"tool_results": {"type": "array", "items": result}, "claim_id": {"type": "string"}},
+    }
+    return {**contents, "DeviceError": content_schema(DeviceError), "ClientToolResults": answer}
 
 
 def _response(words: str) -> dict[str, Any]:
@@ -69,4 +91,5 @@ def _codes(path: str, method: str, operation: dict[str, Any]) -> list[int]:
     codes += [400, 404, 413, 415] if "requestBody" in operation else []
     codes += [404] if "{" in path or path.startswith("/store") else []
     codes += [409] if method != "get" else []
+    codes += [410] if path.endswith("/claim") and method == "post" else []
     return [*codes, 422, 503]

@@ -52,6 +52,8 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id is taken"),
     errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is at work on the thread"),
     errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt has an answer already"),
+    errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt waits no longer"),
+    errors.InterruptClaimedError: ProblemKind(409, "interrupt-claimed", "Another device holds the interrupt"),
     errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
     errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
     errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
@@ -83,13 +85,16 @@ def problem_of(error: errors.StepwellError) -> Response | None:
     kind = next((KINDS[ancestor] for ancestor in type(error).__mro__ if ancestor in KINDS), None)
     if kind is None:
         return None
-    headers, members = {}, {}
+    headers: dict[str, str] = {}
+    members: dict[str, Any] = {}
     if kind.status in (429, 503):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", 1))
     if isinstance(error, errors.NotSignedInError):
         headers["WWW-Authenticate"] = error.challenge
     if interrupt_ids := getattr(error, "interrupt_ids", ()):
         members["interrupt_ids"] = list(interrupt_ids)
+    if isinstance(error, errors.InterruptClaimedError) and error.device_id is not None:
+        members["claim"] = {"device_id": error.device_id, "expires_at": error.expires_at}
     return problem(kind.status, kind.name, kind.title, str(error), headers=headers, **members)
 
 

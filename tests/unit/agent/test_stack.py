@@ -9,6 +9,8 @@ from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddlewar
 from langchain.agents.middleware import SummarizationMiddleware as LangChainSummarization
 
 from stepwell import (
+    ClarifyWithHumanMiddleware,
+    ClientToolsMiddleware,
     ConfigurationError,
     FilesystemMiddleware,
     StateBackend,
@@ -49,6 +51,24 @@ def test_order_is_the_mission_s():
         "Extra",
         "ApprovalMiddleware",
     ]
+
+
+def test_questions_and_the_user_s_files_have_places_of_their_own():
+    """T3, T5: todos, clarify, filesystem, client tools, subagents, ..., approvals, however the caller lists them."""
+    brought = [ClientToolsMiddleware(mount="/project/"), Extra(), ClarifyWithHumanMiddleware()]
+    assert names(stack_of(middleware=brought, interrupt_on={"write_file": True})) == [
+        "PlanningMiddleware",
+        "ClarifyWithHumanMiddleware",
+        "FilesystemMiddleware",
+        "ClientToolsMiddleware",
+        "SubAgentMiddleware",
+        "SummarizationMiddleware",
+        "PatchToolCallsMiddleware",
+        "Extra",
+        "ApprovalMiddleware",
+    ]
+    with pytest.raises(ConfigurationError, match="do the same thing"):
+        stack_of(middleware=[ClarifyWithHumanMiddleware(), ClarifyWithHumanMiddleware()])
 
 
 def test_prompt_caching_stands_before_patching_on_anthropic_models():

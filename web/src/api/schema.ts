@@ -415,6 +415,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/interrupts/{interrupt_id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claim what a device carries out (client_tool_execution), or renew a claim */
+        post: operations["claim_interrupt"];
+        /** Give a claim back */
+        delete: operations["release_interrupt"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/commands": {
         parameters: {
             query?: never;
@@ -1725,6 +1743,53 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** InterruptClaimCreate */
+        InterruptClaimCreate: {
+            /**
+             * Device Id
+             * @description Your own name for the device or tab; others see it
+             */
+            device_id: string;
+            /**
+             * Ttl S
+             * @description How long the claim lasts unless it is renewed
+             * @default 60
+             */
+            ttl_s: number;
+            /**
+             * Claim Id
+             * @description Of a claim that you hold: it is renewed
+             */
+            claim_id?: string | null;
+        };
+        /** InterruptClaimHolder */
+        InterruptClaimHolder: {
+            /** Device Id */
+            device_id: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+        };
+        /** InterruptClaimRelease */
+        InterruptClaimRelease: {
+            /** Claim Id */
+            claim_id: string;
+        };
+        /** InterruptClaimResponse */
+        InterruptClaimResponse: {
+            /**
+             * Claim Id
+             * @description Send it with the answer, to renew the claim and to give it back
+             */
+            claim_id: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+        };
         /** ItemDelete */
         ItemDelete: {
             /** Namespace */
@@ -2828,6 +2893,13 @@ export interface components {
             } | null;
             /** Created At */
             created_at: string | null;
+            /**
+             * Deadline At
+             * @description When what a device carries out is late; it can still be answered then
+             */
+            deadline_at: string | null;
+            /** @description The device that is about to carry it out; null: nobody's */
+            claim: components["schemas"]["InterruptClaimHolder"] | null;
         };
         /**
          * Problem
@@ -2871,6 +2943,94 @@ export interface components {
              */
             reference: string | null;
         };
+        FileRows: {
+            files: {
+                path: string;
+                /** @default  */
+                file_id: string;
+                /** @default false */
+                is_dir: boolean;
+                /** @default null */
+                title: string | null;
+                /** @default null */
+                file_type: string | null;
+                /** @default 0 */
+                size: number;
+                /** @default  */
+                modified_at: string;
+                /** @default null */
+                hash: string | null;
+            }[];
+            /** @default false */
+            truncated: boolean;
+        };
+        /** @description The lines that were asked for, as they are in the file. */
+        FileText: {
+            text: string;
+            /** @default null */
+            total_lines: number | null;
+            /** @default null */
+            hash: string | null;
+            /** @default  */
+            file_id: string;
+        };
+        SearchHits: {
+            hits: {
+                path: string;
+                text: string;
+                /** @default null */
+                score: number | null;
+                /** @default null */
+                line_number: number | null;
+                /** @default  */
+                file_id: string;
+            }[];
+        };
+        LineMatches: {
+            matches: {
+                path: string;
+                line_number: number;
+                line_content: string;
+                /** @default 0 */
+                match_start: number;
+                /** @default 0 */
+                match_end: number;
+            }[];
+            /** @default false */
+            truncated: boolean;
+        };
+        WrittenFile: {
+            file_id: string;
+            /** @default null */
+            path: string | null;
+            /** @default null */
+            hash: string | null;
+        };
+        PatchedFile: {
+            file_id: string;
+            /** @default null */
+            path: string | null;
+            /** @default null */
+            hash: string | null;
+            /** @default 1 */
+            occurrences: number;
+        };
+        /** @description Why an operation was not carried out. Nothing has changed. */
+        DeviceError: {
+            /** @enum {string} */
+            code: "rejected" | "not_found" | "conflict" | "too_large" | "timeout" | "failed";
+            /** @default  */
+            message: string;
+        };
+        /** @description The answer to an interrupt of type client_tool_execution: one result for each call, with content or error. */
+        ClientToolResults: {
+            tool_results: {
+                tool_call_id: string;
+                content?: components["schemas"]["FileRows"] | components["schemas"]["FileText"] | components["schemas"]["SearchHits"] | components["schemas"]["LineMatches"] | components["schemas"]["WrittenFile"] | components["schemas"]["PatchedFile"];
+                error?: components["schemas"]["DeviceError"];
+            }[];
+            claim_id?: string;
+        };
     };
     responses: {
         /** @description The body is not JSON */
@@ -2911,6 +3071,15 @@ export interface components {
         };
         /** @description It conflicts with what is there */
         Problem409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It waits no longer */
+        Problem410: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3987,6 +4156,79 @@ export interface operations {
             };
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    claim_interrupt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                interrupt_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InterruptClaimCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InterruptClaimResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    release_interrupt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                interrupt_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InterruptClaimRelease"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -14,6 +14,8 @@ from stepwell.server.schemas.fields import JsonObject
 
 TOOL_APPROVAL = "tool_approval"
 UNKNOWN = "unknown"
+_LONGEST_DEADLINE_S = 10 * 365 * 86_400
+"""More is no deadline, and has no date."""
 
 
 class MessagesResponse(BaseModel):
@@ -68,6 +70,11 @@ class StepsResponse(BaseModel):
     next: int | None = Field(description="Send it as `after` for more; null: there are none now")
 
 
+class InterruptClaimHolder(BaseModel):
+    device_id: str
+    expires_at: datetime
+
+
 class WaitingResponse(BaseModel):
     """A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`."""
 
@@ -82,6 +89,8 @@ class WaitingResponse(BaseModel):
     payload: Any
     response_schema: JsonObject | None
     created_at: datetime | None
+    deadline_at: datetime | None = Field(description="When what a device carries out is late; it can still be answered then")
+    claim: InterruptClaimHolder | None = Field(description="The device that is about to carry it out; null: nobody's")
 
 
 class WaitingPage(BaseModel):
@@ -143,7 +152,7 @@ def step_wire(kept: KeptStep) -> dict[str, Any]:
 
 
 def waiting_wire(waiting: Waiting) -> dict[str, Any]:
-    question, title = waiting.question, waiting.thread_metadata.get("title")
+    question, title, claim = waiting.question, waiting.thread_metadata.get("title"), waiting.claim
     return {
         "interrupt_id": question.interrupt_id,
         "thread_id": waiting.thread_id,
@@ -156,6 +165,8 @@ def waiting_wire(waiting: Waiting) -> dict[str, Any]:
         "payload": question.value,
         "response_schema": question.response_schema,
         "created_at": waiting.created_at,
+        "deadline_at": _deadline_of(waiting),
+        "claim": claim and {"device_id": claim.device_id, "expires_at": claim.expires_at},
     }
 
 
@@ -181,6 +192,15 @@ def kind_of(payload: Any) -> str:
         if isinstance(payload.get("action_requests"), list):
             return TOOL_APPROVAL
     return UNKNOWN
+
+
+def _deadline_of(waiting: Waiting) -> datetime | None:
+    """From when on a client says that the device is late."""
+    payload = waiting.question.value
+    seconds = payload.get("deadline_s") if isinstance(payload, Mapping) else None
+    if waiting.created_at is None or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_DEADLINE_S:
+        return None
+    return waiting.created_at + timedelta(seconds=seconds)
 
 
 def _parts(namespace: str) -> list[str]:

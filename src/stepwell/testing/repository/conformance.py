@@ -12,6 +12,7 @@ class TestMyRepository(RepositoryConformance):
 from __future__ import annotations
 
 from stepwell.testing.repository.assistants import AssistantCases, VersionCases
+from stepwell.testing.repository.claims import ClaimCases
 from stepwell.testing.repository.effects import EffectCases
 from stepwell.testing.repository.runs import CopyCases, ErasingCases, RunCases, UsageCases
 from stepwell.testing.repository.steps import StepCases, WaitingCases
@@ -30,5 +31,6 @@ class RepositoryConformance(
     EffectCases,
     StepCases,
     WaitingCases,
+    ClaimCases,
 ):
     """All of it."""

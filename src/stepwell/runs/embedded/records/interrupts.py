@@ -22,10 +22,12 @@ from typing import Any
 
 import orjson
 
-from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
-from stepwell.runs.embedded.rows import dumps, loads
+from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
+from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
+from stepwell.runs.embedded.rows import dumps, from_time, loads
 from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
+from stepwell.runs.repository import DeviceClaim
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
 # kept for a task of which no interrupt is known here was given to one inside a tool: it may be this one.
@@ -38,6 +40,8 @@ _WAITING = """
 (state = 'answered' AND EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending' AND attempt = 0))
 """
 _OPEN_AGAIN = "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL"
+CLAIM_ID = "claim_id"
+"""Where a device's answer says which claim it comes from. It is no part of what the graph is told."""
 
 
 @dataclass(frozen=True)
@@ -194,8 +198,10 @@ def take_answers(
         answers = found
     rows = [_find_row(connection, thread_id, interrupt_id) for interrupt_id in answers]
     fresh: dict[str, Any] = {}
-    for row, answer in zip(rows, answers.values(), strict=True):
+    for row, sent in zip(rows, answers.values(), strict=True):
+        answer, claim_id = _split_answer(row, sent)
         if row["state"] == "pending":
+            _require_claim(row, claim_id, situation.now)
             fresh[row["interrupt_id"]] = answer
         elif row["state"] == "dropped" or row["answer_hash"] != _hash(answer):
             raise _settled_error(row)
@@ -209,10 +215,48 @@ def take_answers(
     _require_checked(fresh, situation.checked)
     for interrupt_id, answer in fresh.items():
         connection.execute(
-            "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ? WHERE thread_id = ? AND interrupt_id = ?",
+            "UPDATE interrupts SET state = 'answered', answer_hash = ?, answered_by = ?, claim_id = NULL, claim_device = NULL,"
+            " claim_expires_at = NULL WHERE thread_id = ? AND interrupt_id = ?",
             (_hash(answer), run_id, thread_id, interrupt_id),
         )
     return TakenAnswers(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
+
+
+def is_executed_by_a_device(row: sqlite3.Row) -> bool:
+    """Whether an interrupt is carried out by a device, and can be claimed; a person's answers are not."""
+    question = loads(row["value"])
+    return isinstance(question, Mapping) and question.get("type") == CLIENT_TOOL_EXECUTION
+
+
+def claim_in(row: sqlite3.Row, now: float) -> DeviceClaim | None:
+    """The claim on an interrupt that lives."""
+    if row["claim_id"] is None or row["claim_expires_at"] <= now:
+        return None
+    return DeviceClaim(row["claim_device"], from_time(row["claim_expires_at"]))
+
+
+def claimed_error(interrupt_id: str, claim: DeviceClaim) -> InterruptClaimedError:
+    until = claim.expires_at.isoformat(timespec="seconds")
+    return InterruptClaimedError(
+        f"The interrupt '{interrupt_id}' is being carried out by another device, '{claim.device_id}', whose claim lasts until {until}. "
+        "Wait for it, or try again then.",
+        (interrupt_id,),
+        device_id=claim.device_id,
+        expires_at=claim.expires_at,
+    )
+
+
+def _split_answer(row: sqlite3.Row, answer: Any) -> tuple[Any, str | None]:
+    """A device's answer without its claim, and the claim: the same results are the same answer, whoever sends them."""
+    if not isinstance(answer, Mapping) or CLAIM_ID not in answer or not is_executed_by_a_device(row):
+        return answer, None
+    return {key: value for key, value in answer.items() if key != CLAIM_ID}, answer[CLAIM_ID]
+
+
+def _require_claim(row: sqlite3.Row, claim_id: str | None, now: float) -> None:
+    """While a claim lives, only its holder answers."""
+    if (claim := claim_in(row, now)) and row["claim_id"] != claim_id:
+        raise claimed_error(row["interrupt_id"], claim)
 
 
 def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
@@ -247,7 +291,7 @@ def _name_the_interrupt(
     ).fetchone()
     if last is None:
         raise ResumeError("Nothing to resume: no question is open on this thread. Send an input instead.")
-    if last["answer_hash"] != _hash(bare.answer):
+    if last["answer_hash"] != _hash(_split_answer(last, bare.answer)[0]):
         raise _settled_error(last)
     return Rejoin(last["answered_by"])
 

@@ -7,6 +7,7 @@ what is not there.
 from __future__ import annotations
 
 from stepwell.runs.embedded.records.assistants import AssistantRecords
+from stepwell.runs.embedded.records.claims import ClaimRecords
 from stepwell.runs.embedded.records.effects import EffectRecords
 from stepwell.runs.embedded.records.runs import RunRecords
 from stepwell.runs.embedded.records.steps import StepRecords
@@ -17,6 +18,14 @@ from stepwell.runs.embedded.records.waiting import WaitingRecords
 
 
 class EmbeddedRepository(
-    AssistantRecords, ThreadRecords, RunRecords, UsageRecords, EffectRecords, StepRecords, TurnRecords, WaitingRecords
+    AssistantRecords,
+    ThreadRecords,
+    RunRecords,
+    UsageRecords,
+    EffectRecords,
+    StepRecords,
+    TurnRecords,
+    WaitingRecords,
+    ClaimRecords,
 ):
     """`EmbeddedRepository(database, clock)`; see `RecordsPart` for what else it can be given."""

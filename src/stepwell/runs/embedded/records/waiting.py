@@ -6,10 +6,10 @@ import sqlite3
 
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.embedded.records.base import RecordsPart
-from stepwell.runs.embedded.records.interrupts import question_from_row
+from stepwell.runs.embedded.records.interrupts import claim_in, question_from_row
 from stepwell.runs.embedded.records.searching import Clause, all_of
 from stepwell.runs.embedded.records.threads import owned_thread
-from stepwell.runs.embedded.rows import from_time, loads
+from stepwell.runs.embedded.rows import from_time, loads, to_time
 from stepwell.runs.repository import Waiting
 
 # Those whose time is not known were asked before it was kept: they are the oldest, and SQLite puts null first.
@@ -32,10 +32,12 @@ class WaitingRecords(RecordsPart):
         where = all_of(*chosen)
         sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)
 
+        now = to_time(self._clock.now())
+
         def work(connection: sqlite3.Connection) -> list[Waiting]:
             if thread_id is not None:
                 owned_thread(connection, owner, thread_id)
-            return [_waiting(row) for row in connection.execute(sql, (*where.bound, limit))]
+            return [_waiting(row, now) for row in connection.execute(sql, (*where.bound, limit))]
 
         return await self._database.read(work)
 
@@ -66,7 +68,7 @@ def _behind(cursor: str, thread_id: str | None) -> Clause:
     return Clause("(COALESCE(i.created_at, 0), i.thread_id, i.ordinal) > (?, ?, ?)", place)
 
 
-def _waiting(row: sqlite3.Row) -> Waiting:
+def _waiting(row: sqlite3.Row, now: float) -> Waiting:
     return Waiting(
         question=question_from_row(row),
         thread_id=row["thread_id"],
@@ -75,4 +77,5 @@ def _waiting(row: sqlite3.Row) -> Waiting:
         assistant_id=row["assistant_id"] or loads(row["metadata"]).get("assistant_id", ""),
         created_at=None if row["created_at"] is None else from_time(row["created_at"]),
         cursor=f"{row['created_at'] or 0!r}~{row['thread_id']}~{row['ordinal']}",
+        claim=claim_in(row, now),
     )

@@ -1,0 +1,56 @@
+"""Claims: a device says that it is about to carry out what an interrupt asks, so that no other one does it too.
+
+The interrupt itself stays as it is, open and listed. While a claim lives, only an answer that carries its `claim_id` is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from starlette.responses import Response
+
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import policy
+from stepwell.server.responses import json_response
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.claims import InterruptClaimCreate, InterruptClaimRelease, InterruptClaimResponse, claim_wire
+from stepwell.server.schemas.fields import ThreadId
+
+router = APIRouter(tags=["Threads"], route_class=JsonRoute)
+
+Answerer = Annotated[Principal, Depends(policy("runs:create"))]
+InterruptId = Annotated[str, Path(min_length=1, max_length=128)]
+
+
+@router.post(
+    "/threads/{thread_id}/interrupts/{interrupt_id}/claim",
+    operation_id="claim_interrupt",
+    summary="Claim what a device carries out (client_tool_execution), or renew a claim",
+    responses={200: {"model": InterruptClaimResponse}},
+)
+async def claim_interrupt(
+    thread_id: ThreadId, interrupt_id: InterruptId, wanted: InterruptClaimCreate, principal: Answerer, services: Given
+) -> Response:
+    held = await services.persistence.records.claim(
+        principal.owner,
+        thread_id,
+        interrupt_id,
+        device_id=wanted.device_id,
+        ttl_s=wanted.ttl_s,
+        claim_id=wanted.claim_id,
+    )
+    return json_response(claim_wire(held))
+
+
+@router.delete(
+    "/threads/{thread_id}/interrupts/{interrupt_id}/claim",
+    operation_id="release_interrupt",
+    summary="Give a claim back",
+    status_code=204,
+)
+async def release_interrupt(
+    thread_id: ThreadId, interrupt_id: InterruptId, held: InterruptClaimRelease, principal: Answerer, services: Given
+) -> Response:
+    await services.persistence.records.release_claim(principal.owner, thread_id, interrupt_id, held.claim_id)
+    return Response(status_code=204)

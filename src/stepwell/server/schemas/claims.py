@@ -1,0 +1,32 @@
+"""Claims on the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from stepwell.runs.repository import HeldClaim
+
+MAX_TTL_S = 600
+ClaimName = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class InterruptClaimCreate(BaseModel):
+    device_id: str = Field(min_length=1, max_length=200, description="Your own name for the device or tab; others see it")
+    ttl_s: float = Field(60, gt=0, le=MAX_TTL_S, description="How long the claim lasts unless it is renewed")
+    claim_id: ClaimName | None = Field(None, description="Of a claim that you hold: it is renewed")
+
+
+class InterruptClaimRelease(BaseModel):
+    claim_id: ClaimName
+
+
+class InterruptClaimResponse(BaseModel):
+    claim_id: str = Field(description="Send it with the answer, to renew the claim and to give it back")
+    expires_at: datetime
+
+
+def claim_wire(held: HeldClaim) -> dict[str, object]:
+    return {"claim_id": held.claim_id, "expires_at": held.claim.expires_at}
