@@ -13,6 +13,7 @@ project the argument lives in the thread only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain.agents.middleware.types import AgentMiddleware, hook_config
@@ -45,11 +46,14 @@ def needs_loading(state: State) -> bool:
     return not _kept(state).get("loaded") and project_of(state) is not None
 
 
-def needs_saving(state: State) -> bool:
-    """Whether the argument differs from the files, and the person has not declined just this."""
+def needs_saving(state: State, *, ending: bool) -> bool:
+    """Whether the argument differs from the files, and the person has not declined just this. New lines of the log alone wait for the
+    next change, or for the end of the run: nobody wants to approve a question that they have just answered."""
     kept = _kept(state)
     argument = from_data(state.get("argument"))
     if project_of(state) is None or not kept.get("loaded") or kept.get("conflict") or argument == Argument():
+        return False
+    if not ending and replace(argument, moves=()) == replace(from_data(kept.get("base")), moves=()):
         return False
     text = sha256(write_files(argument)[ARGUMENT])
     return text not in (kept.get("hashes", {}).get(ARGUMENT), kept.get("declined"))
@@ -158,10 +162,11 @@ class SeminarSaving(AgentMiddleware[Any, Any, Any]):
     """Saves when a turn ends: with a question, or with the agent's last message."""
 
     def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        if not _ends_turn(state):
+        message = last_answer(messages_of(state))
+        if message is None or (message.tool_calls and not asks(message)):
             return None
         progress = {"progress": describe_progress(from_data(state.get("argument")))}
-        return {**progress, **save(state)} if needs_saving(state) else progress
+        return {**progress, **save(state)} if needs_saving(state, ending=not message.tool_calls) else progress
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         return self.after_model(state, runtime)
@@ -182,8 +187,3 @@ class SeminarRereading(AgentMiddleware[Any, Any, Any]):
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         return self.after_model(state, runtime)
-
-
-def _ends_turn(state: State) -> bool:
-    message = last_answer(messages_of(state))
-    return message is not None and (not message.tool_calls or asks(message))

@@ -6,6 +6,7 @@
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
+- A change of the thesis is shown as a diff with both confidences, in the message that ends its turn.
 - The seminar's files are written by code. A file tool on them is refused.
 """
 
@@ -22,6 +23,7 @@ from langgraph.types import Command
 from stepwell.answers.clarification import ASK_USER
 from stepwell.apps.tutor.argument import moves
 from stepwell.apps.tutor.argument.document import Argument, changes, from_data, reduce_argument, to_data
+from stepwell.apps.tutor.argument.exports import describe_change
 from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR
 from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
 from stepwell.apps.tutor.argument.telling import TOP_LEVEL, words_for
@@ -33,8 +35,8 @@ from stepwell.apps.tutor.argument.words import (
     take_questions_out,
     words_of,
 )
-from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, messages_of, read_dialogue
-from stepwell.apps.tutor.tools import build_argument_tools, replay_step
+from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, messages_of, read_dialogue
+from stepwell.apps.tutor.tools import CHANGED, build_argument_tools, replay_step
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -117,15 +119,25 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     left_out = False
     if not _may_tell(argument, dialogue):
         text, left_out = take_offers_out(text)
-    if not asked and not left_out:
+    change = _change_to_show(message, argument, dialogue)
+    if not asked and not left_out and not change:
         return message
-    if left_out:
-        text = f"{text}\n\n{LEFT_OUT}".strip()
+    text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
     update: dict[str, Any] = {"content": _with_text(message, text)}
     wanted = [question for question in asked if not is_closer(question)]
     if wanted and not message.tool_calls:
         update["tool_calls"] = [_question_call(message, argument, wanted[-1])]
     return message.model_copy(update=update)
+
+
+def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
+    """How the thesis changed in the turn that this message ends, if nothing has shown it yet."""
+    if message.tool_calls and not asks(message):
+        return ""
+    this_turn = dialogue.this_turn
+    changed = any(isinstance(each, ToolMessage) and each.name == "update_node" and CHANGED in each.text for each in this_turn)
+    shown = any(isinstance(each, AIMessage) and CHANGED in each.text for each in (*this_turn, message))
+    return f"{CHANGED} {describe_change(argument)}" if changed and not shown else ""
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:

@@ -44,6 +44,7 @@ from stepwell.apps.tutor.dialogue import Dialogue, last_answer, messages_of, rea
 
 HINT_CHARS = {1: 200, 2: 300, 3: 400, 4: 2_000}
 """The lower the hint, the shorter: below the last level it cannot hold the whole answer."""
+CHANGED = "The thesis changed:"
 _RELATION_OF: Mapping[str, Relation] = {
     "citation": "supports",
     "narrative": "supports",
@@ -203,7 +204,7 @@ def _update(argument: Argument, args: UpdateNode, dialogue: Dialogue) -> tuple[A
         confidence=_require_said(args.confidence, dialogue),
         author=author,
     )
-    told = f"The thesis changed: {describe_change(changed)} " if len(changed.versions) > len(named.versions) > 0 else ""
+    told = f"{CHANGED} {describe_change(changed)} " if len(changed.versions) > len(named.versions) > 0 else ""
     return changed, f"{node.id} is {changed.nodes[node.id].status}. {told}{_standing(changed)}"
 
 

@@ -227,6 +227,8 @@ async def test_a_changed_thesis_is_shown_as_a_diff_with_both_confidences(tmp_pat
     told = results_of(values, "update_node")[0].text
     assert "close [-their centres-] {+some streets+} to private cars. (confidence 70 -> 85)" in told
     assert values["progress"]["thesis_changes"][-1]["confidence_after"] == 85
+    assert values["messages"][-1].text.startswith("The thesis changed: Cities should close [-their centres-] {+some streets+}")
+    assert "(confidence 70 -> 85)\n\nChanged." in values["messages"][-1].text
 
 
 async def test_several_moves_of_one_step_see_one_another(tmp_path):
