@@ -18,6 +18,8 @@ from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
 
 MAX_OPTIONS = 20
+USER_WORDS = "user_words"
+"""Where a result's `additional_kwargs` hold what the person wrote, apart from what the agent asked and offered."""
 
 
 class Option(BaseModel):
@@ -64,7 +66,7 @@ def _ask_user(runtime: ToolRuntime, question: str) -> ToolMessage:
     if problem := _question_problem(runtime, question):
         return _message(runtime, ASK_USER, problem, failed=True)
     answer = ask_user(question.strip(), tool_call_id=runtime.tool_call_id or "")
-    return _message(runtime, ASK_USER, f"The user answers: {answer}")
+    return _message(runtime, ASK_USER, f"The user answers: {answer}", words=answer)
 
 
 async def _aask_user(runtime: ToolRuntime, question: str) -> ToolMessage:
@@ -84,7 +86,7 @@ def _ask_choices(
         allow_freeform=allow_freeform,
         tool_call_id=runtime.tool_call_id or "",
     )
-    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)))
+    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)), words=chosen.freeform or "")
 
 
 async def _aask_choices(
@@ -98,9 +100,10 @@ _ask_user.__annotations__ = _aask_user.__annotations__ = {"runtime": ToolRuntime
 _ask_choices.__annotations__ = _aask_choices.__annotations__ = {"runtime": ToolRuntime, "question": str, "options": list}
 
 
-def _message(runtime: ToolRuntime, name: str, text: str, *, failed: bool = False) -> ToolMessage:
+def _message(runtime: ToolRuntime, name: str, text: str, *, failed: bool = False, words: str = "") -> ToolMessage:
     status: Literal["error", "success"] = "error" if failed else "success"
-    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", status=status)
+    said = {} if failed else {USER_WORDS: words}
+    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", status=status, additional_kwargs=said)
 
 
 def _question_problem(runtime: ToolRuntime, question: str) -> str | None:

@@ -6,15 +6,23 @@ Read for `--help`: it must stay light.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from stepwell.errors import needs_extra
 from stepwell.server.addresses import DEFAULT_URL
 
+APPS: Mapping[str, str] = {"tutor": "deeptutor"}
+"""What can be named after `chat`, and its graph on a server."""
+
 
 def add_chat(commands: Any) -> None:
     chat = commands.add_parser(
         "chat", help="talk to a deep agent in the terminal", description="Talk to a deep agent in the terminal."
+    )
+    chat.add_argument(
+        "app", metavar="APP", nargs="?", choices=APPS, help="`tutor`: develop an argument by questions; otherwise a plain agent"
     )
     chat.add_argument(
         "--model", metavar="PROVIDER:NAME", help="the model to use, e.g. ollama:llama3.2; otherwise the environment decides"
@@ -29,15 +37,29 @@ def add_chat(commands: Any) -> None:
     )
     chat.add_argument("--assistant", metavar="NAME", help="which of the server's assistants, by name or id")
     chat.add_argument("--thread", metavar="ID", help="continue this thread of the server")
+    chat.add_argument(
+        "--project",
+        metavar="FOLDER",
+        type=Path,
+        help="the folder in which the agent works on your files, after asking; with `tutor`, this folder if nothing is said",
+    )
 
 
 def run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     builds = arguments.model or arguments.ask_before
+    project = _read_project(parser, arguments)
     if arguments.demo and (builds or arguments.once is not None):
         parser.error(
             "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
         )
     if arguments.url is None and not arguments.assistant and not arguments.thread:
+        if arguments.app == "tutor":
+            from stepwell.cli.chat import tutor
+
+            ask_before = tuple(arguments.ask_before)
+            return tutor.run(
+                model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=ask_before, project=project
+            )
         from stepwell.cli.chat import command as chat
 
         return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
@@ -45,12 +67,25 @@ def run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         parser.error(
             "An agent on a server has its own model and rules, so --model, --ask-before and --demo cannot apply there."
         )
-    return _run_on_server(arguments)
+    return _run_on_server(arguments, project)
 
 
-def _run_on_server(arguments: argparse.Namespace) -> int:
+def _read_project(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Path | None:
+    given: Path | None = arguments.project
+    on_server = arguments.url is not None or arguments.assistant or arguments.thread
+    if given is None:
+        return Path() if arguments.app == "tutor" and not arguments.demo else None
+    if arguments.app is None and not on_server:
+        parser.error("--project is for an agent that works on your files: `stepwell chat tutor`, or one on a server (--url).")
+    if not given.is_dir():
+        parser.error(f"--project: there is no folder '{given}'. Make it first.")
+    return given
+
+
+def _run_on_server(arguments: argparse.Namespace, project: Path | None) -> int:
     with needs_extra("Talking to a server", "server"):
         from stepwell.cli.chat import on_server
+    assistant = arguments.assistant or (APPS[arguments.app] if arguments.app else None)
     return on_server.run(
-        url=arguments.url or DEFAULT_URL, assistant=arguments.assistant, thread=arguments.thread, once=arguments.once
+        url=arguments.url or DEFAULT_URL, assistant=assistant, thread=arguments.thread, once=arguments.once, project=project
     )

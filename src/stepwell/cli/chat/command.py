@@ -31,7 +31,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         terminal.line(SCRIPTED)
         return _demonstrate(terminal)
     try:
-        chosen = _choose(model) or _last_resort(terminal, once)
+        chosen = choose_model(model) or _last_resort(terminal, once)
         agent = _build(chosen, ask_before, terminal) if chosen else None
     except ConfigurationError as error:  # what is configured cannot be used: said, and never hidden behind a demonstration
         print(error, file=sys.stderr)
@@ -44,7 +44,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         return chat.converse() if once is None else chat.only(once)
 
 
-def _choose(model: str | None) -> Any:
+def choose_model(model: str | None) -> Any:
     """The model that was asked for or configured; None if nothing is."""
     from stepwell.models import model_from_environment, resolve_model
     from stepwell.settings import Settings

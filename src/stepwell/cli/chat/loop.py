@@ -6,12 +6,14 @@ Ctrl-C stops a turn, Ctrl-D leaves. It knows conversations and the terminal, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 from stepwell.cli.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.cli.dialogue.answers import Ask, answer_all
 from stepwell.cli.dialogue.loop import Dialogue, NotStoppedError
-from stepwell.cli.dialogue.session import Conversations, Session, StreamPart
+from stepwell.cli.dialogue.session import Conversations, OpenInterrupt, Session, StreamPart
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import StepwellError
 
@@ -31,6 +33,21 @@ HELP = """/files         the files the agent keeps
 /quit          leave (so does Ctrl-D)"""
 
 
+class Device(Protocol):
+    """What carries out operations on the user's files. `project` has one over a folder."""
+
+    @property
+    def project_id(self) -> str: ...
+
+    def answer(self, question: Mapping[str, Any], claim: Callable[[], str | None]) -> dict[str, Any]:
+        """The results of a `client_tool_execution`. `claim` is called once, just before anything is done."""
+        ...
+
+
+def is_for_device(question: Any) -> bool:
+    return isinstance(question, Mapping) and question.get("type") == "client_tool_execution"
+
+
 class UnansweredError(EOFError):
     """The input ended where the agent waits for an answer, not at our prompt."""
 
@@ -46,11 +63,18 @@ class Chat:
         *,
         session: Session | None = None,
         ask: Ask | None = None,
+        device: Device | None = None,
+        for_agent: Collection[str] = (),
+        more_help: str = "",
     ) -> None:
+        """`device` carries out what a run asks of the user's device; `for_agent` are commands that go to the agent as they are."""
         self._runner = runner
         self._terminal = terminal
         self._conversations = conversations
         self._ask = ask or terminal.ask
+        self._device = device
+        self._for_agent = for_agent
+        self._help = "\n".join(part for part in (more_help, HELP) if part)
         self._take(session or conversations.new())
 
     @property
@@ -65,7 +89,7 @@ class Chat:
                 text = self._terminal.read("you> ").strip()
                 if text in ("/quit", "/exit"):
                     return 0
-                if text.startswith("/"):
+                if text.startswith("/") and text.partition(" ")[0] not in self._for_agent:
                     self._command(text)
                 elif text:
                     self.once(text)
@@ -86,7 +110,9 @@ class Chat:
 
     def once(self, text: str) -> int:
         """One message and everything that follows from it."""
-        message = {"messages": [{"role": "user", "content": text}]}
+        message: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
+        if self._device is not None:
+            message["current_project_id"] = self._device.project_id
         return self._turn(self._session.send(message, title=text[:TITLE_CHARS]), if_silent=NOTHING_SAID)
 
     def catch_up(self) -> int:
@@ -97,9 +123,21 @@ class Chat:
 
     def _take(self, session: Session) -> None:
         self._session = session
-        self._dialogue = Dialogue(
-            self._runner, session, ChatView(self._terminal), lambda interrupts: answer_all(interrupts, self._ask)
-        )
+        self._dialogue = Dialogue(self._runner, session, ChatView(self._terminal), self._answer)
+
+    def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
+        """Those for the device are carried out; the others are put to the person."""
+        device = self._device
+        if device is None:
+            return answer_all(interrupts, self._ask)
+        for_device = [each for each in interrupts if is_for_device(each.value)]
+        answers = answer_all([each for each in interrupts if each not in for_device], self._ask)
+        for each in for_device:
+            answers[each.id] = device.answer(each.value, partial(self._claim, each.id))
+        return answers
+
+    def _claim(self, interrupt_id: str) -> str | None:
+        return self._runner.run(self._session.claim(interrupt_id))
 
     def _turn(self, parts: AsyncGenerator[StreamPart], if_silent: str = "") -> int:
         try:
@@ -133,7 +171,7 @@ class Chat:
     def _carry_out(self, name: str, argument: str) -> None:
         match name:
             case "/help":
-                self._terminal.line(HELP)
+                self._terminal.line(self._help)
             case "/todos":
                 todos = todos_of(self._runner.run(self._session.values()))
                 self._terminal.plan(todos) if todos else self._terminal.line("No plan yet.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from langgraph_sdk.errors import NotFoundError as NotThereError
 from langgraph_sdk.schema import Assistant
 
 from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.project import FOR_TUTOR, FolderProject
 from stepwell.cli.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
 from stepwell.cli.dialogue.server_errors import as_sentences, refusal
 from stepwell.cli.dialogue.session import ThreadLine
@@ -28,7 +30,7 @@ USUAL_ASSISTANT = "simple_agent"
 _FIRST_CONTACT_S = 5.0
 
 
-def run(*, url: str, assistant: str | None, thread: str | None, once: str | None) -> int:
+def run(*, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None = None) -> int:
     """The command; gives the exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
@@ -36,7 +38,8 @@ def run(*, url: str, assistant: str | None, thread: str | None, once: str | None
         line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
         conversations = RemoteConversations(line)
         session = runner.run(conversations.open(thread)) if thread else None
-        chat = Chat(runner, terminal, conversations, session=session)
+        device = FolderProject(project, terminal) if project is not None else None
+        chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=FOR_TUTOR if device else ())
         return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread))
 
 

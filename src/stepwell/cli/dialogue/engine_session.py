@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from stepwell.cli.dialogue.session import OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError
 from stepwell.runs.assistants import Assistants
@@ -100,6 +100,12 @@ class EngineSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._thread()
         return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+
+    async def claim(self, interrupt_id: str) -> str | None:
+        held = await self._records.claim(
+            _OWNER, self._thread_id, interrupt_id, device_id=TERMINAL, ttl_s=CLAIM_S, claim_id=None
+        )
+        return held.claim_id
 
     async def _thread(self) -> Thread | None:
         try:

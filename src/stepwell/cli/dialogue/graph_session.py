@@ -55,6 +55,9 @@ class GraphSession:
         state = await self._state()
         return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
 
+    async def claim(self, interrupt_id: str) -> None:
+        """Nobody else knows of a thread in this process."""
+
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config)
 

@@ -24,7 +24,7 @@ from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.cli.dialogue.server_errors import as_sentences, tell_of_outages
-from stepwell.cli.dialogue.session import OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
 from stepwell.errors import ConfigurationError
 from stepwell.server.addresses import DEFAULT_URL
 from stepwell.settings import Settings
@@ -129,6 +129,12 @@ class RemoteSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         waiting = (await self._thread()).get("interrupts") or {}
         return tuple(OpenInterrupt(each["id"], each["value"]) for task in waiting.values() for each in task if each.get("id"))
+
+    async def claim(self, interrupt_id: str) -> str | None:
+        wanted = {"device_id": TERMINAL, "ttl_s": CLAIM_S}
+        with self._sentences():
+            held = await self._client.http.post(f"/threads/{self._thread_id}/interrupts/{interrupt_id}/claim", json=wanted)
+        return str(held["claim_id"])
 
     async def _thread(self) -> Mapping[str, Any]:
         with self._sentences():

@@ -16,6 +16,11 @@ from typing import Any, Protocol
 
 from stepwell.errors import RunError
 
+TERMINAL = "terminal"
+"""What this device is called where it claims something."""
+CLAIM_S = 60
+"""How long a claim lasts that nobody renews: an operation on a folder takes a moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
@@ -89,6 +94,11 @@ class Session(Protocol):
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         """What waits for an answer, in the order in which it was asked."""
+        ...
+
+    async def claim(self, interrupt_id: str) -> str | None:
+        """Say that this device is about to carry out what an interrupt asks, so that no other one does it too. Gives the id that the
+        answer must carry; None where nobody else could. A `RunError` if another device was faster."""
         ...
 
 

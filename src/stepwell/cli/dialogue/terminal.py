@@ -15,7 +15,8 @@ from stepwell.cli.dialogue.interleaving import Said, Voice
 LINE_CHARS = 100
 """Tool calls and results are shown in one line, cut here."""
 
-PLAN_TOOL = "write_todos"
+QUIET_TOOLS = ("write_todos", "ask_user", "ask_choices")
+"""Their calls are seen anyway: as a plan, or as a question with what was typed below it."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 # C0 and C1 controls but newline and tab, and the marks that turn the direction of text around.
@@ -43,9 +44,9 @@ class Terminal:
         match event:
             case Said():
                 self._stream(event)
-            case Called(speaker, tool, args) if tool != PLAN_TOOL:
+            case Called(speaker, tool, args) if tool not in QUIET_TOOLS:
                 self.line(f"{_label(speaker)}→ {tool}({_arguments(args)})")
-            case Returned(speaker, tool, text, failed) if failed or tool != PLAN_TOOL:
+            case Returned(speaker, tool, text, failed) if failed or tool not in QUIET_TOOLS:
                 self.line(f"{_label(speaker)}{'✗' if failed else '←'} {_short(text)}")
             case Planned(speaker, todos):
                 self.plan(todos, speaker)

@@ -1,0 +1,139 @@
+"""The tutor: a Socratic dialogue about one argument, on files that stay on the user's device.
+
+```
+payment, where one is given ─ todos ─ clarification ─ own files (/scratch/ /summaries/ /analysis/) ─ the user's files (/project/)
+   ─ subagents ─ the seminar: its files, its rules ─ summaries, caching, patching, robust calls ─ approvals
+```
+The method is code (`argument/`), not only prompt: phases with exit tests, moves that are refused with a reason, rules on who may choose
+whose words (`tools`, `rules`). Without a model that can use tools, `unaided` asks the questions from the method alone, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from stepwell.agent import compile_agent
+from stepwell.agent.compile import Middleware
+from stepwell.apps.tutor.keeping import SeminarLoading, SeminarRereading, SeminarSaving
+from stepwell.apps.tutor.rules import PROJECT_MOUNT, SeminarRules
+from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.apps.tutor.unaided import build_unaided
+from stepwell.backends.state import StateBackend
+from stepwell.errors import MissingExtraError, ModelUnavailableError
+from stepwell.middleware.approvals import ApprovalMiddleware
+from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
+from stepwell.middleware.client_tools import ClientToolsMiddleware
+from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.large_results import LARGE_RESULTS
+from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.robust_calls import RobustCallsMiddleware
+from stepwell.middleware.subagents.specs import SubAgent
+from stepwell.middleware.subagents.task import SubAgentMiddleware
+from stepwell.middleware.summarization import SummarizationMiddleware
+from stepwell.middleware.todos import PlanningMiddleware
+from stepwell.models import capabilities_of, resolve_model
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+NAME = "deeptutor"
+SCRATCH = ("/scratch/", "/summaries/", "/analysis/")
+READER_TIMEOUT_S = 600.0
+
+
+def make_graph() -> Graph:
+    """The tutor on the configured model; on the method alone where none is configured that can use tools."""
+    return build(find_model())
+
+
+def find_model() -> BaseChatModel | None:
+    """The configured model if it can use tools. What is configured wrongly is an error, not a reason to go on without."""
+    try:
+        model = resolve_model(None)
+    except MissingExtraError:
+        raise
+    except ModelUnavailableError:
+        return None
+    return model if capabilities_of(model).tools else None
+
+
+def build(
+    model: BaseChatModel | None,
+    *,
+    payment: Middleware | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    interrupt_on: Mapping[str, Any] | None = None,
+) -> Graph:
+    """The tutor on a model of the caller's. `payment` is charged for every model call; a seminar without a model costs nothing."""
+    if model is None or not capabilities_of(model).tools:
+        return build_unaided(checkpointer)
+    return compile_agent(
+        tutor_stack(model, payment=payment, interrupt_on=interrupt_on),
+        model=model,
+        system_prompt=_prompt("tutor"),
+        state_schema=DeeptutorState,
+        checkpointer=checkpointer,
+        name=NAME,
+    )
+
+
+def tutor_stack(
+    model: BaseChatModel, *, payment: Middleware | None = None, interrupt_on: Mapping[str, Any] | None = None
+) -> list[Middleware]:
+    """The order of capabilities around the model, outermost first."""
+    stack: list[Middleware | None] = [
+        payment,  # first: what fails or is retried further in is one call to pay for
+        PlanningMiddleware(),
+        ClarifyWithHumanMiddleware(system_prompt=_prompt("clarify")),
+        FilesystemMiddleware(backend=_scratch()),
+        ClientToolsMiddleware(mount=PROJECT_MOUNT),
+        SubAgentMiddleware(subagents=[_reader()], build=lambda spec: _build_reader(model, spec, payment)),
+        SeminarLoading(),
+        SeminarRules(),  # inside of clarification and files: it decides whether their tools may run
+        SeminarRereading(),
+        SeminarSaving(),  # what comes after a model runs last to first: saved, then read again if that failed
+        SummarizationMiddleware(model),
+        prompt_caching(model),
+        PatchToolCallsMiddleware(),
+        RobustCallsMiddleware(),
+        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None,  # last: a person sees what really runs
+    ]
+    return [entry for entry in stack if entry is not None]
+
+
+def _scratch() -> StateBackend:
+    return StateBackend(allowed_prefixes=(*SCRATCH, LARGE_RESULTS))
+
+
+def _reader() -> SubAgent:
+    return {
+        "name": "reader",
+        "description": "finds out what the user's files say about something, and answers with quotes",
+        "system_prompt": _prompt("reader"),
+        "timeout_s": READER_TIMEOUT_S,
+    }
+
+
+def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | None) -> Graph:
+    """It reads and notes; questions to the person and the argument are the tutor's."""
+    stack: Sequence[Middleware | None] = (
+        payment,
+        FilesystemMiddleware(backend=_scratch()),
+        ClientToolsMiddleware(mount=PROJECT_MOUNT),
+        SummarizationMiddleware(model),
+        prompt_caching(model),
+        PatchToolCallsMiddleware(),
+        RobustCallsMiddleware(),
+    )
+    kept = [entry for entry in stack if entry is not None]
+    return compile_agent(kept, model=model, system_prompt=spec["system_prompt"], state_schema=DeeptutorState, name=spec["name"])
+
+
+def _prompt(name: str) -> str:
+    return (resources.files("stepwell.apps.tutor") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()

@@ -1,0 +1,14 @@
+"""The argument and the method: pure values and functions, without a model, a graph or a disk.
+
+```
+document   what an argument is: nodes, links, versions of the thesis, moves; and how a change of it is stored
+words      what is said in a text: own words, new evidence, redefinitions, questions, the wish to be told
+moves      what can be done to an argument; every rule that a move must keep is checked there
+method     the nine phases and what is missing to leave each
+lint       what a careful reader would mark
+questions  the next question without a model, and what an answer to it does
+telling    hints, and the words that are given to whoever asks to be told
+files      argument.json and log.md; seminar reads and writes seminar.md; project decides which of them a person has edited
+exports    Markdown, JSON, Argdown, Mermaid
+```
+"""

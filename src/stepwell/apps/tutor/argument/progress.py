@@ -1,0 +1,47 @@
+"""How far an argument is, as data that a client shows: phases with what is missing, hints, changes of the thesis, what the lint marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepwell.apps.tutor.argument.document import PHASES, Argument
+from stepwell.apps.tutor.argument.exports import diff_words
+from stepwell.apps.tutor.argument.lint import lint
+from stepwell.apps.tutor.argument.method import ABOUT, is_complete, missing
+from stepwell.apps.tutor.argument.telling import hint_level
+
+
+def describe_progress(argument: Argument) -> dict[str, Any]:
+    """Everything that follows from an argument and is shown beside it."""
+    return {
+        "phase": argument.phase,
+        "complete": is_complete(argument),
+        "phases": [
+            {"name": phase, "about": ABOUT[phase], "missing": [gap.sentence for gap in missing(argument, phase)]}
+            for phase in PHASES
+        ],
+        "hints": {about: hint_level(argument, about) for about in _hinted(argument)},
+        "thesis_changes": describe_changes(argument),
+        "findings": [
+            {"severity": finding.severity, "about": finding.about, "sentence": finding.sentence} for finding in lint(argument)
+        ],
+    }
+
+
+def describe_changes(argument: Argument) -> list[dict[str, Any]]:
+    """Each change of the thesis, with the confidence before and after."""
+    return [
+        {
+            "phase": after.phase,
+            "before": before.text,
+            "after": after.text,
+            "diff": diff_words(before.text, after.text),
+            "confidence_before": before.confidence,
+            "confidence_after": after.confidence,
+        }
+        for before, after in zip(argument.versions, argument.versions[1:], strict=False)
+    ]
+
+
+def _hinted(argument: Argument) -> list[str]:
+    return list(dict.fromkeys(move.about for move in argument.moves if move.move in ("hint", "tell")))

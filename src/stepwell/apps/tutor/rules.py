@@ -1,0 +1,237 @@
+"""The rules of the dialogue that hold whatever the model says.
+
+- At most one question in a turn, by `ask_user` or `ask_choices`. A second one is refused. A question in prose is taken out; if it was how
+  the turn ended, it becomes such a call.
+- A question names a clause, or the phase while there is no thesis. It is refused otherwise.
+- No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
+  taken out.
+- Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
+- A change of the thesis is shown as a diff with both confidences, in the message that ends its turn.
+- The seminar's files are written by code. A file tool on them is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from stepwell.answers.clarification import ASK_USER
+from stepwell.apps.tutor.argument import moves
+from stepwell.apps.tutor.argument.document import Argument, changes, from_data, reduce_argument, to_data
+from stepwell.apps.tutor.argument.exports import describe_change
+from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR
+from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
+from stepwell.apps.tutor.argument.telling import TOP_LEVEL, words_for
+from stepwell.apps.tutor.argument.words import (
+    is_closer,
+    is_question,
+    sentences_of,
+    take_offers_out,
+    take_questions_out,
+    words_of,
+)
+from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, messages_of, read_dialogue
+from stepwell.apps.tutor.tools import CHANGED, build_argument_tools, replay_step
+from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+
+LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
+TELL_NOW = (
+    "The user asks to be told. Tell them now, in plain words: make the move for them with propose_node or update_node if the phase needs "
+    "one, and say what you wrote and why. Do not ask anything before that."
+)
+PROJECT_MOUNT = "/project/"
+_OWN_FILES = frozenset(f"{PROJECT_MOUNT}{name}" for name in (ARGUMENT, SEMINAR, LOG))
+_PATCH_ARGS = {"file_id": "file_path", "search": "old_string", "replace": "new_string"}
+_FILE_CHANGES = frozenset({"write_file", "edit_file"})
+
+
+class SeminarRules(RequestMiddleware):
+    """The argument's tools, and the rules above around everything else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tools = build_argument_tools()
+
+    def prepare(self, call: ModelCall) -> None:
+        state: Mapping[str, Any] = call.request.state
+        dialogue = read_dialogue(messages_of(state))
+        argument = from_data(state.get("argument"))
+        if dialogue.wants_to_be_told and dialogue.last is not None:
+            if state.get("told") != dialogue.last.id:
+                noted = moves.record(argument, "user", "tell", _subject(argument), dialogue.last.text, TOP_LEVEL)
+                call.update.update({"argument": changes(argument, noted), "told": dialogue.last.id})
+            call.messages = [*call.messages, _note(TELL_NOW)]
+        notice = (state.get("kept") or {}).get("notice")
+        if notice:
+            call.messages = [*call.messages, _note(notice)]
+
+    def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        state: Mapping[str, Any] = call.request.state
+        argument = from_data(state.get("argument"))
+        dialogue = read_dialogue(messages_of(state))
+        reviewed = [review_prose(each, argument, dialogue) if isinstance(each, AIMessage) else each for each in response.result]
+        last = reviewed[-1] if reviewed else None
+        if isinstance(last, AIMessage) and not last.text.strip() and not last.tool_calls and dialogue.wants_to_be_told:
+            reviewed[-1] = _tell_instead(call, last, argument, dialogue)
+        return ModelResponse(result=reviewed, structured_response=response.structured_response)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        fault = _call_fault(request)
+        return _refuse(request, fault) if fault else _with_record(request, handler(request))
+
+    def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        fault = _call_fault(request)
+        return _refuse(request, fault) if fault else _with_record(request, await handler(request))
+
+
+def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
+    """The model had nothing for somebody who asked to be told: the method's own words, for what the phase needs."""
+    noted = from_data(reduce_argument(to_data(argument), [call.update["argument"]])) if "argument" in call.update else argument
+    at = go_on(noted)
+    question = next_question(at)
+    if question is None or has_told(noted, dialogue):
+        return message
+    words = words_for(at, question)
+    call.update["argument"] = changes(argument, take_answer(at, question, words, author="tutor"))
+    text = f"You asked to be told, so these words are mine: “{words}” Change them when you like."
+    return message.model_copy(update={"content": text})
+
+
+def _note(text: str) -> HumanMessage:
+    """A word to the model for this call alone. It is not stored, so it never counts as the person's."""
+    return HumanMessage(f"[{text}]")
+
+
+def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
+    """The model's message as the person may see it."""
+    message = _accept_patches(message)
+    text, asked = take_questions_out(message.text)
+    left_out = False
+    if not _may_tell(argument, dialogue):
+        text, left_out = take_offers_out(text)
+    change = _change_to_show(message, argument, dialogue)
+    if not asked and not left_out and not change:
+        return message
+    text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
+    update: dict[str, Any] = {"content": _with_text(message, text)}
+    wanted = [question for question in asked if not is_closer(question)]
+    if wanted and not message.tool_calls:
+        update["tool_calls"] = [_question_call(message, argument, wanted[-1])]
+    return message.model_copy(update=update)
+
+
+def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
+    """How the thesis changed in the turn that this message ends, if nothing has shown it yet."""
+    if message.tool_calls and not asks(message):
+        return ""
+    this_turn = dialogue.this_turn
+    changed = any(isinstance(each, ToolMessage) and each.name == "update_node" and CHANGED in each.text for each in this_turn)
+    shown = any(isinstance(each, AIMessage) and CHANGED in each.text for each in (*this_turn, message))
+    return f"{CHANGED} {describe_change(argument)}" if changed and not shown else ""
+
+
+def _accept_patches(message: AIMessage) -> AIMessage:
+    """`patch_file` is another name of `edit_file`, with its own names for the arguments."""
+    if not any(call["name"] == "patch_file" for call in message.tool_calls):
+        return message
+    renamed = [
+        {**call, "name": "edit_file", "args": {_PATCH_ARGS.get(name, name): value for name, value in call["args"].items()}}
+        if call["name"] == "patch_file"
+        else call
+        for call in message.tool_calls
+    ]
+    return message.model_copy(update={"tool_calls": renamed})
+
+
+def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
+    hinted = [move.about for move in argument.moves if move.move == "hint" and move.level >= TOP_LEVEL]
+    return dialogue.wants_to_be_told or bool(hinted)
+
+
+def _with_text(message: AIMessage, text: str) -> str | list[Any]:
+    if isinstance(message.content, str):
+        return text
+    others = [block for block in message.content if not (isinstance(block, str) or block.get("type") == "text")]
+    return [*others, {"type": "text", "text": text}] if text else others
+
+
+def _question_call(message: AIMessage, argument: Argument, question: str) -> Any:
+    named = question if names_its_subject(question, argument) else f"About {_subject(argument)}: {question}"
+    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_{message.id or 'prose'}", "type": "tool_call"}
+
+
+def _subject(argument: Argument) -> str:
+    """What the seminar is at: the clause that the next question would be about, or the phase."""
+    if argument.thesis is None:
+        return argument.phase
+    question = next_question(go_on(argument))
+    return question.about if question else argument.thesis.id
+
+
+def names_its_subject(question: str, argument: Argument) -> bool:
+    said = set(words_of(question))
+    return argument.phase in said if argument.thesis is None else any(name in said for name in argument.nodes)
+
+
+def _call_fault(request: ToolCallRequest) -> str | None:
+    call, state = request.tool_call, request.state
+    if call["name"] in _FILE_CHANGES and str(call["args"].get("file_path", "")) in _OWN_FILES:
+        return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
+    if call["name"] not in QUESTION_TOOLS:
+        return None
+    argument, dialogue = replay_step(state, call["id"])
+    return question_fault(call["args"], argument, dialogue)
+
+
+def question_fault(args: Mapping[str, Any], argument: Argument, dialogue: Dialogue) -> str | None:
+    """Why a question may not be put like this; None if it may."""
+    question = str(args.get("question", ""))
+    labels = [str(each.get("label", "")) if isinstance(each, Mapping) else str(each) for each in args.get("options") or ()]
+    if sum(is_question(each) for each in sentences_of(question)) > 1 or any(is_question(label) for label in labels):
+        return "That is more than one question. Ask one, and wait for its answer."
+    if not names_its_subject(question, argument):
+        if argument.thesis is None:
+            return f"There is no thesis yet, so a question names the phase: begin it with '{argument.phase.capitalize()}: '."
+        known = ", ".join(argument.nodes)
+        return f"A question names the clause it is about: begin it with 'About {_subject(argument)}: '. Clauses: {known}."
+    if dialogue.wants_to_be_told and not has_told(argument, dialogue):
+        return "The user asked to be told. Tell them first: make the move for them, or say it."
+    return None
+
+
+def has_told(argument: Argument, dialogue: Dialogue) -> bool:
+    """Whether something was told since the person asked for it: a move in the tutor's words, or a text."""
+    wishes = [place for place, move in enumerate(argument.moves) if move.move == "tell"]
+    since = argument.moves[wishes[-1] :] if wishes else ()
+    if any(move.by == "tutor" and move.move in ("propose", "update", "link", "hint") for move in since):
+        return True
+    said: list[AnyMessage] = [each for each in dialogue.this_turn if isinstance(each, AIMessage)]
+    return any(each.text.strip() for each in said)
+
+
+def _refuse(request: ToolCallRequest, fault: str) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(f"Error: {fault}", name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
+    """A question that was answered stands in the log, with the answer."""
+    call = request.tool_call
+    if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
+        return result
+    argument, _ = replay_step(request.state, call["id"])
+    question = str(call["args"].get("question", ""))
+    about = next((name for name in words_of(question) if name in argument.nodes), argument.phase)
+    asked = moves.record(argument, "tutor", "ask", about, question)
+    answered = moves.record(asked, "user", "answer", about, result.text.partition(": ")[2])
+    return Command(update={"messages": [result], "argument": changes(argument, answered)})

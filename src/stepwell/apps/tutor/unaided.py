@@ -1,0 +1,306 @@
+"""A seminar without a model: the next question comes from what the phase's exit test finds missing, and from the lint.
+
+```
+START ─> load ─> take ─┬─> errand ───────────────┐
+  (if there is a       ├─> save ─> reread ───────┼─> ask ─> take ...        until the seminar is complete
+   project)            └─────────────────────────┘
+```
+`take` reads the person's last words: an answer to the open question, a command, or a clear errand. `ask` is one clarification, with the
+clause it is about. `load`, `save`, `reread` and `errand` are one question to the device each. The tutor says that it works like this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from stepwell.answers.clarification import ASK_CHOICES, ASK_USER, ask_choices, ask_user
+from stepwell.answers.client_tools import DeviceError
+from stepwell.apps.tutor import keeping
+from stepwell.apps.tutor.argument import moves
+from stepwell.apps.tutor.argument.document import PHASES, Argument, MoveRefusedError, Phase, changes, from_data, reduce_argument
+from stepwell.apps.tutor.argument.exports import FORMS, describe_change, export
+from stepwell.apps.tutor.argument.lint import lint
+from stepwell.apps.tutor.argument.method import ABOUT, is_complete
+from stepwell.apps.tutor.argument.progress import describe_progress
+from stepwell.apps.tutor.argument.questions import SKIP, Question, go_on, next_question, read_percent, split_source, take_answer
+from stepwell.apps.tutor.argument.telling import give_hint, tell
+from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
+from stepwell.apps.tutor.dialogue import last_answer, messages_of, read_dialogue
+from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.backends.device import Device, DeviceCall, say_failure
+from stepwell.middleware.clarify import USER_WORDS
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+Update = dict[str, Any]
+
+ABOUT_UNAIDED = (
+    "No model that could lead this dialogue is configured, so my questions come from the method itself: from what each phase still needs "
+    "and from what a careful reader would mark. I do not understand what you write; I keep it in order. /help lists what else you can say."
+)
+HELP = f"""/hint               a hint, a little more each time
+/tell               the words themselves ("just tell me" does the same)
+/skip               leave a question that comes from the lint
+/edit ID WORDS      put a clause in other words; end the thesis with how sure you are of it, from 0 to 100
+/withdraw ID        give a clause up
+/ground WORDS       one more ground for the thesis
+/objection WORDS    one more objection
+/lint               what a careful reader would mark
+/export FORM        the argument as {", ".join(FORMS)}"""
+COMPLETE = "The seminar is complete. /edit, /ground and /objection go on with it, and /export shows it."
+NO_PROJECT = "No project is open, so there are no files to work on."
+_SEARCH = re.compile(r"(?:please )?search (?:in )?my files for (?:mentions of )?(.{1,200})", re.IGNORECASE)
+_CREATE = re.compile(
+    r"(?:please )?create a (?:new )?(?:document|file|note) (?:titled|called|named) ['\"“‘]([^'\"”’/]{1,120})['\"”’](.{0,400})",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(r"[\\.^$*+?()\[\]{}|]")
+
+
+class UnaidedState(DeeptutorState):
+    errand: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
+    """An operation on the project that the person has asked for."""
+
+
+def build_unaided(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The tutor's graph where no capable model is configured."""
+    builder = StateGraph(UnaidedState)
+    for name, node in {
+        "load": _load,
+        "take": _take,
+        "errand": _run_errand,
+        "save": _save,
+        "reread": _reread,
+        "ask": _ask,
+    }.items():
+        builder.add_node(name, node)
+    builder.add_conditional_edges(START, lambda state: "load" if keeping.needs_loading(state) else "take", ["load", "take"])
+    builder.add_conditional_edges("load", lambda state: "take" if state["kept"].get("loaded") else END, ["take", END])
+    builder.add_conditional_edges("take", _after_take, ["errand", "save", "ask", END])
+    builder.add_conditional_edges("errand", _after_keeping, ["ask", END])
+    builder.add_conditional_edges("save", _after_save, ["reread", "ask", END])
+    builder.add_conditional_edges("reread", _after_keeping, ["ask", END])
+    builder.add_edge("ask", "take")
+    return builder.compile(checkpointer=checkpointer, name="deeptutor")
+
+
+def _after_take(state: Mapping[str, Any]) -> str:
+    if state.get("errand"):
+        return "errand"
+    following = _after_keeping(state)
+    return "save" if keeping.needs_saving(state, ending=following == END) else following
+
+
+def _after_save(state: Mapping[str, Any]) -> str:
+    return "reread" if (state.get("kept") or {}).get("conflict") else _after_keeping(state)
+
+
+def _after_keeping(state: Mapping[str, Any]) -> str:
+    return END if is_complete(from_data(state.get("argument"))) else "ask"
+
+
+async def _load(state: UnaidedState) -> Update:
+    update = keeping.load(state)
+    fault = update["kept"].get("notice")
+    return {**update, "messages": [AIMessage(fault)]} if fault else update
+
+
+async def _save(state: UnaidedState) -> Update:
+    return keeping.save(state)
+
+
+async def _reread(state: UnaidedState) -> Update:
+    update = keeping.reread(state)
+    argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
+    before = last_answer(messages_of(state))
+    said = _say(state, argument, [*([before.text] if before and before.text else []), update["kept"]["notice"]])
+    # In the place of what was about to be asked: the question may be another one now.
+    return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
+
+
+async def _ask(state: UnaidedState) -> Update:
+    """Put the question of the last message. Nothing has happened before it."""
+    argument = from_data(state.get("argument"))
+    question = next_question(argument)
+    if question is None:
+        return {}
+    more: dict[str, Any] = {"node": question.about, "phase": argument.phase, "inquiry": question.inquiry}
+    call_id = _call_id(state)
+    if len(question.options) < 2:
+        said = ask_user(question.text, tool_call_id=call_id, **more)
+        return {"messages": [_answer(ASK_USER, call_id, said, f"The user answers: {said}")]}
+    offered = [{"id": name, "label": label} for name, label in question.options]
+    multiple = question.need == "basis"
+    chosen = ask_choices(question.text, offered, allow_multiple=multiple, tool_call_id=call_id, **more)
+    said = ", ".join(chosen.selected) or chosen.freeform or ""
+    return {"messages": [_answer(ASK_CHOICES, call_id, said, f"The user chose: {said}")]}
+
+
+def _answer(tool: str, call_id: str, said: str, text: str) -> ToolMessage:
+    return ToolMessage(text, name=tool, tool_call_id=call_id, additional_kwargs={USER_WORDS: said})
+
+
+def _call_id(state: Mapping[str, Any]) -> str:
+    message = last_answer(messages_of(state))
+    return (message.tool_calls[0]["id"] or "") if message and message.tool_calls else ""
+
+
+def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list[AnyMessage]:
+    """What the person sees next, in the form in which a model would say it: a text, and the question as a call of its tool."""
+    question = next_question(argument)
+    if question is None:
+        return [AIMessage("\n\n".join(notes))] if notes else []
+    number = sum(isinstance(each, AIMessage) for each in messages_of(state)) + 1
+    args: dict[str, Any] = {"question": question.text}
+    if len(question.options) >= 2:
+        args["options"] = [{"id": name, "label": label} for name, label in question.options]
+    name = ASK_CHOICES if "options" in args else ASK_USER
+    return [
+        AIMessage("\n\n".join(notes), tool_calls=[{"name": name, "args": args, "id": f"ask_{number}", "type": "tool_call"}])
+    ]
+
+
+async def _take(state: UnaidedState) -> Update:
+    """One move from the person's last words, and on to the next phase if nothing is missing any more."""
+    dialogue = read_dialogue(messages_of(state))
+    before = from_data(state.get("argument"))
+    first = not any(isinstance(each, AIMessage) for each in messages_of(state))
+    notes = [ABOUT_UNAIDED] if first else []
+    text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
+    if errand := read_errand(text):
+        return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
+    after, note = _respond(before, text, first=first)
+    moved = go_on(after)
+    notes += [note] if note else []
+    notes += _announce(before, moved)
+    update: Update = {"argument": changes(before, moved), "progress": describe_progress(moved), "errand": None}
+    return {**update, "messages": _say(state, moved, notes)}
+
+
+def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, str]:
+    question = next_question(argument)
+    said = text.strip()
+    try:
+        if said.startswith("/") and not asks_to_be_told(said):
+            return _command(argument, question, said)
+        if question is None:
+            return argument, COMPLETE if said and not first else ""
+        if asks_to_be_told(said):
+            told, words = tell(argument, question)
+            return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
+        if not said or (first and not (question.need == "question" and _is_opening_question(said))):
+            return argument, ""  # they have not seen the question yet, so this is no answer to it
+        return take_answer(argument, question, said), ""
+    except MoveRefusedError as refused:
+        return argument, str(refused)
+
+
+def _is_opening_question(text: str) -> bool:
+    return text.strip().endswith("?") and len(words_of(text)) > 3
+
+
+def _command(argument: Argument, question: Question | None, text: str) -> tuple[Argument, str]:
+    name, _, rest = text.partition(" ")
+    match name.casefold(), rest.strip():
+        case "/hint", _ if question is not None:
+            return give_hint(argument, question)
+        case "/skip", _ if question is not None:
+            if question.need != "lint":
+                raise MoveRefusedError("This question cannot be left: the phase needs its answer. /hint and /tell help.")
+            return take_answer(argument, question, SKIP), ""
+        case "/lint", _:
+            return argument, "\n".join(f"- {finding.sentence}" for finding in lint(argument)) or "Nothing to mark."
+        case "/ground", words if words and argument.thesis is not None:
+            return _add_ground(argument, words), ""
+        case "/objection", words if words and argument.thesis is not None:
+            return _add_objection(argument, words), ""
+        case "/edit", words if words:
+            return _edit(argument, words), ""
+        case "/withdraw", node_id if node_id:
+            return moves.update_node(argument, node_id, status="withdrawn"), ""
+        case "/export", wanted if wanted in FORMS:
+            form = next(form for form in FORMS if form == wanted)
+            return argument, f"```\n{export(argument, form)}```"
+    return argument, HELP
+
+
+def _add_ground(argument: Argument, words: str) -> Argument:
+    """One more ground for the thesis; the seminar goes back to ask why it is one."""
+    text, source = split_source(words)
+    grown = moves.propose_node(argument, "citation" if source else "narrative", text, source=source)
+    thesis = grown.thesis
+    linked = moves.link(grown, list(grown.nodes)[-1], "supports", thesis.id) if thesis else grown
+    return _go_back(linked, "grounds")
+
+
+def _add_objection(argument: Argument, words: str) -> Argument:
+    return _go_back(moves.propose_node(argument, "refutation", words), "steelman")
+
+
+def _go_back(argument: Argument, to: Phase) -> Argument:
+    return moves.set_phase(argument, to) if PHASES.index(argument.phase) > PHASES.index(to) else argument
+
+
+def _edit(argument: Argument, words: str) -> Argument:
+    """`n1 the new words`; the thesis with how sure one is of it at the end."""
+    node_id, _, text = words.partition(" ")
+    thesis = argument.thesis
+    if thesis is None or node_id != thesis.id:
+        return moves.update_node(argument, node_id, text=text)
+    body, _, last = text.rstrip("% ").rpartition(" ")
+    return moves.update_node(argument, node_id, text=body, confidence=read_percent(last))
+
+
+def _announce(before: Argument, after: Argument) -> list[str]:
+    """What has changed that the person should see: the thesis, and the phase."""
+    notes: list[str] = []
+    if len(after.versions) > max(1, len(before.versions)):
+        notes.append(f"The thesis changed: {describe_change(after)}")
+    if is_complete(after) and not is_complete(before):
+        notes.append(f"The seminar is complete: {len(after.nodes)} clauses. /export md shows it.")
+    elif after.phase != before.phase:
+        notes.append(f"Phase '{after.phase}': {ABOUT[after.phase]}.")
+    return notes
+
+
+def read_errand(text: str) -> dict[str, Any] | None:
+    """An operation on the project that a text clearly asks for."""
+    if found := _SEARCH.fullmatch(text.strip().rstrip(".")):
+        wanted = found[1].strip("'\"“”‘’ ")
+        pattern = _SPECIAL.sub(lambda hit: f"\\{hit[0]}", wanted)
+        return {"name": "grep_files", "args": {"pattern": pattern, "case_sensitive": False}, "about": wanted}
+    if found := _CREATE.fullmatch(text.strip()):
+        title, rest = found[1].strip(), found[2].strip(" .")
+        content = f"# {title}\n" + (f"\n({rest})\n" if rest else "")
+        args = {"title": f"{title}.md", "content": content, "file_type": "draft", "path": f"/{title}.md"}
+        return {"name": "write_file", "args": args, "about": title}
+    return None
+
+
+async def _run_errand(state: UnaidedState) -> Update:
+    errand = state.get("errand") or {}
+    argument = from_data(state.get("argument"))
+    if keeping.project_of(state) is None:
+        return {"errand": None, "messages": _say(state, argument, [NO_PROJECT])}
+    call = DeviceCall(errand["name"], errand["args"])
+    (said,) = Device(keeping.project_of(state)).bind(state=state).perform([call])
+    return {"errand": None, "messages": _say(state, argument, [_tell_result(errand, call, said)])}
+
+
+def _tell_result(errand: Mapping[str, Any], call: DeviceCall, said: Any) -> str:
+    if isinstance(said, DeviceError):
+        return str(say_failure(said, call, str(call.args.get("path", "/"))))
+    if errand["name"] == "write_file":
+        return (
+            f"'{errand['about']}' is in your project. I have no model to write with: it holds its title and what you asked for."
+        )
+    lines = [f"{row.path}:{row.line_number}: {row.line_content.strip()[:200]}" for row in said.matches[:20]]
+    head = f"{len(said.matches)} mentions of '{errand['about']}'" if said.matches else f"No mention of '{errand['about']}'."
+    return "\n".join([head, *lines])

@@ -1,0 +1,88 @@
+"""A folder in the place of the browser's project: the same operations, approvals and claims, in a terminal.
+
+What a run wants to read is read; what it wants to change is shown as a diff and asked for, once for all files of one step. `a` allows
+every later change in this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stepwell.backends import FilesystemBackend
+from stepwell.backends.folder_device import DeviceChange, FolderDevice
+from stepwell.cli.dialogue.terminal import Terminal
+
+FOR_TUTOR = frozenset({"/hint", "/tell", "/skip", "/edit", "/withdraw", "/ground", "/objection", "/lint", "/export"})
+"""Commands that the tutor understands itself."""
+TUTOR_HELP = """/hint          a hint, a little more each time
+/tell          the words themselves ("just tell me" does the same)
+/edit ID WORDS, /withdraw ID, /ground WORDS, /objection WORDS    change a clause, or add one
+/lint          what a careful reader would mark
+/export FORM   the whole argument: md, json, argdown, mermaid"""
+CHOICES = "[y]es, [n]o and why, [a]lways in this folder"
+_SHOWN_LINES = 30
+_KEPT_BY_CODE = ("/argument.json", "/log.md")
+"""They follow from seminar.md, whose change is shown."""
+
+
+class FolderProject:
+    """Carries out what a run asks of the user's device, in one folder."""
+
+    def __init__(self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None) -> None:
+        self._device = FolderDevice(FilesystemBackend(root_dir=str(folder.resolve()), virtual_mode=True))
+        self._terminal = terminal
+        self._ask = ask or terminal.ask
+        self._always = False
+        self._name = folder.resolve().name or "project"
+
+    @property
+    def project_id(self) -> str:
+        return self._name
+
+    def answer(self, question: Mapping[str, Any], claim: Callable[[], str | None]) -> dict[str, Any]:
+        """The answer to a `client_tool_execution`: claimed after the person's yes, just before it is carried out."""
+        claims: list[str | None] = []
+
+        def approve(changes: Sequence[DeviceChange]) -> bool | str:
+            allowed = self._decide(changes)
+            if allowed is True:
+                claims.append(claim())
+            return allowed
+
+        if not question.get("requires_approval"):
+            claims.append(claim())
+        answer = self._device.answer(question, approve)
+        held = next((each for each in claims if each), None)
+        return {**answer, "claim_id": held} if held else answer
+
+    def _decide(self, changes: Sequence[DeviceChange]) -> bool | str:
+        self._terminal.line(f"Save {', '.join(_describe(change) for change in changes)}")
+        if self._always:
+            return True
+        for change in changes:
+            if change.path not in _KEPT_BY_CODE or len(changes) == 1:
+                self._terminal.line(_shorten(change.diff))
+        while True:
+            word, _, reason = self._ask(CHOICES).strip().partition(" ")
+            match word.casefold():
+                case "y" | "yes":
+                    return True
+                case "a" | "always":
+                    self._always = True
+                    return True
+                case "n" | "no":
+                    return reason.strip() or False
+
+
+def _describe(change: DeviceChange) -> str:
+    lines = change.diff.splitlines()[2:]
+    added, taken = sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+    return f"{change.path.lstrip('/')} (+{added} -{taken})"
+
+
+def _shorten(diff: str) -> str:
+    lines = [line for line in diff.splitlines()[2:] if not line.startswith("@@")]
+    more = len(lines) - _SHOWN_LINES
+    return "\n".join([*lines[:_SHOWN_LINES], *([f"... {more} lines more"] if more > 0 else [])])

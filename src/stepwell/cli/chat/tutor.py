@@ -1,0 +1,56 @@
+"""`stepwell chat tutor`: a seminar in the terminal, with a folder of this machine in the place of the browser's project.
+
+The conversation lives in this process; the argument lives in the folder, and the next chat there goes on with it. Without a model that
+can use tools the tutor asks from the method alone, and says so itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from stepwell.cli.chat.command import SCRIPTED, choose_model
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.project import FOR_TUTOR, TUTOR_HELP, FolderProject
+from stepwell.cli.dialogue.graph_session import GraphConversations
+from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.errors import ConfigurationError
+
+
+def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...], project: Path | None) -> int:
+    """The command; gives the exit code."""
+    terminal = Terminal(sys.stdin, sys.stdout)
+    if demo:
+        return _demonstrate(terminal)
+    try:
+        agent = _build(choose_model(model), ask_before)
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        return 2
+    folder = project or Path()
+    if once is None:
+        terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there before you allow it.")
+    with asyncio.Runner() as runner:
+        device = FolderProject(folder, terminal)
+        chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=FOR_TUTOR, more_help=TUTOR_HELP)
+        return chat.converse() if once is None else chat.only(once)
+
+
+def _build(model: Any, ask_before: tuple[str, ...]) -> Any:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from stepwell.apps.tutor.agent import build
+
+    return build(model, checkpointer=InMemorySaver(), interrupt_on=dict.fromkeys(ask_before, True))
+
+
+def _demonstrate(terminal: Terminal) -> int:
+    """A whole seminar by a scripted model and a scripted person, in a folder that is thrown away."""
+    from stepwell.cli.demo.tutor import play_seminar
+
+    terminal.line(SCRIPTED)
+    with TemporaryDirectory() as folder, asyncio.Runner() as runner:
+        return play_seminar(runner, terminal, Path(folder))
