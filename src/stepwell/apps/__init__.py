@@ -13,5 +13,5 @@ APPLICATIONS: Mapping[str, str] = {
 }
 """Graph name -> where it is made, in the form of langgraph.json."""
 
-PAYABLE = ("deep_research", "simple_agent")
+PAYABLE = ("deep_research", "deeptutor", "seminar_agent", "simple_agent")
 """Those that charge for their model calls where the operator has set a price."""

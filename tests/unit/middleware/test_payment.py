@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from stepwell import create_deep_agent
 from stepwell.backends.sync_async import run_in_portal
-from stepwell.errors import TokenInvalidError
+from stepwell.errors import AnswerShapeError, TokenInvalidError
 from stepwell.middleware.payment import CashuPaymentMiddleware
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.payments.meter import WalletMeter
@@ -187,8 +187,9 @@ def test_a_token_that_enters_the_graph_is_refused(wallet: Wallet, mint: MemoryMi
         agent.invoke(ASK, {"configurable": {"thread_id": "t", "payment_token": mint.issue(10)}})
     assert refused.value.code == "token_in_graph"
     (question,) = agent.invoke(ASK, thread(name="u"))["__interrupt__"]
-    with pytest.raises(TokenInvalidError, match="funding_id"):
+    with pytest.raises(AnswerShapeError, match="funding_id"):
         agent.invoke(Command(resume={question.id: {"payment_token": mint.issue(10)}}), thread(name="u"))
+    assert agent.get_state(thread(name="u")).interrupts == (question,), "it is still asked"
 
 
 def test_another_ones_session_is_not_drawn_on(wallet: Wallet, mint: MemoryMint):

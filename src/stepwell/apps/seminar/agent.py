@@ -12,7 +12,7 @@ frees what nobody resumes. Each step has a node of its own, and naming an effect
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Any, NotRequired, Protocol
@@ -29,6 +29,7 @@ from langgraph.runtime import Runtime
 from stepwell.agent import compile_agent
 from stepwell.apps.seminar.artifact import Version, artifact_tools, reduce_versions
 from stepwell.errors import ConfigurationError, PaymentError
+from stepwell.middleware.charging import charge_for
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -92,11 +93,18 @@ class Price:
 
 
 def make_graph() -> Graph:
-    """On the configured model, free: a purse is handed in by whoever has one."""
-    return build(resolve_model(None, embedded_fallback=True))
+    """On the configured model. A server charges for each model call, unless the operator says it is free; a purse, by which a run is paid
+    for in one piece, is handed in by whoever has one."""
+    return build(resolve_model(None, embedded_fallback=True), stack=charge_for(NAME, required=True))
 
 
-def build(model: BaseChatModel, *, price: Price | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+def build(
+    model: BaseChatModel,
+    *,
+    price: Price | None = None,
+    stack: Sequence[AgentMiddleware[Any, Any, Any]] = (),
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> Graph:
     """The agent on a model of the caller's. `ConfigurationError` for a model that cannot use tools."""
     if not capabilities_of(model).tools:
         raise ConfigurationError(
@@ -106,7 +114,7 @@ def build(model: BaseChatModel, *, price: Price | None = None, checkpointer: Bas
     paid = [] if price is None else [Refunding(price), Settling(price), Validating(price), Redeeming(price)]
     prompt = (resources.files("stepwell.apps.seminar") / "prompts" / "seminar.md").read_text(encoding="utf-8").strip()
     return compile_agent(
-        [*paid, SummarizationMiddleware(model), PatchToolCallsMiddleware(), RobustCallsMiddleware()],
+        [*stack, *paid, SummarizationMiddleware(model), PatchToolCallsMiddleware(), RobustCallsMiddleware()],
         model=model,
         tools=artifact_tools(),
         system_prompt=prompt,

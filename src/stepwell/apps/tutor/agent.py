@@ -27,6 +27,7 @@ from stepwell.apps.tutor.unaided import build_unaided
 from stepwell.backends.state import StateBackend
 from stepwell.errors import MissingExtraError, ModelUnavailableError
 from stepwell.middleware.approvals import ApprovalMiddleware
+from stepwell.middleware.charging import charge_for
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.middleware.client_tools import ClientToolsMiddleware
 from stepwell.middleware.filesystem import FilesystemMiddleware
@@ -48,8 +49,11 @@ READER_TIMEOUT_S = 600.0
 
 
 def make_graph() -> Graph:
-    """The tutor on the configured model; on the method alone where none is configured that can use tools."""
-    return build(find_model())
+    """The tutor on the configured model, paid for unless the operator says it is free; on the method alone, which costs nothing, where no
+    model is configured that can use tools."""
+    model = find_model()
+    payment = next(iter(charge_for(NAME, required=True)), None) if model else None
+    return build(model, payment=payment)
 
 
 def find_model() -> BaseChatModel | None:
