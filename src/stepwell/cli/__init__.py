@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.cli.chat.arguments import add_chat, run_chat
-from stepwell.cli.operator.arguments import add_db, add_effects, add_usage, run_db, run_effects, run_usage
+from stepwell.cli.operator.arguments import (
+    add_db,
+    add_effects,
+    add_usage,
+    add_wallet,
+    run_db,
+    run_effects,
+    run_usage,
+    run_wallet,
+)
 from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research.arguments import add_research, run_research
 from stepwell.errors import StepwellError
@@ -61,6 +70,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return run_usage(arguments)
         case "effects":
             return run_effects(arguments)
+        case "wallet":
+            return run_wallet(arguments)
         case command if command in RESEARCH_COMMANDS:
             return run_research(parser, arguments)
     return run_chat(parser, arguments)
@@ -109,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     add_db(commands)
     add_usage(commands, DEFAULT_URL)
     add_effects(commands, DEFAULT_URL)
+    add_wallet(commands, DEFAULT_URL)
     commands.add_parser(
         "doctor",
         help="show which model is used and why, what is missing, and how the server is",

@@ -141,6 +141,7 @@ class HandedOut:
     amount: int
     claimed: bool
     token: str = field(repr=False)
+    created_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,35 @@ class Totals:
     paid_out: int
 
 
+@dataclass(frozen=True)
+class Debt:
+    """What payers could ask for at one mint."""
+
+    mint: str
+    sessions: int = 0
+    """How many have a balance."""
+    balances_sats: int = 0
+    tokens: int = 0
+    """Handed in and not redeemed yet, or being redeemed: the payer can have them back, or gets credit for them."""
+    tokens_sats: int = 0
+    refunds: int = 0
+    """Ready, and not fetched and spent."""
+    refunds_sats: int = 0
+
+    @property
+    def total_sats(self) -> int:
+        return self.balances_sats + self.tokens_sats + self.refunds_sats
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Money of one mint that is here and that no swap is under way for. The proofs are bearer money."""
+
+    mint: str
+    for_payers: tuple[Proof, ...] = field(default=(), repr=False)
+    earned: tuple[Proof, ...] = field(default=(), repr=False)
+
+
 class Ledger(Protocol):
     """Remembers money."""
 
@@ -187,9 +217,15 @@ class Ledger(Protocol):
         ...
 
     async def sessions(
-        self, owner: str | None = None, states: Sequence[SessionState] = (), idle_since: datetime | None = None
+        self,
+        owner: str | None = None,
+        states: Sequence[SessionState] = (),
+        idle_since: datetime | None = None,
+        *,
+        newest: int | None = None,
     ) -> list[Session]:
-        """Sessions, oldest first: in these states, and untouched since a moment or ending, where that is asked."""
+        """Sessions, oldest first: in these states, and untouched since a moment or ending, where that is asked. With `newest`, only so
+        many: those that were touched last, the last one first."""
         ...
 
     async def fundings(self, session_id: str, states: Sequence[FundingState] = ()) -> list[Funding]:
@@ -219,8 +255,9 @@ class Ledger(Protocol):
         Gives how many."""
         ...
 
-    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
-        """Charges of which nobody knows yet whether their answers were kept, of one session or of all; the oldest first."""
+    async def undecided(self, session_id: str | None = None) -> list[Reservation]:
+        """Money that is held for calls, and charges of which nobody knows yet whether their answers were kept; of one session or of all,
+        the oldest first."""
         ...
 
     async def take_back(self, key: str, attempt: int) -> Reservation:
@@ -257,6 +294,10 @@ class Ledger(Protocol):
         ...
 
     async def operations(self, states: Sequence[OperationState] = ("pending",)) -> list[Operation]: ...
+
+    async def operation(self, operation_id: str) -> Operation:
+        """One swap, whatever became of it; `NotFoundError` if there is none."""
+        ...
 
     async def session_proofs(self, session_id: str) -> list[Proof]:
         """What is held for a session."""
@@ -303,3 +344,11 @@ class Ledger(Protocol):
     async def entries(self, owner: str | None, session_id: str, after: int = 0, limit: int = 1000) -> list[Entry]: ...
 
     async def totals(self) -> Totals: ...
+
+    async def owed(self) -> list[Debt]:
+        """What payers could ask for, by mint, at one moment."""
+        ...
+
+    async def holdings(self) -> list[Holding]:
+        """What is here, by mint, at one moment. The mint must call it unspent."""
+        ...

@@ -5,6 +5,7 @@ begin (outputs are on disk) ─> ask the mint ──signatures──────
                                   │ no answer: the same request again, then later (`recover`); it may have done it
                                   └ refused: ask for the signatures again (NUT-09)
                                        ├ all of them: it had done it before ───────────> complete
+                                       ├ some or all, and the inputs are unspent ──────> fail: the outputs are of an earlier life
                                        ├ none, and the inputs are unspent ─────────────> fail: nothing was taken
                                        ├ none, and the inputs are spent for good ──────> fail: somebody else had spent them
                                        │     (our own inputs, in a settlement) ────────> unknown: the mint contradicts itself
@@ -12,6 +13,10 @@ begin (outputs are on disk) ─> ask the mint ──signatures──────
 ```
 Any number of workers may carry out one operation at the same time: it is the same request each time, and one of them completes it. If one
 has given it up and another then gets the signatures after all, they count: what the mint has signed is money.
+
+Outputs are made from the seed and a counter (NUT-13). A database that was put back from an older copy, or begun anew with the same seed,
+counts again what was counted before, and the mint has signed those outputs for other money. They are passed over: otherwise a payer would
+get credit for a token that was never taken.
 """
 
 from __future__ import annotations
@@ -44,6 +49,10 @@ _KEYSET_INACTIVE = 12002
 _NOT_BALANCED = 11005
 _NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
 """Spent, pending, signed, outputs pending: the mint has met this request before, and what became of it is still to be seen."""
+_OUTPUTS_USED = "outputs_used"
+_PASSED_OVER = 100
+_MOST_PASSED_OVER = 200 * _PASSED_OVER
+"""Counters that are passed over at a time, and in one go. Wallets that look for money by its seed give up after some hundred empty ones."""
 
 
 @dataclass(frozen=True)
@@ -176,14 +185,19 @@ class Swapper:
     async def _find_out(self, mint: Mint, operation: Operation, refusal: MintRejectedError) -> _Outcome:
         """Another worker may be asking for the same at this moment. So the inputs are looked at first: if they are spent by then and the
         signatures are still not there, also when asked again, it was somebody else who spent them."""
+        points = [proof.point for proof in operation.inputs]
         for attempt in range(1, _TRIES + 1):
-            states = set((await mint.states([proof.point for proof in operation.inputs])).values())
+            states = set((await mint.states(points)).values())
             restored = await mint.restore([output.message for output in operation.outputs])
-            if len(restored) == len(operation.outputs):
-                return _Outcome([restored[output.blinded] for output in operation.outputs])
-            if restored:
-                return _Outcome(reason="the mint signed a part of the outputs", unknown=True)
-            decided = "PENDING" not in states and ("SPENT" in states or refusal.mint_code not in _NOT_DECIDED)
+            if restored and states != {"SPENT"}:  # the other worker's swap, in between? It spends the inputs as it signs
+                states = set((await mint.states(points)).values())
+            if restored and states == {"SPENT"}:
+                return _found(operation, restored)
+            if (
+                restored and "PENDING" not in states and attempt == _TRIES
+            ):  # a swap takes all inputs or none, so it was not this one
+                return _Outcome(reason=_OUTPUTS_USED)
+            decided = not restored and "PENDING" not in states and ("SPENT" in states or refusal.mint_code not in _NOT_DECIDED)
             if decided and ("SPENT" not in states or attempt == _TRIES):
                 return _judge(operation, refusal, states)
             await asyncio.sleep(self._pause_s * attempt)
@@ -199,6 +213,10 @@ class Swapper:
             )
         if not await self._ledger.fail(operation.operation_id, outcome.reason, final=outcome.final):
             return  # another worker has finished it meanwhile, one way or the other
+        if outcome.reason == _OUTPUTS_USED:
+            logger.warning("outputs of payment operation %s were used before; later ones are taken", operation.operation_id)
+            await self._pass_over(self.mint(operation.mint), operation.outputs[0].keyset_id)
+            return  # whoever wants it done tries again
         if outcome.reason == "token_spent":
             raise TokenSpentError(
                 "The token was good when it was handed in, and was spent elsewhere before work began. Nothing was taken; send another one.",
@@ -228,6 +246,15 @@ class Swapper:
             )
         await self._ledger.complete(operation.operation_id, proofs, refund)
 
+    async def _pass_over(self, mint: Mint, keyset_id: str) -> None:
+        """Count on until the mint does not know what is there."""
+        keyset = await mint.keyset(keyset_id)
+        for _ in range(0, _MOST_PASSED_OVER, _PASSED_OVER):
+            counter = await self._ledger.next_counter(keyset_id, _PASSED_OVER)
+            (probe,) = make_outputs([Share("session", 1)], keyset, self._seed, counter)
+            if not await mint.restore([probe.message]):
+                return
+
     async def _outputs(self, keyset: Keyset, shares: Sequence[Share]) -> list[Output]:
         shares = [share for share in shares if share.amount]
         counter = await self._ledger.next_counter(keyset.keyset_id, count_pieces(shares, keyset))
@@ -240,6 +267,13 @@ class Swapper:
         if not active:
             raise MintAnswerError("The mint has no active keyset for sats.", "mint_keys")
         return await mint.keyset(min(active, key=lambda info: (info.fee_ppk, info.keyset_id)).keyset_id)
+
+
+def _found(operation: Operation, restored: Mapping[str, BlindSignature]) -> _Outcome:
+    """The inputs are spent, and there are signatures."""
+    if len(restored) < len(operation.outputs):
+        return _Outcome(reason="the mint signed a part of the outputs", unknown=True)
+    return _Outcome([restored[output.blinded] for output in operation.outputs])
 
 
 def _judge(operation: Operation, refusal: MintRejectedError, states: Collection[str]) -> _Outcome:

@@ -32,10 +32,11 @@ from stepwell.errors import (
     TokenInvalidError,
 )
 from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
+from stepwell.payments.auditing import Audit, audit_money
 from stepwell.payments.cashu.locks import require_key
 from stepwell.payments.cashu.money import total
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session, Totals
+from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session
 from stepwell.payments.mint import Mint
 from stepwell.payments.swapping import Swapper
 
@@ -44,6 +45,7 @@ logger = logging.getLogger(__name__)
 _LEAST_SEED = 16
 _TRIES = 10
 _MOST_PAID_OUT = 100
+"""Pieces of one payout: mints take no more at once."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,6 @@ class Swept:
     released: int = 0
     claimed: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The ledger against the mint. `spent_elsewhere`: sats that we count as held and the mint as spent."""
-
-    totals: Totals
-    spent_elsewhere: int
-    adds_up: bool
 
 
 class Wallet:
@@ -208,8 +201,8 @@ class Wallet:
         return handed_out.token
 
     async def payout(self, mint_url: str) -> HandedOut:
-        """Earnings at one mint as a token, kept in the ledger until it is spent. The money moves by being handed over: no swap. A token of
-        very many pieces would be taken by no wallet, so there may be more to pay out after it."""
+        """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
+        moves by being handed over: no swap."""
         proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
@@ -257,18 +250,8 @@ class Wallet:
         return Swept(refunded, len(stale), claimed, failed)
 
     async def audit(self) -> Audit:
-        """Whether lines, sums and money agree, and whether the mints agree with us."""
-        totals = await self._ledger.totals()
-        spent = 0
-        for url, mint in self._mints.items():
-            held = list(await self._ledger.earnings(url))
-            for session in await self._ledger.sessions(None, ("active", "exhausted")):
-                held += await self._ledger.session_proofs(session.session_id) if session.mint == url else []
-            states = await mint.states([proof.point for proof in held]) if held else {}
-            spent += sum(proof.amount for proof in held if states[proof.point] == "SPENT")
-        lines = totals.credits == totals.charges + totals.balances + totals.refunds + totals.fees
-        money = totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
-        return Audit(totals, spent, lines and money)
+        """Whether lines, sums and money agree, and whether the mints agree with us. A mint that cannot be asked is named in it."""
+        return await audit_money(self._ledger, self._mints)
 
     async def _redeem_next(self, session_id: str) -> None:
         async with self._alone(session_id):

@@ -12,12 +12,13 @@ be drawn on. What runs short later pauses the run (`CashuPaymentMiddleware`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stepwell.errors import PaymentRequiredError, SessionClosedError, TokenInvalidError
+from stepwell.errors import PaymentRequiredError, SessionClosedError, StorageUnavailableError, TokenInvalidError
 from stepwell.payments.states import TAKES_MONEY
 from stepwell.runs.supervision import Supervisor, stop
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported w
     from stepwell.runs.persistence import ChargesStored, Persistence
     from stepwell.runs.records import Run
     from stepwell.runs.starting import RunOrder
+
+logger = logging.getLogger(__name__)
 
 _LOOK_AFTER_S = 60.0
 
@@ -108,24 +111,29 @@ class Cashier:
         await self.wallet.ledger.confirm(payments.session_id or "", kept)
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
-        """Charges that a crash or a stop left open: they stand where the thread has stored the answer, and are taken back where it is at
-        rest without."""
+        """What a crash or a stop left open: charges stand where the thread has stored the answer. Where it is at rest without, they are
+        taken back, and what is held for calls is free again."""
         by_thread: dict[str, list[Reservation]] = {}
-        for charge in await self.wallet.ledger.unconfirmed(session_id):
-            by_thread.setdefault(charge.key.partition(":")[0], []).append(charge)
-        for thread_id, charges in by_thread.items():
-            known = await self._stored(thread_id, [charge.key for charge in charges])
+        for open_one in await self.wallet.ledger.undecided(session_id):
+            by_thread.setdefault(open_one.key.partition(":")[0], []).append(open_one)
+        for thread_id, open_ones in by_thread.items():
+            known = await self._stored(thread_id, [one.key for one in open_ones if one.state == "settled"])
             if known.kept:
-                await self.wallet.ledger.confirm(charges[0].session_id, sorted(known.kept))
-            for charge in charges:
-                if known.at_rest and charge.key not in known.kept:
-                    await self.wallet.ledger.take_back(charge.key, charge.attempt)
+                await self.wallet.ledger.confirm(open_ones[0].session_id, sorted(known.kept))
+            for one in open_ones if known.at_rest else ():
+                if one.state == "held":
+                    await self.wallet.release(one)
+                elif one.key not in known.kept:
+                    await self.wallet.ledger.take_back(one.key, one.attempt)
 
     async def resolve_charges_of(self, run: Run) -> None:
         """The same after a run that did not reach its end."""
         payments = self.payments_of(run)
         if payments and payments.session_id:
-            await self.resolve_charges(payments.session_id)
+            try:
+                await self.resolve_charges(payments.session_id)
+            except StorageUnavailableError as error:
+                logger.warning("charges of a stopped run are decided later: %s", error)
 
     async def refund(self, owner: str, session_id: str) -> HandedOut:
         """End a session; an answer that was lost is not paid for."""

@@ -51,6 +51,7 @@ from stepwell.server.routes import (
     thread_streams,
     threads,
     wallet,
+    wallet_operator,
 )
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
 
@@ -77,6 +78,7 @@ ROUTERS = (
     account.router,
     effects.router,
     wallet.router,
+    wallet_operator.router,
     system.router,
 )
 

@@ -4,7 +4,7 @@
 |---|---|
 | 400, 413, 415, 422 | where there is a body or a parameter: not JSON, too big, not even called JSON, a field that is wrong |
 | 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
-| 404, 409 | where something is named; where something is changed |
+| 404, 409 | where something is named, or not every server has it; where something is changed |
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ def _response(words: str) -> dict[str, Any]:
 def _codes(path: str, method: str, operation: dict[str, Any]) -> list[int]:
     codes = [] if path in PUBLIC_PATHS else [401, 403, 429]
     codes += [400, 404, 413, 415] if "requestBody" in operation else []
-    codes += [404] if "{" in path or path.startswith("/store") else []
+    codes += [404] if "{" in path or path.startswith(("/store", "/api/wallet")) else []
     codes += [409] if method != "get" else []
     return [*codes, 422, 503]

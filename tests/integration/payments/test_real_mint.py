@@ -110,6 +110,23 @@ async def test_a_mint_that_answers_with_a_page_leaves_the_swap_to_be_found_out(
     assert (await wallet.session(OWNER, session_id)).balance == 63
 
 
+async def test_a_database_that_was_put_back_takes_every_token_all_the_same(
+    mint: HttpMint, mint_process: MintProcess, database: Database, tmp_path: Path
+):
+    """Its counters are behind: the mint has signed what it would have signed now."""
+    seed, older = os.urandom(32), Database(tmp_path / "older.db")
+    before, after = (Wallet(EmbeddedLedger(opened), [mint], seed, pause_s=0.01) for opened in (database, older))
+    for wallet in (before, after):
+        session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 100))).session_id
+        await pay(wallet, session_id, "first", 10)
+        assert (await wallet.session(OWNER, session_id)).balance == 89
+    assert await worth(await after.claim(OWNER, (await after.refund(OWNER, session_id)).token_id), mint, database) == 88
+    for wallet in (before, after):
+        audit = await wallet.audit()
+        assert (audit.adds_up, audit.spent_elsewhere) == (True, 0)
+    older.close()
+
+
 async def test_fifty_uses_of_one_token_at_once_are_one_credit(
     mint: HttpMint, mint_process: MintProcess, database: Database, proxy: FaultProxy
 ):

@@ -1,12 +1,18 @@
-"""The arguments of `stepwell db`, `usage` and `effects`, and which function they mean. Imports nothing heavy before a command is known."""
+"""The arguments of `stepwell db`, `usage`, `effects` and `wallet`, and which function they mean.
+
+Imports nothing heavy before a command is known.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from stepwell.payments.states import SessionState
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _GROUPS = ("run", "thread", "owner", "day", "model")
@@ -63,6 +69,57 @@ def add_effects(commands: Any, usual_url: str) -> None:
         _add_place(action, usual_url)
 
 
+def add_wallet(commands: Any, usual_url: str) -> None:
+    text = "the money that agents are paid with: who has how much, what is owed, what was earned"
+    wallet = commands.add_parser(
+        "wallet",
+        help=text,
+        description=f"{text.capitalize()}. Amounts are in sats. What only reads works beside a running server; what moves money "
+        "(settle, payout, recover, sweep) wants it stopped, or asks it with --url.",
+    )
+    actions = wallet.add_subparsers(dest="action", metavar="ACTION", required=True)
+    seed = "make 64 digits for STEPWELL_WALLET_SEED; keep a copy apart from the database"
+    actions.add_parser("seed", help=seed, description=seed.capitalize() + ".")
+    actions_on_money = {
+        name: actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        for name, text in {
+            "sessions": "payers' sessions, those touched last first",
+            "show": "one session with its tokens, its refund and every line of the ledger; nothing that could be spent",
+            "owed": "what payers are owed, by mint: balances, tokens not redeemed, refunds not fetched",
+            "unknown": "swaps of which nobody knows whether the mint did them, and why",
+            "settle": "have a swap of unknown outcome tried again, and say what came of it; exit code 1 if nobody knows more than before",
+            "audit": "whether the books add up and the mints agree; exit code 1 if not. A mint that is down is named",
+            "payout": "take the earnings at a mint out as a token, which alone goes to stdout, or to a file",
+            "payouts": "earlier payouts that are not known to be spent yet",
+            "recover": "finish the swaps that a crash left under way; a server does it by itself",
+            "sweep": "pay idle sessions back and notice what was spent; a server does it by itself",
+        }.items()
+    }
+    _add_wallet_options(actions_on_money)
+    for name, action in actions_on_money.items():
+        if name != "payout":
+            action.add_argument("--json", action="store_true", help="as JSON")
+        _add_url(action, usual_url, "ask this server, as an operator (STEPWELL_API_KEY)")
+        _add_database(action)
+
+
+def _add_wallet_options(actions: Mapping[str, Any]) -> None:
+    sessions, payout = actions["sessions"], actions["payout"]
+    sessions.add_argument("--state", choices=get_args(SessionState), metavar="STATE", help=", ".join(get_args(SessionState)))
+    sessions.add_argument("--owner", metavar="NAME", help="of this user only")
+    sessions.add_argument(
+        "--limit", metavar="N", type=_page, default=100, help="at most so many, up to 1000; 100 if nothing is said"
+    )
+    actions["show"].add_argument("session_id", metavar="ID", help="an id of `stepwell wallet sessions`")
+    actions["unknown"].add_argument(
+        "--pending", action="store_true", help="also those that are under way or wait for their mint"
+    )
+    actions["settle"].add_argument("operation_id", metavar="OPERATION", help="an id of `stepwell wallet unknown`")
+    payout.add_argument("mint", metavar="MINT", nargs="?", help="its address; may be left out where only one is accepted")
+    payout.add_argument("--to", metavar="FILE", type=Path, help="write the token to this new file, which only you can read")
+    payout.add_argument("--again", metavar="ID", help="show an earlier payout instead: an id of `stepwell wallet payouts`")
+
+
 def run_db(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import db
 
@@ -114,16 +171,50 @@ def run_effects(arguments: argparse.Namespace) -> int:
     return effects.settle(key=arguments.key, happened=happened, note=arguments.done or arguments.not_done or "", **where)
 
 
+def run_wallet(arguments: argparse.Namespace) -> int:
+    from stepwell.cli.operator import wallet
+    from stepwell.settings import Settings
+
+    if arguments.action == "seed":
+        return wallet.show_seed()
+    place = wallet.Place(arguments.url, arguments.database_url, Settings.load())
+    if arguments.action == "payout":
+        return wallet.payout(place, mint=arguments.mint, again=arguments.again, to=arguments.to)
+    as_json = arguments.json
+    match arguments.action:
+        case "sessions":
+            wanted = {"state": arguments.state, "owner": arguments.owner, "limit": arguments.limit}
+            return wallet.show_sessions(place, **wanted, as_json=as_json)
+        case "show":
+            return wallet.show_session(place, session_id=arguments.session_id, as_json=as_json)
+        case "unknown":
+            return wallet.show_unknown(place, pending=arguments.pending, as_json=as_json)
+        case "settle":
+            return wallet.settle(place, operation_id=arguments.operation_id, as_json=as_json)
+    others = {
+        "owed": wallet.show_owed,
+        "audit": wallet.audit,
+        "payouts": wallet.show_payouts,
+        "recover": wallet.recover,
+        "sweep": wallet.sweep,
+    }
+    return others[arguments.action](place, as_json=as_json)
+
+
 def _add_place(action: Any, usual_url: str) -> None:
+    _add_url(action, usual_url, "ask this server, for what is yours")
+    action.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
+    _add_database(action)
+
+
+def _add_url(action: Any, usual_url: str, text: str) -> None:
     action.add_argument(
         "--url",
         metavar="ADDRESS",
         nargs="?",
         const=usual_url,
-        help=f"ask this server, for what is yours, instead of reading the database of this machine; alone, {usual_url}",
+        help=f"{text}, instead of reading the database of this machine; alone, {usual_url}",
     )
-    action.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
-    _add_database(action)
 
 
 def _add_database(action: Any) -> None:
@@ -135,6 +226,12 @@ def _age(text: str) -> timedelta:
     if not match:
         raise argparse.ArgumentTypeError("a number of hours, days or weeks, such as 12h, 30d or 8w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _page(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:5]) <= 1000:
+        raise argparse.ArgumentTypeError("a whole number from 1 to 1000")
+    return int(text)
 
 
 def _count(text: str) -> int:

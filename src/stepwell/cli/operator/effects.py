@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from stepwell.cli.operator.database_file import require_database, with_database
 from stepwell.cli.operator.server_request import ask_server
+from stepwell.cli.operator.tables import align, short_time
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.runs.embedded.records.repository import EmbeddedRepository
@@ -75,8 +76,7 @@ def _table(lines: Sequence[Line]) -> list[str]:
     if not lines:
         return ["Nothing to settle: the outcome of every effect is known."]
     rows = [[name.replace("_", " ") for name in _COLUMNS], *([_cell(line, name) for name in _COLUMNS] for line in lines)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table = align(rows)
     if any(line["outcome"] == "unknown" for line in lines):
         settle = spell_command("effects settle KEY --done [NOTE] | --not-done [NOTE]")
         table.append(f"Look where it would have happened, then: {settle}")
@@ -87,5 +87,5 @@ def _cell(line: Line, name: str) -> str:
     if name == "outcome" and line["taken_back"] and not line["settled_at"]:
         return f"{line['outcome']}, rolled back"
     if name == "begun_at":
-        return str(line[name])[:19].replace("T", " ")
+        return short_time(line[name])
     return str(line[name] or ("(deleted)" if name in ("owner", "thread_id") else "?"))

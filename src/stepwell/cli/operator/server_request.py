@@ -13,7 +13,13 @@ _ASK_S = 30.0
 
 
 def ask_server(
-    url: str, settings: Settings, path: str, *, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    url: str,
+    settings: Settings,
+    path: str,
+    *,
+    params: Mapping[str, str] | None = None,
+    body: Mapping[str, Any] | None = None,
+    timeout_s: float = _ASK_S,
 ) -> Any:
     """The JSON of a server's response, to a POST if there is a body; a refusal is raised in the server's own words."""
     with needs_extra("Asking a server", "server"):
@@ -21,7 +27,7 @@ def ask_server(
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
     method = "GET" if body is None else "POST"
     try:
-        response = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=_ASK_S)
+        response = httpx.request(method, url.rstrip("/") + path, params=params, json=body, headers=headers, timeout=timeout_s)
         found = response.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise RunError(

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from stepwell.cli.operator.database_file import require_database, with_database
 from stepwell.cli.operator.server_request import ask_server
+from stepwell.cli.operator.tables import align
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.records.repository import EmbeddedRepository
@@ -57,10 +58,7 @@ def _table(by: str, lines: Sequence[Line]) -> list[str]:
     whole = {"cost_usd": sum(priced) if priced else None, "unpriced_runs": sum(line["unpriced_runs"] for line in lines)}
     # A run that used two models stands in two lines: adding up runs would count it twice.
     last = [*(["total"] if by == "model" else ["total", ""]), "", *(str(total[n]) for n in _NUMBERS[1:]), _cost(whole)]
-    widths = [max(len(row[at]) for row in [heads, *rows, last]) for at in range(len(heads))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows, last]
-    ]
+    return align([heads, *rows, last])
 
 
 def _key(line: Line) -> str:

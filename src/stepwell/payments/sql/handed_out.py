@@ -101,7 +101,7 @@ def pay_out(connection: sqlite3.Connection, new: HandedOut, proofs: Sequence[Pro
         if changed.rowcount != 1:
             raise RefundUnavailableError("These earnings were paid out at the same time. Ask again.", "session_changed")
     keep_handed_out(connection, new, now)
-    return new
+    return find_handed_out(connection, None, new.token_id)
 
 
 def _tokens_wait(connection: sqlite3.Connection, session_id: str) -> bool:

@@ -13,8 +13,19 @@ import orjson
 from stepwell.clock import Clock
 from stepwell.errors import PaymentRequiredError, SessionClosedError
 from stepwell.payments.cashu.money import Proof
-from stepwell.payments.ledger import Entry, Funding, HandedOut, NewFunding, Operation, Reservation, Session, Totals
-from stepwell.payments.sql import fundings, handed_out, operations, reservations, threads
+from stepwell.payments.ledger import (
+    Debt,
+    Entry,
+    Funding,
+    HandedOut,
+    Holding,
+    NewFunding,
+    Operation,
+    Reservation,
+    Session,
+    Totals,
+)
+from stepwell.payments.sql import fundings, handed_out, operations, reservations, sums, threads
 from stepwell.payments.sql.rows import as_list, find_session, proof_from, to_entry, to_funding, to_session
 from stepwell.payments.states import FundingState, OperationState, SessionState
 
@@ -27,6 +38,7 @@ _SESSION_CONDITIONS = {
     "states": "state IN (SELECT value FROM json_each(:states))",
     "idle": "(touched_at < :idle OR ending = 1)",
 }
+_OLDEST_FIRST, _TOUCHED_LAST = "created_at, session_id", "touched_at DESC, session_id LIMIT :newest"
 _FUNDINGS = """
 SELECT * FROM payment_fundings
 WHERE session_id = :session AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
@@ -61,7 +73,12 @@ class SqlLedger(ABC):
         return await self._read(lambda connection: find_session(connection, owner, session_id))
 
     async def sessions(
-        self, owner: str | None = None, states: Sequence[SessionState] = (), idle_since: datetime | None = None
+        self,
+        owner: str | None = None,
+        states: Sequence[SessionState] = (),
+        idle_since: datetime | None = None,
+        *,
+        newest: int | None = None,
     ) -> list[Session]:
         asked = {
             "owner": owner,
@@ -70,7 +87,9 @@ class SqlLedger(ABC):
         }
         names = {name: value for name, value in asked.items() if value is not None}
         conditions = " AND ".join(_SESSION_CONDITIONS[name] for name in names) or "TRUE"
-        sql = f"SELECT * FROM payment_sessions WHERE {conditions} ORDER BY created_at, session_id"  # noqa: S608 - fixed texts
+        order = _OLDEST_FIRST if newest is None else _TOUCHED_LAST
+        sql = f"SELECT * FROM payment_sessions WHERE {conditions} ORDER BY {order}"  # noqa: S608 - fixed texts
+        names |= {} if newest is None else {"newest": newest}
         return await self._read(lambda connection: [to_session(row) for row in connection.execute(sql, names)])
 
     async def fundings(self, session_id: str, states: Sequence[FundingState] = ()) -> list[Funding]:
@@ -107,8 +126,8 @@ class SqlLedger(ABC):
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
         return await self._write(lambda connection: reservations.confirm(connection, session_id, keys), synced=False)
 
-    async def unconfirmed(self, session_id: str | None = None) -> list[Reservation]:
-        return await self._read(lambda connection: reservations.unconfirmed(connection, session_id))
+    async def undecided(self, session_id: str | None = None) -> list[Reservation]:
+        return await self._read(lambda connection: reservations.undecided(connection, session_id))
 
     async def take_back(self, key: str, attempt: int) -> Reservation:
         now = self._now()
@@ -150,6 +169,9 @@ class SqlLedger(ABC):
 
     async def operations(self, states: Sequence[OperationState] = ("pending",)) -> list[Operation]:
         return await self._read(lambda connection: operations.list_operations(connection, states))
+
+    async def operation(self, operation_id: str) -> Operation:
+        return await self._read(lambda connection: operations.find_operation(connection, operation_id))
 
     async def session_proofs(self, session_id: str) -> list[Proof]:
         sql = "SELECT proof FROM payment_proofs WHERE session_id = ? AND holder = 'session' ORDER BY amount DESC, point"
@@ -206,7 +228,13 @@ class SqlLedger(ABC):
         return await self._read(work)
 
     async def totals(self) -> Totals:
-        return await self._read(_sum_up)
+        return await self._read(sums.sum_up)
+
+    async def owed(self) -> list[Debt]:
+        return await self._read(sums.list_debts)
+
+    async def holdings(self) -> list[Holding]:
+        return await self._read(sums.list_holdings)
 
 
 def _shortage(short: reservations.Short, needed: int) -> Exception:
@@ -223,31 +251,3 @@ def _shortage(short: reservations.Short, needed: int) -> Exception:
     else:
         message = f"The next call costs up to {needed} sats, and {session.available} can be spent. Top up the session to go on."
     return PaymentRequiredError(message, needed_sats=needed, balance_sats=session.available, code=short.why)
-
-
-def _sum_up(connection: sqlite3.Connection) -> Totals:
-    """All of the ledger at once: sums over lines, over sessions and over the money itself."""
-    kinds = {
-        row["kind"]: row["total"]
-        for row in connection.execute("SELECT kind, SUM(amount) AS total FROM payment_entries GROUP BY kind")
-    }
-    holders = {
-        row["holder"]: row["total"]
-        for row in connection.execute("SELECT holder, SUM(amount) AS total FROM payment_proofs GROUP BY holder")
-    }
-    balances = connection.execute(
-        "SELECT COALESCE(SUM(credits - spent - refunded - fees), 0) AS balances FROM payment_sessions"
-    ).fetchone()["balances"]
-    paid_out = connection.execute(
-        "SELECT COALESCE(SUM(amount), 0) AS paid_out FROM payment_tokens WHERE kind = 'payout'"
-    ).fetchone()["paid_out"]
-    return Totals(
-        credits=kinds.get("credit", 0),
-        charges=kinds.get("charge", 0) - kinds.get("void", 0),
-        refunds=kinds.get("refund", 0),
-        fees=kinds.get("fee", 0),
-        balances=balances,
-        session_proofs=holders.get("session", 0),
-        earned_proofs=holders.get("earnings", 0),
-        paid_out=paid_out,
-    )

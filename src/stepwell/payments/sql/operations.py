@@ -102,9 +102,6 @@ def mark_unknown(connection: sqlite3.Connection, operation_id: str, reason: str,
 
 
 def reopen(connection: sqlite3.Connection, operation_id: str, now: float) -> Operation:
-    row = connection.execute("SELECT 1 FROM payment_operations WHERE operation_id = ?", (operation_id,)).fetchone()
-    if row is None:
-        raise NotFoundError("payment operation", operation_id, "List them with `stepwell wallet operations`.")
     connection.execute(
         "UPDATE payment_operations SET state = 'pending' WHERE operation_id = ? AND state = 'unknown'", (operation_id,)
     )
@@ -116,9 +113,10 @@ def reopen(connection: sqlite3.Connection, operation_id: str, now: float) -> Ope
 
 
 def find_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
-    return to_operation(
-        connection.execute("SELECT * FROM payment_operations WHERE operation_id = ?", (operation_id,)).fetchone()
-    )
+    row = connection.execute("SELECT * FROM payment_operations WHERE operation_id = ?", (operation_id,)).fetchone()
+    if row is None:
+        raise NotFoundError("payment operation", operation_id, "List them with `stepwell wallet unknown`.")
+    return to_operation(row)
 
 
 def list_operations(connection: sqlite3.Connection, states: Sequence[OperationState]) -> list[Operation]:

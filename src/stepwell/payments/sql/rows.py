@@ -145,6 +145,7 @@ def to_handed_out(row: sqlite3.Row) -> HandedOut:
         amount=row["amount"],
         claimed=bool(row["claimed"]),
         token=row["token"],
+        created_at=moment(row["created_at"]),
     )
 
 

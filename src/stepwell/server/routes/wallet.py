@@ -117,7 +117,7 @@ async def balance(funding_id: Annotated[FundingId, Query()], principal: Reader, 
 async def list_sessions(
     principal: Reader, cashier: Till, limit: Annotated[Limit, Query()] = 50, offset: Annotated[Offset, Query()] = 0
 ) -> Response:
-    sessions = (await cashier.wallet.ledger.sessions(principal.owner))[::-1][offset : offset + limit]
+    sessions = (await cashier.wallet.ledger.sessions(principal.owner, newest=offset + limit))[offset:]
     return json_response([await _show(cashier, session) for session in sessions])
 
 

@@ -27,9 +27,10 @@ from stepwell.errors import (
     TokenInUseError,
     TokenInvalidError,
 )
+from stepwell.payments.cashu.money import total
 from stepwell.payments.cashu.outputs import make_proofs
 from stepwell.payments.cashu.tokens import decode_token
-from stepwell.payments.ledger import Funding, HandedOut, Ledger, NewFunding, Operation, Session
+from stepwell.payments.ledger import Debt, Funding, HandedOut, Ledger, NewFunding, Operation, Session
 from stepwell.payments.wallet import Wallet
 from stepwell.testing.payments.mint import MemoryMint
 
@@ -315,8 +316,10 @@ class SwapRules(LedgerCase):
         assert [known.state for known in await ledger.operations(("unknown",))] == ["unknown"]
         assert (await ledger.reopen(operation.operation_id)).state == "pending"
         assert (await ledger.session(OWNER, operation.session_id)).state == "redeeming"
-        with pytest.raises(NotFoundError):
-            await ledger.reopen("nothing")
+        assert (await ledger.operation(operation.operation_id)).state == "pending"
+        for look in (ledger.reopen, ledger.operation):
+            with pytest.raises(NotFoundError):
+                await look("nothing")
 
     async def test_a_session_has_one_swap_at_a_time(self, ledger: Ledger, mint: MemoryMint) -> None:
         operation = await self.operation(ledger, mint)
@@ -388,16 +391,40 @@ class RefundRules(LedgerCase):
         assert [session.session_id for session in await ledger.sessions(None, ("active",), long_ago)] == [funded.session_id]
         assert (await require_balanced(ledger, funded.session_id)).balance == 99
 
+    async def test_what_is_here_and_what_is_owed_are_told_by_mint(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
+    ) -> None:
+        await wallet.fund(OWNER, mint.issue(32))
+        (debt,) = await ledger.owed()
+        assert debt == Debt(mint.url, sessions=1, balances_sats=99, tokens=1, tokens_sats=32)
+        (holding,) = await ledger.holdings()
+        assert (holding.mint, total(holding.for_payers), holding.earned) == (mint.url, 99, ())
+        await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 40), 40)
+        await wallet.refund(OWNER, funded.session_id)
+        (debt,) = await ledger.owed()
+        assert (debt.balances_sats, debt.tokens_sats, debt.refunds, debt.total_sats) == (0, 32, 1, 32 + debt.refunds_sats)
+        (holding,) = await ledger.holdings()
+        assert (holding.for_payers, total(holding.earned)) == ((), 40)
+
+    async def test_the_sessions_that_were_touched_last_are_found(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
+    ) -> None:
+        other = (await wallet.fund(OWNER, mint.issue(32))).session_id
+        await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 1), 1)
+        assert [session.session_id for session in await ledger.sessions(newest=1)] == [funded.session_id]
+        assert [session.session_id for session in await ledger.sessions(newest=9)] == [funded.session_id, other]
+        assert [session.session_id for session in await ledger.sessions(None, ("authorized",), newest=9)] == [other]
+
     async def test_a_lost_answer_is_taken_back_once_and_a_kept_one_never(
         self, ledger: Ledger, wallet: Wallet, funded: Session
     ) -> None:
         lost = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "lost", 10), 10)
         kept = await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "kept", 10), 10)
-        assert [charge.key for charge in await ledger.unconfirmed(funded.session_id)] == ["lost", "kept"]
+        assert [charge.key for charge in await ledger.undecided(funded.session_id)] == ["lost", "kept"]
         await ledger.confirm(funded.session_id, ["kept"])
         for charge in (lost, kept, lost):
             await ledger.take_back(charge.key, charge.attempt)
-        assert await ledger.unconfirmed() == []
+        assert await ledger.undecided() == []
         session = await require_balanced(ledger, funded.session_id)
         assert (session.spent, session.lost_answers) == (10, 1)
 

@@ -1,0 +1,239 @@
+"""`stepwell wallet`: the operator's side of money. Who has how much, what is owed, what nobody knows, whether it adds up, what was earned.
+
+What only reads works on the database of this machine also while a server runs on it; what moves money wants the server stopped, or asks
+it (`--url`). No token is ever printed, except that of a payout: alone on stdout, or into a file that nobody else can read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from stepwell.cli.operator import wallet_text as text
+from stepwell.cli.operator.database_file import require_database, with_database
+from stepwell.cli.operator.server_request import ask_server
+from stepwell.cli.own_command import spell_command
+from stepwell.errors import ConfigurationError
+from stepwell.payments import bookkeeping
+from stepwell.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwell.payments.ledger import Ledger
+    from stepwell.payments.states import SessionState
+    from stepwell.payments.wallet import Wallet
+    from stepwell.runs.embedded.file.database import Database
+
+T = TypeVar("T")
+
+_PATIENCE_S = 600.0
+"""For what a server has to ask its mints about: a mint that is down is asked several times, for each thing that waits for it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the money is: in the database of this machine, or on a server."""
+
+    url: str | None
+    database_url: str | None
+    settings: Settings
+
+    def ask(self, path: str, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None) -> Any:
+        """A route of the server, if there is one to be asked."""
+        where = f"/api/wallet/all{path}"
+        return ask_server(self.url or "", self.settings, where, params=params, body=body, timeout_s=_PATIENCE_S)
+
+    def read(self, work: Callable[[Ledger], Awaitable[T]]) -> T:
+        """Look into the ledger, beside a server or without one. It needs no settings: what is owed is owed, also when payments are off."""
+        from stepwell.runs.embedded.ledger import EmbeddedLedger
+
+        file = require_database(self.database_url, self.settings)
+        return with_database(file, lambda opened: work(EmbeddedLedger(opened)))
+
+    def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
+        """Ask mints, and do something with the money. What moves it wants no server beside."""
+        from stepwell.payments.configuration import PaymentSettings, open_wallet
+        from stepwell.runs.embedded.ledger import EmbeddedLedger
+
+        charging = PaymentSettings.load(self.settings.payments).charging
+        if charging is None:
+            raise ConfigurationError(
+                "Payments are not configured here. Set STEPWELL_MINTS, a price and STEPWELL_WALLET_SEED as the server has them, "
+                "or ask the server with --url."
+            )
+        chosen = charging
+
+        async def open_and_work(opened: Database) -> T:
+            async with open_wallet(chosen, EmbeddedLedger(opened)) as wallet:
+                return await work(wallet)
+
+        file = require_database(self.database_url, self.settings)
+        with _nobody_else(file) if moves_money else nullcontext():
+            return with_database(file, open_and_work)
+
+
+def show_seed() -> int:
+    """Make a seed. Only its digits go to stdout, so that `stepwell wallet seed > file` keeps nothing else."""
+    print(secrets.token_hex(32))
+    _aside(
+        "Put these digits into STEPWELL_WALLET_SEED, and keep a copy apart from the database: with them the money can be had again from "
+        "the mints if the database is lost, and nothing else can do that. Who has them can have the money."
+    )
+    return 0
+
+
+def show_sessions(place: Place, *, state: SessionState | None, owner: str | None, limit: int, as_json: bool) -> int:
+    if place.url:
+        wanted = {"limit": str(limit), **({"state": state} if state else {}), **({"owner": owner} if owner else {})}
+        lines = place.ask("/sessions", wanted)
+    else:
+        lines = place.read(lambda ledger: bookkeeping.list_sessions(ledger, owner=owner, state=state, limit=limit))
+    _show(lines, text.describe_sessions, as_json=as_json)
+    if len(lines) == limit:
+        _aside(f"These are the {limit} that were touched last. --limit shows more, --state and --owner show some of them.")
+    return 0
+
+
+def show_session(place: Place, *, session_id: str, as_json: bool) -> int:
+    statement = _read_page(place, session_id, 0)
+    while statement["next"] is not None:
+        page = _read_page(place, session_id, statement["next"])
+        statement = {**page, "history": statement["history"] + page["history"]}
+    _show(statement, text.describe_statement, as_json=as_json)
+    return 0
+
+
+def show_owed(place: Place, *, as_json: bool) -> int:
+    owed = place.ask("/owed") if place.url else place.read(bookkeeping.list_debts)
+    _show(owed, text.describe_debts, as_json=as_json)
+    return 0
+
+
+def show_unknown(place: Place, *, pending: bool, as_json: bool) -> int:
+    if place.url:
+        lines = place.ask("/operations", {"pending": str(pending).lower()})
+    else:
+        lines = place.read(lambda ledger: bookkeeping.list_operations(ledger, pending=pending))
+    _show(lines, text.describe_operations, as_json=as_json)
+    return 0
+
+
+def settle(place: Place, *, operation_id: str, as_json: bool) -> int:
+    """Have a swap of unknown outcome tried again. Exit code 1 if nobody knows more than before."""
+    if place.url:
+        operation = place.ask(f"/operations/{quote(operation_id, safe='')}/reopen", body={})
+    else:
+        operation = place.work(lambda wallet: bookkeeping.try_again(wallet, operation_id))
+    _show(operation, text.describe_outcome, as_json=as_json)
+    return 0 if operation["state"] in ("done", "failed") else 1
+
+
+def audit(place: Place, *, as_json: bool) -> int:
+    """Exit code 1 if the books do not add up, or money was spent elsewhere. A mint that cannot be asked proves neither."""
+    found = place.ask("/audit") if place.url else place.work(bookkeeping.audit, moves_money=False)
+    _show(found, text.describe_audit, as_json=as_json)
+    return 0 if found["adds_up"] and not found["spent_elsewhere_sats"] else 1
+
+
+def payout(place: Place, *, mint: str | None, again: str | None, to: Path | None) -> int:
+    """Take the earnings out, or show an earlier payout again."""
+    if mint and again:
+        raise ConfigurationError("Give a mint to take new earnings out, or --again ID for an earlier payout; not both.")
+    if to is None:
+        found = _fetch_payout(place, mint, again)
+        print(found["token"])
+    else:
+        found = _keep_payout(place, mint, again, to)
+    _aside(text.describe_payout(found, to))
+    return 0
+
+
+def show_payouts(place: Place, *, as_json: bool) -> int:
+    lines = place.ask("/payouts") if place.url else place.read(bookkeeping.list_payouts)
+    _show(lines, text.describe_payouts, as_json=as_json)
+    return 0
+
+
+def recover(place: Place, *, as_json: bool) -> int:
+    """Exit code 1 if something still waits for its mint."""
+    found = place.ask("/recover", body={}) if place.url else place.work(bookkeeping.recover)
+    _show(found, text.describe_recovery, as_json=as_json)
+    return 1 if found["waiting"] else 0
+
+
+def sweep(place: Place, *, as_json: bool) -> int:
+    """Exit code 1 if something could not be done now."""
+    found = place.ask("/sweep", body={}) if place.url else place.work(bookkeeping.sweep)
+    _show(found, text.describe_sweep, as_json=as_json)
+    return 1 if found["failed"] else 0
+
+
+def _read_page(place: Place, session_id: str, after: int) -> Any:
+    if place.url:
+        return place.ask(f"/sessions/{quote(session_id, safe='')}", {"after": str(after)})
+    return place.read(lambda ledger: bookkeeping.read_statement(ledger, session_id, after=after))
+
+
+def _fetch_payout(place: Place, mint: str | None, again: str | None) -> Any:
+    if place.url:
+        wanted = {"mint": mint, "payout_id": again}
+        return place.ask("/payout", body={name: value for name, value in wanted.items() if value is not None})
+    if again is not None:
+        return place.work(lambda wallet: bookkeeping.pay_out_again(wallet, again))
+    return place.work(lambda wallet: bookkeeping.pay_out(wallet, mint))
+
+
+def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) -> Any:
+    """The file is made before the money is taken out: a folder that cannot be written to is said while nothing has happened."""
+    try:
+        descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The file '{to}' cannot be made ({error.strerror}). Name one that is not there yet, in a folder that is."
+        ) from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        try:
+            found = _fetch_payout(place, mint, again)
+        except BaseException:
+            to.unlink()
+            raise
+        try:
+            file.write(found["token"] + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            command = spell_command(f"wallet payout --again {found['payout_id']}")
+            raise ConfigurationError(
+                f"The payout was made, and could not be written to '{to}' ({error.strerror}). Fetch it with: {command}"
+            ) from error
+    return found
+
+
+@contextmanager
+def _nobody_else(file: Path) -> Iterator[None]:
+    from stepwell.runs.embedded.file.process_lock import ProcessLock
+
+    lock = ProcessLock(file.with_name(file.name + ".lock"))
+    if not lock.try_acquire():
+        raise ConfigurationError(
+            f"A server uses the database '{file.name}', and money is moved by one of us at a time. Ask the server with --url, or stop it."
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _show(found: Any, describe: Callable[[Any], list[str]], *, as_json: bool) -> None:
+    print(json.dumps(found, indent=2) if as_json else "\n".join(describe(found)))
+
+
+def _aside(sentence: str) -> None:
+    print(sentence, file=sys.stderr)

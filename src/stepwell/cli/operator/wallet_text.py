@@ -1,0 +1,187 @@
+"""What `stepwell wallet` says about money to people: JSON of the ledger or of a server as tables and sentences. Amounts are in sats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stepwell.cli.operator.tables import align, short_time
+from stepwell.cli.own_command import spell_command
+
+Line = Mapping[str, Any]
+
+_SUMS = ("funded", "spent", "balance", "reserved")
+_OUTCOMES = {
+    "done": "The mint had done it. The money is in the ledger.",
+    "failed": "The mint has done nothing of it, and nothing was taken.",
+    "pending": "The mint could not be asked. A server tries again by itself; so does `{recover}`.",
+    "unknown": "Nobody knows more than before. Ask the mint's operator, then try again.",
+}
+
+
+def describe_sessions(lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return ["No payment sessions."]
+    heads = ["id", "owner", "state", *_SUMS, "lost answers", "last touched"]
+    rows = [
+        [
+            line["funding_id"],
+            line["owner"],
+            line["state"],
+            *(str(line[name]) for name in _SUMS),
+            str(line["lost_answers"]),
+            short_time(line["touched_at"]),
+        ]
+        for line in lines
+    ]
+    return align([heads, *rows], numbers=range(3, 8))
+
+
+def describe_statement(statement: Line) -> list[str]:
+    facts = {
+        "session": statement["funding_id"],
+        "owner": statement["owner"],
+        "state": statement["state"] + (f" ({statement['reason']})" if statement["reason"] else ""),
+        "mint": statement["mint"],
+        **{name: f"{statement[name]} sats" for name in (*_SUMS, "refunded", "fees")},
+        "ceiling": "none" if statement["ceiling"] is None else f"{statement['ceiling']} sats",
+        "lost answers": f"{statement['lost_answers']}, not charged",
+        "begun": short_time(statement["created_at"]),
+        "last touched": short_time(statement["touched_at"]) + (", ends at the next sweep" if statement["ending"] else ""),
+    }
+    refund = statement["refund"]
+    if refund:
+        facts["refund"] = f"{refund['amount_sats']} sats, {'spent' if refund['spent'] else 'waits to be fetched'}"
+    lines = align([[name, fact] for name, fact in facts.items()])
+    for token in statement["tokens"]:
+        reason = f" ({token['reason']})" if token["reason"] else ""
+        lines.append(f"token {token['fingerprint'][:16]}: {token['amount_sats']} sats, {token['state']}{reason}")
+    history = [
+        [str(entry["seq"]), short_time(entry["at"]), entry["kind"], str(entry["amount_sats"]), entry["key"]]
+        for entry in statement["history"]
+    ]
+    return [*lines, *(["", *align([["line", "at", "kind", "sats", "for"], *history], numbers=(0, 3))] if history else [])]
+
+
+def describe_debts(owed: Line) -> list[str]:
+    if not owed["mints"]:
+        return ["Nobody is owed anything."]
+    heads = ["mint", "balances", "tokens not redeemed", "refunds not fetched", "sats in all"]
+    rows = [
+        [
+            debt["mint"],
+            f"{debt['balances_sats']} in {debt['sessions']}",
+            f"{debt['tokens_sats']} in {debt['tokens']}",
+            f"{debt['refunds_sats']} in {debt['refunds']}",
+            str(debt["total_sats"]),
+        ]
+        for debt in owed["mints"]
+    ]
+    last = ["in all", "", "", "", str(owed["total_sats"])]
+    lines = align([heads, *rows, *([last] if len(rows) > 1 else [])], numbers=range(1, 5))
+    waiting = [
+        [refund["refund_id"], refund["owner"], str(refund["amount_sats"]), refund["mint"], short_time(refund["made_at"])]
+        for refund in owed["refunds"]
+    ]
+    return [*lines, *(["", *align([["refund", "owner", "sats", "mint", "since"], *waiting], numbers=(2,))] if waiting else [])]
+
+
+def describe_operations(lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return ["Nothing to settle: the outcome of every swap is known."]
+    heads = ["operation", "kind", "state", "sats", "session", "mint", "begun", "reason"]
+    rows = [
+        [
+            line["operation_id"],
+            line["kind"],
+            line["state"],
+            str(line["amount_sats"]),
+            line["funding_id"],
+            line["mint"],
+            short_time(line["begun_at"]),
+            line["reason"] or "",
+        ]
+        for line in lines
+    ]
+    table = align([heads, *rows], numbers=(3,))
+    if any(line["state"] == "unknown" for line in lines):
+        table.append(
+            f"Ask the mint's operator what it did, then have it tried again: {spell_command('wallet settle OPERATION')}"
+        )
+    return table
+
+
+def describe_outcome(operation: Line) -> list[str]:
+    sentence = _OUTCOMES[operation["state"]].format(recover=spell_command("wallet recover"))
+    reason = f" ({operation['reason']})" if operation["reason"] and operation["state"] != "pending" else ""
+    kind = "redemption" if operation["kind"] == "redeem" else "settlement"
+    return [
+        f"Operation '{operation['operation_id']}', the {kind} of {operation['amount_sats']} sats of session '{operation['funding_id']}', "
+        f"is {operation['state']}{reason}. {sentence}"
+    ]
+
+
+def describe_audit(audit: Line) -> list[str]:
+    totals = audit["totals"]
+    named = {
+        "came in": "credits",
+        "charged": "charges",
+        "still the payers'": "balances",
+        "paid back": "refunds",
+        "kept by mints": "fees",
+        "earned, to be paid out": "earned_proofs",
+        "paid out": "paid_out",
+    }
+    sums = align([[name, str(totals[key])] for name, key in named.items()], numbers=(1,))
+    verdict = (
+        "The books add up." if audit["adds_up"] else "The books do NOT add up. Stop the server and keep a copy of the database."
+    )
+    heads = ["mint", "in sessions", "earned", "spent elsewhere"]
+    rows = [
+        [mint["mint"], str(mint["for_payers_sats"]), str(mint["earned_sats"]), _spent(mint["spent_elsewhere_sats"])]
+        for mint in audit["mints"]
+    ]
+    troubles = [f"{mint['mint']}: {mint['trouble']}" for mint in audit["mints"] if mint["trouble"]]
+    missing = audit["spent_elsewhere_sats"]
+    alarm = [f"{missing} sats that are counted as held were spent by somebody else. Who has the database or the seed?"]
+    return [*sums, verdict, "", *align([heads, *rows], numbers=(1, 2, 3)), *(alarm if missing else []), *troubles]
+
+
+def describe_payout(payout: Line, to: Path | None) -> str:
+    again = spell_command(f"wallet payout --again {payout['payout_id']}")
+    left = f" {payout['left_sats']} sats did not fit in and can be paid out next." if payout["left_sats"] else ""
+    return (
+        f"Payout '{payout['payout_id']}': {payout['amount_sats']} sats of {payout['mint']}, {'above' if to is None else f'in {to}'}. "
+        f"Who has this token has the money. Until its mint says that it is spent, it can be had again: {again}.{left}"
+    )
+
+
+def describe_payouts(lines: Sequence[Line]) -> list[str]:
+    if not lines:
+        return ["No payout waits to be spent."]
+    rows = [[line["payout_id"], str(line["amount_sats"]), line["mint"], short_time(line["made_at"])] for line in lines]
+    again = spell_command("wallet payout --again PAYOUT")
+    return [*align([["payout", "sats", "mint", "made"], *rows], numbers=(1,)), f"One of them as a token: {again}"]
+
+
+def describe_recovery(found: Line) -> list[str]:
+    waiting = f"Swaps that wait for their mint, which could not be asked: {found['waiting']}." if found["waiting"] else ""
+    unknown = (
+        f"Swaps of unknown outcome: {found['unknown']}. See: {spell_command('wallet unknown')}" if found["unknown"] else ""
+    )
+    return [line for line in (waiting, unknown) if line] or ["Nothing is under way any more."]
+
+
+def describe_sweep(found: Line) -> list[str]:
+    named = {
+        "sessions ended, their rest made ready": "refunded",
+        "calls released that never came back": "released",
+        "refunds and payouts found to be spent": "claimed",
+        "not done now; the next sweep tries again": "failed",
+    }
+    return align([[name, str(found[key])] for name, key in named.items()], numbers=(1,))
+
+
+def _spent(sats: int | None) -> str:
+    return "not asked" if sats is None else str(sats)
