@@ -27,7 +27,7 @@ from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
 
 SATS = 64
-LATEST_KILL_S: dict[Point, float] = {"redeem": 0.1, "reserve": 0.004, "settle": 0.004, "charged": 0, "refund": 0.1}
+LATEST_KILL_S: dict[Point, float] = {"redeem": 0.08, "reserve": 0.004, "settle": 0.004, "charged": 0, "refund": 0.08}
 """After a seller has come to a point: while it is at it, or just behind it."""
 SEED = bytes(range(32))
 
@@ -92,7 +92,7 @@ async def test_no_kill_loses_a_sat_or_charges_twice(
     assert killed == kills, "it was done before it could be killed"
     assert scene.found["charged"] >= lost >= kills // len(LATEST_KILL_S), "each that was killed with its answer in its hand"
     if effort.long:
-        assert min(scene.found[what] for what in ("redeeming", "reserved", "refunding")) > 0
+        assert min(scene.found[what] for what in ("redeeming", "reserved", "refunding")) >= 20
 
 
 class Scene:
