@@ -449,9 +449,9 @@ class MintRejectedError(PaymentError):
 
     code = "mint_rejected"
 
-    def __init__(self, message: str, mint_code: int = 0) -> None:
+    def __init__(self, message: str, mint_code: int = 0, code: str | None = None) -> None:
         self.mint_code = mint_code
-        super().__init__(message)
+        super().__init__(message, code)
 
 
 class PaymentRequiredError(PaymentError):

@@ -237,7 +237,7 @@ async def test_the_same_token_fifty_times_at_once_is_one_credit(
 
 
 async def test_what_does_not_fit_is_said(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
-    for token, code in (("cashuBgarbage", "token_malformed"), ("hello", "token_malformed")):
+    for token, code in (("cashuBgarbage", "token_damaged"), ("hello", "token_malformed")):
         looked = (await post(server, "/api/wallet/validate", {"token": token})).json()
         assert (looked["ok"], looked["code"]) == (False, code)
         assert (await post(server, "/api/wallet/fund", {"token": token})).status_code == 400
