@@ -79,6 +79,7 @@ def test_each_verb_is_one_operation_of_the_device(verb, operation, shown):
     (result,) = project.results()
     assert shown in result.text
     assert project.operations == [operation]
+    assert project.asked[0]["message"].startswith(f"Waiting for the device with the project 'thesis': {operation} ")
     assert project.asked[0]["project_id"] == "thesis"
     assert project.asked[0]["deadline_s"] == 120
     assert project.asked[0]["requires_approval"] is (operation in ("write_file", "patch_file"))
@@ -389,7 +390,7 @@ def test_without_a_mount_there_are_seven_tools():
     assert texts[0] == "/draft.md [draft] id=/draft.md"
     assert texts[1] == "     1\tMoney is a tool."
     assert "Money is a sign" in files.read("/draft.md")
-    assert texts[-1].startswith("Error: no file '/none.md'")
+    assert texts[-1] == "Error: no file '/none.md'. See which there are with list_files."
 
 
 def test_the_seven_names_beside_the_agents_own_files_are_refused():
