@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -203,6 +205,13 @@ def test_search_is_offered_only_where_something_can_be_searched():
 def test_what_cannot_be_searched_by_meaning_says_where_it_goes():
     (result,) = Project(call("search", query="x", path="/scratch")).results()
     assert "search with path in: '/project/'" in result.text
+
+
+def test_of_two_places_that_can_be_searched_one_must_be_named():
+    tree = CompositeBackend(StateBackend(), {"/a/": BrowserBackend(), "/b/": BrowserBackend()})
+    assert "with path in: '/a/', '/b/'" in tree.search("x")
+    assert "with path in: '/a/', '/b/'" in asyncio.run(tree.asearch("x", "/c"))
+    assert "climbs out" in tree.search("x", "/a/../b")
 
 
 def test_a_path_that_cannot_be_one_asks_nobody():
