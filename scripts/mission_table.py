@@ -49,9 +49,14 @@ ROWS = {
     "P3": "when the balance is short the run pauses with `payment_exhausted` and goes on in the same run when funded",
     "P4": "the unused balance comes back as a real refund token, recoverable until claimed",
     "P5": "funding requests (`request_funding(amount_sats, reason)`) pass human approval",
+    "T1": "three graphs published: `deeptutor`, `seminar_agent` (legacy), `simple_agent`",
+    "T2": "the tutor's stack in order: payment, todos, clarify, filesystem, client tools, subagents, approvals",
     "T3": "`ask_user`, `ask_choices` as interrupts; used only when intent is open",
+    "T4": "scratch files `/scratch/ /summaries/ /analysis/` on the server, free to write, kept within the thread",
     "T5": "the user's files stay on the user's device; seven operations, executed there; writes shown as a diff and approved",
     "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
+    "T7": "the tutor's state: `payment_*`, `current_project_id`, files, todos, the argument",
+    "T8": 'Socratic behaviour as code: phases with exit tests, argument document, lint, hints, "just tell me" works',
 }
 
 HEAD = """# The mission, row by row

@@ -27,7 +27,7 @@ from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR, sha256
 from stepwell.apps.tutor.argument.progress import describe_progress
 from stepwell.apps.tutor.argument.project import merge, read_files, write_files
 from stepwell.apps.tutor.argument.validity import FileRefusedError
-from stepwell.apps.tutor.dialogue import asks, last_answer, messages_of
+from stepwell.apps.tutor.dialogue import asks, last_answer, messages_of, with_text
 from stepwell.apps.tutor.state import Kept
 from stepwell.backends.device import PROJECT, Device, DeviceCall, say_failure
 
@@ -182,7 +182,7 @@ class SeminarRereading(AgentMiddleware[Any, Any, Any]):
         message = last_answer(messages_of(state))
         if message is None:
             return update
-        noted = message.model_copy(update={"content": f"{message.text}\n\n({update['kept']['notice']})".strip()})
+        noted = with_text(message, f"{message.text}\n\n({update['kept']['notice']})".strip())
         return {**update, "messages": [noted]}  # the same id: it takes the message's place
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:

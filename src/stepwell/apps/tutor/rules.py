@@ -2,7 +2,8 @@
 
 - At most one question in a turn, by `ask_user` or `ask_choices`. A second one is refused. A question in prose is taken out; if it was how
   the turn ended, it becomes such a call.
-- A question names a clause, or the phase while there is no thesis. It is refused otherwise.
+- A question names a clause, or the phase while there is no thesis. It stands by itself, so that what was changed is saved before it. It is
+  refused otherwise.
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
@@ -35,8 +36,8 @@ from stepwell.apps.tutor.argument.words import (
     take_questions_out,
     words_of,
 )
-from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, messages_of, read_dialogue
-from stepwell.apps.tutor.tools import CHANGED, build_argument_tools, replay_step
+from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
+from stepwell.apps.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -123,11 +124,11 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     if not asked and not left_out and not change:
         return message
     text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
-    update: dict[str, Any] = {"content": _with_text(message, text)}
+    reviewed = with_text(message, text)
     wanted = [question for question in asked if not is_closer(question)]
     if wanted and not message.tool_calls:
-        update["tool_calls"] = [_question_call(message, argument, wanted[-1])]
-    return message.model_copy(update=update)
+        return reviewed.model_copy(update={"tool_calls": [_make_call(argument, wanted[-1], dialogue.length)]})
+    return reviewed
 
 
 def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
@@ -158,16 +159,10 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
     return dialogue.wants_to_be_told or bool(hinted)
 
 
-def _with_text(message: AIMessage, text: str) -> str | list[Any]:
-    if isinstance(message.content, str):
-        return text
-    others = [block for block in message.content if not (isinstance(block, str) or block.get("type") == "text")]
-    return [*others, {"type": "text", "text": text}] if text else others
-
-
-def _question_call(message: AIMessage, argument: Argument, question: str) -> Any:
+def _make_call(argument: Argument, question: str, number: int) -> Any:
+    """The question as a call; `number` makes an id that no other question of the thread has."""
     named = question if names_its_subject(question, argument) else f"About {_subject(argument)}: {question}"
-    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_{message.id or 'prose'}", "type": "tool_call"}
+    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_in_prose_{number}", "type": "tool_call"}
 
 
 def _subject(argument: Argument) -> str:
@@ -189,8 +184,10 @@ def _call_fault(request: ToolCallRequest) -> str | None:
         return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
     if call["name"] not in QUESTION_TOOLS:
         return None
-    argument, dialogue = replay_step(state, call["id"])
-    return question_fault(call["args"], argument, dialogue)
+    message = last_answer(messages_of(state))
+    if message is not None and any(other["name"] in CHANGING_TOOLS for other in message.tool_calls):
+        return "Ask by itself, when your changes are made: they are saved before the person is asked."
+    return question_fault(call["args"], from_data(state.get("argument")), read_dialogue(messages_of(state)))
 
 
 def question_fault(args: Mapping[str, Any], argument: Argument, dialogue: Dialogue) -> str | None:
@@ -229,7 +226,7 @@ def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
     call = request.tool_call
     if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
         return result
-    argument, _ = replay_step(request.state, call["id"])
+    argument = from_data(request.state.get("argument"))
     question = str(call["args"].get("question", ""))
     about = next((name for name in words_of(question) if name in argument.nodes), argument.phase)
     asked = moves.record(argument, "tutor", "ask", about, question)

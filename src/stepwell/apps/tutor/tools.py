@@ -283,4 +283,4 @@ _TABLE: Mapping[str, tuple[type[BaseModel], str, Perform]] = {
     "lint_seminar": (LintSeminar, "What a careful reader would mark, and what the phase still needs.", _lint),
     "export": (Export, "The whole argument as Markdown, JSON, Argdown or Mermaid.", _export),
 }
-ARGUMENT_TOOLS = frozenset(_TABLE)
+CHANGING_TOOLS = frozenset(_TABLE) - {"lint_seminar", "export"}

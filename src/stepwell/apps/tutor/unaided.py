@@ -106,17 +106,17 @@ def _after_keeping(state: Mapping[str, Any]) -> str:
     return END if is_complete(from_data(state.get("argument"))) else "ask"
 
 
-async def _load(state: UnaidedState) -> Update:
+def _load(state: UnaidedState) -> Update:
     update = keeping.load(state)
     fault = update["kept"].get("notice")
     return {**update, "messages": [AIMessage(fault)]} if fault else update
 
 
-async def _save(state: UnaidedState) -> Update:
+def _save(state: UnaidedState) -> Update:
     return keeping.save(state)
 
 
-async def _reread(state: UnaidedState) -> Update:
+def _reread(state: UnaidedState) -> Update:
     update = keeping.reread(state)
     argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
     before = last_answer(messages_of(state))
@@ -125,7 +125,7 @@ async def _reread(state: UnaidedState) -> Update:
     return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
 
 
-async def _ask(state: UnaidedState) -> Update:
+def _ask(state: UnaidedState) -> Update:
     """Put the question of the last message. Nothing has happened before it."""
     argument = from_data(state.get("argument"))
     question = next_question(argument)
@@ -167,7 +167,7 @@ def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list
     ]
 
 
-async def _take(state: UnaidedState) -> Update:
+def _take(state: UnaidedState) -> Update:
     """One move from the person's last words, and on to the next phase if nothing is missing any more."""
     dialogue = read_dialogue(messages_of(state))
     before = from_data(state.get("argument"))
@@ -284,7 +284,7 @@ def read_errand(text: str) -> dict[str, Any] | None:
     return None
 
 
-async def _run_errand(state: UnaidedState) -> Update:
+def _run_errand(state: UnaidedState) -> Update:
     errand = state.get("errand") or {}
     argument = from_data(state.get("argument"))
     if keeping.project_of(state) is None:

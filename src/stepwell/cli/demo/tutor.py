@@ -6,15 +6,8 @@ are taken verbatim, each question names its clause, no phase is skipped. It must
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import CHOICES, FolderProject
-from stepwell.cli.dialogue.graph_session import GraphConversations
-from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing.scripted.model import ScriptedModel
 from stepwell.testing.scripted.replies import Reply, call, calls, say
 
@@ -122,26 +115,3 @@ def build_demo_tutor(checkpointer: Any = None) -> Any:
     from stepwell.apps.tutor.agent import build
 
     return build(ScriptedModel(tutor_lines()), checkpointer=checkpointer)
-
-
-def play_seminar(runner: asyncio.Runner, terminal: Terminal, folder: Path) -> int:
-    """Both voices, from frame to close, with the files in a folder."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    return play_person(runner, terminal, build_demo_tutor(InMemorySaver()), folder, (REQUEST, *PERSON))
-
-
-def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
-    """A tutor talks to somebody whose lines are written down. Saves are allowed from the first one on."""
-    person = iter(lines)
-
-    def answer(text: str) -> str:
-        typed = "a" if text == CHOICES else next(person)
-        terminal.line(text)
-        terminal.line(f"answer> {typed}   (scripted)")
-        return typed
-
-    first = next(person)
-    terminal.line(f"you> {first}   (scripted)")
-    device = FolderProject(folder, terminal, ask=answer)
-    return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

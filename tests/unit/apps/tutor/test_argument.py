@@ -29,20 +29,23 @@ from stepwell.apps.tutor.argument.seminar import read_seminar, write_seminar
 from stepwell.apps.tutor.argument.telling import give_hint, tell
 from stepwell.apps.tutor.argument.validity import FileRefusedError, faults
 
-from .arguments import ANSWERS, MOVES, apply, arguments, play
+from .arguments import ANSWERS, FEWER, MOVES, apply, arguments, play
 
 
+@FEWER
 @given(arguments())
 def test_the_page_reads_back_as_the_argument(argument: Argument):
     assert read_seminar(write_seminar(argument)) == replace(argument, moves=())
 
 
+@FEWER
 @given(arguments())
 def test_the_json_reads_back_as_the_argument(argument: Argument):
     assert read_argument(write_argument(argument)).argument == argument
     assert read_files(write_files(argument)) == argument
 
 
+@FEWER
 @given(arguments(), st.lists(MOVES, max_size=6))
 def test_stored_changes_give_the_argument_back_however_they_are_batched(argument: Argument, later):
     written, at = [], argument
@@ -56,11 +59,13 @@ def test_stored_changes_give_the_argument_back_however_they_are_batched(argument
         assert reduce_argument(reduce_argument(state, written[:cut]), written[cut:]) == reduce_argument(state, written)
 
 
+@FEWER
 @given(arguments())
 def test_moves_never_make_what_a_reader_would_refuse(argument: Argument):
     assert list(faults(argument)) == []
 
 
+@FEWER
 @given(arguments(), st.sampled_from(PHASES))
 def test_no_phase_is_skipped_and_none_left_with_something_missing(argument: Argument, to):
     """T8: the method is a state machine with exit tests."""
@@ -70,6 +75,7 @@ def test_no_phase_is_skipped_and_none_left_with_something_missing(argument: Argu
     assert forward < 1 or not missing(argument)
 
 
+@FEWER
 @given(arguments())
 def test_whoever_only_asks_to_be_told_comes_to_the_end(argument: Argument):
     """T8: "just tell me" always works, and is recorded."""
@@ -82,6 +88,7 @@ def test_whoever_only_asks_to_be_told_comes_to_the_end(argument: Argument):
     assert sum(move.move == "tell" for move in argument.moves) >= told
 
 
+@FEWER
 @given(arguments(), st.text(max_size=30))
 def test_an_answer_is_taken_or_refused_with_a_reason_and_never_fails_otherwise(argument: Argument, said: str):
     argument = go_on(argument)
@@ -105,6 +112,7 @@ def test_a_patient_person_comes_from_frame_to_close():
 
 
 @pytest.mark.parametrize("form", ["md", "json", "argdown", "mermaid"])
+@FEWER
 @given(argument=arguments())
 def test_every_form_of_export_names_every_clause(form, argument: Argument):
     written = export(argument, form)

@@ -63,6 +63,17 @@ async def test_a_question_in_prose_beside_other_calls_is_taken_out(tmp_path):
     assert [message.text for message in values["messages"] if message.type == "ai"] == ["I look for faults.", "Done."]
 
 
+async def test_a_question_beside_a_change_waits_until_the_change_is_saved(tmp_path):
+    """T8: the turn's save comes before its question."""
+    ask = call("ask_user", question="Frame: how sure are you?")
+    script = [calls(PROPOSE, ask), call("ask_user", question="About t1: how sure are you?"), say("Noted.")]
+    tutor = tutor_with(tmp_path, script, answers=["70"])
+    values = await tutor.say(THESIS)
+    assert "Ask by itself" in errors(values, "ask_user")[0]
+    kinds = [each["tool_calls"][0]["name"] if "tool_calls" in each else "question" for each in tutor.asked]
+    assert kinds == ["read_file", "write_file", "question", "write_file"]
+
+
 async def test_a_question_that_names_nothing_is_refused(tmp_path):
     """T8"""
     tutor = await tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
