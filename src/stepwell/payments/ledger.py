@@ -307,6 +307,11 @@ class Ledger(Protocol):
         """A session without anything left: what it holds is earned, and `new` is a refund of nothing. None if there is something left."""
         ...
 
+    async def keep_rest(self, session_id: str) -> int:
+        """A session whose rest is not worth the mint's fee stays as it is, with that as its reason. What was spent is earned, as far as
+        whole pieces go; gives how much."""
+        ...
+
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:
         """A session that nothing was taken from: its tokens go back as they are."""
         ...

@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SEED = 16
 _TRIES = 10
+_BELOW_FEE = "refund_below_fee"
 _MOST_PAID_OUT = 100
 """Pieces of one payout: mints take no more at once."""
 
@@ -235,11 +236,15 @@ class Wallet:
             current = await self._ledger.session(None, session.session_id)
             if current.touched_at != session.touched_at:
                 continue  # it was used again while others were paid back, each of which takes as long as its mint does
+            if current.reason == _BELOW_FEE:
+                continue  # it was tried, and nothing has come or gone since
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1
             except PaymentError as error:
                 failed += 1
+                if error.code == _BELOW_FEE:
+                    await self._ledger.keep_rest(session.session_id)
                 logger.info("payment session %s is not settled yet: %s", session.session_id, error.code)
         for handed_out in await self._ledger.unclaimed():
             try:

@@ -142,6 +142,25 @@ async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint:
     await pay(wallet, session_id, "b", 1)
 
 
+async def test_the_sweeper_leaves_a_rest_below_the_fee_and_asks_no_mint_about_it_again(
+    wallet: Wallet, mint: MemoryMint, clock: SetClock
+):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 98)
+    await wallet.confirm(session_id)
+    clock.move(hours=25)
+    assert (await wallet.sweep()).failed == 1
+    assert mint.spend((await wallet.payout(mint.url)).token) == 98, "what was spent is earned"
+    assert (await wallet.sweep()).claimed == 1
+    mint.down = True
+    clock.move(hours=25)
+    assert (await wallet.sweep()).failed == 0
+    mint.down = False
+    await pay(wallet, session_id, "b", 1)
+    assert (await wallet.refund("alice", session_id)).amount == 0
+    assert (await wallet.audit()).adds_up
+
+
 async def test_a_refund_waits_for_calls_that_are_under_way(wallet: Wallet, mint: MemoryMint):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     reservation = await wallet.reserve("alice", session_id, "a", 10)

@@ -370,6 +370,25 @@ class RefundRules(LedgerCase):
         assert [waiting.state for waiting in await ledger.fundings(funded.session_id)] == ["redeemed", "returned"]
         assert mint.spend(token) == 50, "nobody has touched it"
 
+    async def test_what_was_spent_is_earned_though_the_rest_is_not_worth_its_fee(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
+    ) -> None:
+        """99 sats in pieces of 64, 32, 2 and 1, of which 98 were spent: three pieces are earned, one stays the payer's."""
+        held = await wallet.reserve(OWNER, funded.session_id, "k", 98)
+        await wallet.settle(held, 98)
+        assert await ledger.keep_rest(funded.session_id) == 0, "the answer may still turn out to be lost"
+        await wallet.confirm(funded.session_id)
+        assert await ledger.keep_rest(funded.session_id) == 98
+        assert await ledger.keep_rest(funded.session_id) == 0
+        assert [proof.amount for proof in await ledger.session_proofs(funded.session_id)] == [1]
+        assert (await require_balanced(ledger, funded.session_id)).reason == "refund_below_fee"
+        assert mint.spend((await wallet.payout(mint.url)).token) == 98
+        await wallet.fund(OWNER, mint.issue(32), session_id=funded.session_id)
+        await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "l", 10), 10)
+        assert (await wallet.refund(OWNER, funded.session_id)).amount == 1 + 31 - 10 - 1
+        assert (await require_balanced(ledger, funded.session_id)).balance == 0
+        assert (await wallet.audit()).adds_up
+
     async def test_earnings_are_paid_out_once(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session) -> None:
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 40), 40)
         await wallet.refund(OWNER, funded.session_id)
