@@ -205,7 +205,8 @@ class Ledger(Protocol):
     """Remembers money."""
 
     async def add_funding(self, new: NewFunding) -> Funding:
-        """Keep a token. The same one again, by the same owner, gives what is stored; otherwise `TokenInUseError`."""
+        """Keep a token. The same one again, by the same owner, gives what is stored; otherwise `TokenInUseError`. One that went back
+        untouched is as good as new."""
         ...
 
     async def approve(self, session_id: str) -> Session:

@@ -113,7 +113,7 @@ class Wallet:
             raise TokenInvalidError("The ceiling is less than nothing.", "ceiling")
         token, _ = read_token(text, self._mints)
         known = await self._ledger.funding(token.fingerprint)
-        if known is not None:
+        if known is not None and known.state != "returned":
             if known.owner != owner or session_id not in (None, known.session_id):
                 raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
             return known
