@@ -341,6 +341,32 @@ async def test_an_idle_session_is_paid_back_and_a_busy_one_is_not(wallet: Wallet
     assert (await wallet.session("alice", idle)).state == "refunded"
 
 
+class CountingMint(MemoryMint):
+    """Counts how often it is asked what is spent."""
+
+    questions = 0
+
+    async def states(self, points):
+        self.questions += 1
+        return await super().states(points)
+
+
+async def test_a_sweep_asks_once_about_all_refunds_that_nobody_has_fetched(ledger: MemoryLedger, clock: SetClock):
+    mint = CountingMint(fee_ppk=100)
+    wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
+    refunds = []
+    for number in range(5):
+        session_id = (await wallet.fund("alice", mint.issue(20))).session_id
+        await pay(wallet, session_id, f"k{number}", 3)
+        refunds.append(await wallet.refund("alice", session_id))
+    for refund in refunds[:3]:
+        mint.spend(refund.token)
+    mint.questions = 0
+    assert (await wallet.sweep()).claimed == 3
+    assert mint.questions == 1
+    assert len(await ledger.unclaimed()) == 2
+
+
 class WatchedMint(MemoryMint):
     """Tells of every swap that is about to be made."""
 
