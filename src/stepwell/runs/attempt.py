@@ -112,7 +112,7 @@ class Attempt:
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
         self._cashier = cashier
-        self._payments = cashier.payments_of(claim.run) if cashier else None
+        self._payments = cashier.payments_of(claim.run, self._said_until_stopped) if cashier else None
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
@@ -166,6 +166,9 @@ class Attempt:
             outcome = await self._outcome(prepared, streaming)
             await self._confirm_charges(outcome)
             return outcome
+
+    def _said_until_stopped(self, namespace: str) -> tuple[int, int] | None:
+        return self._meter.said_at(namespace) if self._stop.done() else None
 
     async def _confirm_charges(self, outcome: RunOutcome) -> None:
         if self._cashier and self._payments:

@@ -13,7 +13,7 @@ be drawn on. What runs short later pauses the run (`CashuPaymentMiddleware`).
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -93,22 +93,26 @@ class Cashier:
             await self.wallet.ledger.attach(session.session_id, thread_id)
         return with_session(order, session.session_id)
 
-    def payments_of(self, run: Run) -> RunPayments | None:
+    def payments_of(
+        self, run: Run, said_until_stopped: Callable[[str], tuple[int, int] | None] | None = None
+    ) -> RunPayments | None:
         """What the run's graph is handed; None where it costs nothing."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
 
         session_id = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
-        return RunPayments(self._meter, run.owner, session_id)
+        payments = RunPayments(self._meter, run.owner, session_id)
+        return replace(payments, said_until_stopped=said_until_stopped) if said_until_stopped else payments
 
     async def confirm_charges(self, run: Run, payments: RunPayments, *, ended: bool) -> None:
         """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
         end has stored them all."""
-        if not payments.charged:
-            return
-        kept = payments.charged if ended else sorted((await self._stored(run.thread_id, payments.charged)).kept)
-        await self.wallet.ledger.confirm(payments.session_id or "", kept)
+        kept = payments.charged
+        if kept and not ended:
+            kept = sorted((await self._stored(run.thread_id, kept)).kept)
+        if kept or payments.stopped:
+            await self.wallet.ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
         """What a crash or a stop left open: charges stand where the thread has stored the answer. Where it is at rest without, they are
