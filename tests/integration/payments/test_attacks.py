@@ -146,3 +146,35 @@ async def test_a_call_that_is_stopped_before_its_first_word_costs_nothing(payers
     await anna.post(f"/threads/{thread_id}/runs/{run['run_id']}/cancel?wait=true")
     stands = await anna.stands(funding_id)
     assert (stands["spent"], stands["reserved"]) == (0, 0)
+
+
+async def test_a_token_in_an_unusual_place_is_stored_nowhere(payers: tuple[Payer, Payer], folder: Path) -> None:
+    """Neither for a graph that costs something nor for one that is free."""
+    anna, _ = payers
+    token = await buy(anna.mint, anna.process, 16)
+    said = [{"role": "user", "content": "hello"}]
+    thread_id = await anna.thread()
+    paused = (await anna.post(f"/threads/{thread_id}/runs/wait", {**order("ask"), "assistant_id": "free"})).json()
+    answer_id = paused["__interrupt__"][0]["id"]
+    taken: tuple[dict[str, Any], ...] = (
+        {"command": {"resume": {answer_id: {"payment_token": token, "choice": "a"}}}},
+        {"command": {"update": [["payment_token", token], ["messages", said]]}},
+    )
+    refused: tuple[dict[str, Any], ...] = (
+        {"command": {"goto": [{"node": "model", "input": {"payment_token": token, "messages": said}}]}},
+        {"command": {"resume": [{"payment_token": token}]}},
+        {"input": {"messages": said}, "metadata": {"payment_token": token}},
+        {"input": {"messages": said}, "config": {"metadata": {"payment_token": token}}},
+    )
+    for body in taken:
+        assert (await anna.post(f"/threads/{thread_id}/runs/wait", {"assistant_id": "free", **body})).status_code == 200, body
+    for body in refused:
+        for graph in ("free", "paid"):
+            response = await anna.post(f"/threads/{thread_id}/runs/wait", {"assistant_id": graph, **body})
+            assert (response.status_code, response.json()["code"]) == (400, "token_in_graph"), body
+    made = await anna.post("/assistants", {"graph_id": "paid", "config": {"configurable": {"payment_token": token}}})
+    assert (made.status_code, made.json()["code"]) == (400, "token_in_graph")
+    assert tables_with(folder / "server.db", [token]) == set()
+    pairs = {"assistant_id": "paid", "command": {"update": [["payment_token", token], ["messages", said]]}}
+    paid = (await anna.post(f"/threads/{await anna.thread()}/runs/wait", pairs)).json()
+    assert paid["payment_spent_sats"] == PRICE

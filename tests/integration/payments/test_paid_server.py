@@ -216,7 +216,7 @@ async def test_a_raw_token_of_an_older_client_is_exchanged(
     assert done["messages"][-1]["content"] == "done"
     assert done["payment_spent_sats"] == 3 * PRICE
     secrets = [proof.secret for token in (first, second) for proof in decode_token(token).proofs]
-    found = _tables_with(folder / "server.db", [first, second, *secrets])
+    found = tables_with(folder / "server.db", [first, second, *secrets])
     assert found <= {"payment_fundings", "payment_operations", "payment_inputs", "payment_proofs", "payment_tokens"}, found
     written = await post(server, f"/threads/{thread_id}/state", {"values": {"payment_token": first}})
     assert (written.status_code, written.json()["code"]) == (400, "token_in_graph")
@@ -290,7 +290,7 @@ def _worth(token: str) -> int:
     return sum(proof.amount for proof in decode_token(token).proofs)
 
 
-def _tables_with(database: Path, needles: list[str]) -> set[str]:
+def tables_with(database: Path, needles: list[str]) -> set[str]:
     """The tables that have one of these texts anywhere."""
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
