@@ -115,13 +115,19 @@ class Swapper:
         if operation is not None:
             await self.carry_out(operation)
 
-    async def settle(self, session: Session) -> bool:
-        """Part what was spent from what is left. False if the session has changed meanwhile: look again."""
+    async def settle(self, session: Session, *, use_up: bool = False) -> bool:
+        """Part what was spent from what is left. False if the session has changed meanwhile: look again. With `use_up`, a rest that is
+        just the mint's fee goes for it: otherwise it would keep what was spent from ever being paid out."""
         mint = self.mint(session.mint)
         keyset = await self._active_keyset(mint)
-        inputs = _choose(await self._ledger.session_proofs(session.session_id), session.balance)
+        held = await self._ledger.session_proofs(session.session_id)
+        inputs = _choose(held, session.balance)
         fee = await fee_of(inputs, mint)
-        if fee >= session.balance:
+        if use_up and fee >= session.balance:
+            inputs = _choose(held, session.balance + 1)  # something has to come out of the swap
+            fee = await fee_of(inputs, mint)
+        goes_for_it = use_up and fee == session.balance < total(inputs)
+        if fee >= session.balance and not goes_for_it:
             raise RefundUnavailableError(
                 f"The {session.balance} sats that are left are not more than the mint's fee of {fee} for paying them out.",
                 "refund_below_fee",
@@ -233,8 +239,8 @@ class Swapper:
                 owner=operation.owner,
                 mint=operation.mint,
                 amount=total(back),
-                claimed=False,
-                token=encode_token(Token(operation.mint, UNIT, back)),
+                claimed=not back,
+                token=encode_token(Token(operation.mint, UNIT, back)) if back else "",
             )
         await self._ledger.complete(operation.operation_id, proofs, refund)
 

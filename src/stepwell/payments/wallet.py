@@ -177,12 +177,15 @@ class Wallet:
 
     async def refund(self, owner: str | None, session_id: str) -> HandedOut:
         """End a session and make its rest ready. Asking again gives the same refund."""
+        return await self._refund(owner, session_id)
+
+    async def _refund(self, owner: str | None, session_id: str, *, use_up: bool = False) -> HandedOut:
         for _ in range(_TRIES):
             session = await self._ledger.session(owner, session_id)
             known = await self._ledger.refund_of(session_id)
             if known is not None:
                 return known
-            await self._end(session)
+            await self._end(session, use_up=use_up)
         raise RefundUnavailableError(
             "The session changes all the time. Try again when no call is under way.", "session_changed"
         )
@@ -236,7 +239,7 @@ class Wallet:
             if current.touched_at != session.touched_at:
                 continue  # it was used again while others were paid back, each of which takes as long as its mint does
             try:
-                await self.refund(None, session.session_id)
+                await self._refund(None, session.session_id, use_up=True)
                 refunded += 1
             except PaymentError as error:
                 failed += 1
@@ -263,8 +266,8 @@ class Wallet:
                 await self._swapper.redeem(funding)
                 return
 
-    async def _end(self, session: Session) -> None:
-        """One step towards the refund of a session."""
+    async def _end(self, session: Session, *, use_up: bool) -> None:
+        """One step towards the refund of a session. `use_up`: nobody asked for it, so a rest that is just the mint's fee may go for it."""
         if session.state in ("redeeming", "settling") or await self._ledger.fundings(session.session_id, ("redeeming",)):
             await self._redeem_next(session.session_id)
         elif session.state in ("pending", "authorized"):
@@ -286,7 +289,7 @@ class Wallet:
             await self._ledger.close_empty(session.session_id, nothing)
         else:
             async with self._alone(session.session_id):
-                await self._swapper.settle(session)
+                await self._swapper.settle(session, use_up=use_up)
 
     async def _hand_back(self, session: Session) -> None:
         """Nothing was taken: the tokens go back as they are, and cost nothing."""

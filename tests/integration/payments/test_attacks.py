@@ -119,7 +119,7 @@ async def read_some(payer: Payer, path: str, body: dict[str, Any], *, words: int
 
 
 async def until_ended(payer: Payer, place: str) -> None:
-    while (run := await payer.http.get(place)).is_success and run.json()["status"] in ("pending", "running"):
+    while (run := await payer.http.get(place)).is_success and run.json()["status"] in ("pending", "running"):  # noqa: ASYNC110 - asked over HTTP
         await asyncio.sleep(0.02)
 
 
@@ -141,7 +141,7 @@ async def test_a_call_that_is_stopped_before_its_first_word_costs_nothing(payers
     anna, _ = payers
     funding_id, thread_id = await anna.fund(64), await anna.thread()
     run = (await anna.post(f"/threads/{thread_id}/runs", order("think", funding_id))).json()
-    while not (await anna.stands(funding_id))["reserved"]:
+    while not (await anna.stands(funding_id))["reserved"]:  # noqa: ASYNC110 - asked over HTTP
         await asyncio.sleep(0.02)
     await anna.post(f"/threads/{thread_id}/runs/{run['run_id']}/cancel?wait=true")
     stands = await anna.stands(funding_id)

@@ -142,6 +142,19 @@ async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint:
     await pay(wallet, session_id, "b", 1)
 
 
+async def test_a_rest_below_the_fee_does_not_keep_the_earnings(wallet: Wallet, mint: MemoryMint, clock: SetClock):
+    """Or a payer who leaves one sat each time is never paid for. The mint's fee uses the rest up when the session ends by itself."""
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 98)
+    clock.move(hours=25)
+    assert (await wallet.sweep()).failed == 0
+    session = await wallet.session("alice", session_id)
+    assert (session.state, session.spent, session.balance, session.fees) == ("refunded", 98, 0, 2)
+    assert (await wallet.refund("alice", session_id)).amount == 0
+    assert mint.spend((await wallet.payout(mint.url)).token) == 98
+    assert (await wallet.audit()).adds_up
+
+
 async def test_a_refund_waits_for_calls_that_are_under_way(wallet: Wallet, mint: MemoryMint):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     reservation = await wallet.reserve("alice", session_id, "a", 10)

@@ -19,7 +19,7 @@ import orjson
 from stepwell.errors import NotFoundError
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.ledger import HandedOut, Operation, Session
-from stepwell.payments.sql.handed_out import keep_handed_out, return_unapproved
+from stepwell.payments.sql.handed_out import keep_handed_out, mark_claimed, return_unapproved
 from stepwell.payments.sql.rows import as_list, find_session, keep_proofs, move, to_operation, write_entry
 from stepwell.payments.states import SPENDS_MONEY, OperationState, SessionState
 
@@ -204,6 +204,8 @@ def _part(
     write_entry(connection, session, "refund", handed_out.amount, operation.operation_id, now)
     keep_handed_out(connection, handed_out, now)
     move(connection, session, "refund_ready", now)
+    if handed_out.claimed:  # the fee was all that was left
+        mark_claimed(connection, handed_out.token_id, now)
 
 
 def _after_failure(connection: sqlite3.Connection, session: Session) -> SessionState:
