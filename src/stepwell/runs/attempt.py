@@ -172,7 +172,9 @@ class Attempt:
 
     async def _confirm_charges(self, outcome: RunOutcome) -> None:
         if self._cashier and self._payments:
-            await self._cashier.confirm_charges(self._run, self._payments, ended=outcome.status == "success")
+            # Whoever stops a run has read what it said.
+            ended = outcome.status == "success" or self._stop.done()
+            await self._cashier.confirm_charges(self._run, self._payments, ended=ended)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` when the run was stopped while it was made."""

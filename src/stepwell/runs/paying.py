@@ -107,7 +107,7 @@ class Cashier:
 
     async def confirm_charges(self, run: Run, payments: RunPayments, *, ended: bool) -> None:
         """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
-        end has stored them all."""
+        end, or was stopped by its caller, has given them all."""
         kept = payments.charged
         if kept and not ended:
             kept = sorted((await self._stored(run.thread_id, kept)).kept)

@@ -38,6 +38,8 @@ def answer(asked: Any) -> Any:
         return slow(say(LONG), seconds_per_chunk=0.02)
     if wish[0] == "think":
         return slow(say("done"), seconds=30)
+    if wish[0] == "nap" and asks:
+        return call("nap").saying(LONG)
     if wish[0] == "ask" and asks:
         return call("ask_user", question="Which?")
     if wish[0] == "fail":
@@ -50,13 +52,20 @@ def answer(asked: Any) -> Any:
 
 
 @tool
+async def nap() -> str:
+    """Take long."""
+    await asyncio.sleep(30)
+    return "slept"
+
+
+@tool
 def ask_user(question: str) -> str:
     """Ask the user."""
     return str(interrupt({"question": question}))
 
 
 def make_paid() -> Any:
-    return create_deep_agent(ScriptedModel.answering(answer), middleware=[CashuPaymentMiddleware()], name="paid")
+    return create_deep_agent(ScriptedModel.answering(answer), [nap], middleware=[CashuPaymentMiddleware()], name="paid")
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,19 @@ async def test_a_call_that_is_stopped_before_its_first_word_costs_nothing(payers
     await anna.post(f"/threads/{thread_id}/runs/{run['run_id']}/cancel?wait=true")
     stands = await anna.stands(funding_id)
     assert (stands["spent"], stands["reserved"]) == (0, 0)
+
+
+async def test_an_answer_stands_that_is_stored_only_when_its_run_is_stopped(payers: tuple[Payer, Payer]) -> None:
+    """With `durability: exit` nothing is stored before; the answer was read all the same, and is in the thread."""
+    anna, _ = payers
+    for action in ("interrupt", "rollback"):
+        funding_id, thread_id = await anna.fund(64), await anna.thread()
+        run = (await anna.post(f"/threads/{thread_id}/runs", order("nap", funding_id, durability="exit"))).json()
+        while not (await anna.stands(funding_id))["spent"]:  # noqa: ASYNC110 - asked over HTTP
+            await asyncio.sleep(0.02)
+        await anna.post(f"/threads/{thread_id}/runs/{run['run_id']}/cancel?wait=true&action={action}")
+        refund = (await anna.post("/api/wallet/refund", {"funding_id": funding_id})).json()
+        assert refund["amount_sats"] == 64 - 1 - PRICE - 1, action
 
 
 async def test_a_token_in_an_unusual_place_is_stored_nowhere(payers: tuple[Payer, Payer], folder: Path) -> None:

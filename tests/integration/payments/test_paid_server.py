@@ -280,6 +280,16 @@ async def test_a_copy_is_paid_for_by_the_same_session(server: Server, mint: Http
     assert (await balance(server, funding_id))["spent"] == 6 * PRICE
 
 
+async def test_a_charge_counts_as_stored_in_a_thread_that_is_written_at_the_end_only(
+    server: Server, mint: HttpMint, mint_process: MintProcess
+) -> None:
+    """Or the answer of a run that ran out of time would be in the thread, and its charge taken back."""
+    funding_id, thread_id = await fund(server, await buy(mint, mint_process, 64)), await new_thread(server)
+    body = order(2, config={"configurable": {"funding_id": funding_id}}, durability="exit")
+    key = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()["payment_charged"]
+    assert (await server.services.persistence.stored_charges(thread_id, [key, "another"])).kept == {key}
+
+
 async def _spend_all(server: Server, token: str) -> str:
     funding_id = await fund(server, token)
     await post(server, "/runs/wait", order(1, config={"configurable": {"funding_id": funding_id}}))
