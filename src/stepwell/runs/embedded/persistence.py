@@ -180,7 +180,7 @@ class EmbeddedPersistence:
         # A run that stores nothing before it ends leaves its newest checkpoint and no writes.
         newest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
         last = newest.checkpoint["channel_values"].get(CHARGED) if newest else None
-        return replace(charges, kept=charges.kept | ({last} & set(keys)))
+        return replace(charges, kept=charges.kept | {key for key in keys if key == last})
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         return await run_wrote(self.database, thread_id, run_id)
