@@ -23,7 +23,7 @@ from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Secret
-from stepwell.testing import ScriptedModel, call, calls, say, slow
+from stepwell.testing import ScriptedModel, call, say, slow
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
 
@@ -42,12 +42,6 @@ def answer(asked: Any) -> Any:
         return call("nap").saying(LONG)
     if wish[0] == "ask" and asks:
         return call("ask_user", question="Which?")
-    if wish[0] == "fail":
-        return RuntimeError("the model is broken")
-    if wish[0] == "many" and asks:
-        return calls(*(call("task", description=f"hello {n}", subagent_type="general-purpose") for n in range(int(wish[1]))))
-    if wish[0] == "plan" and asks:
-        return call("write_todos", todos=[{"content": "step", "status": "pending"}])
     return say("done")
 
 
