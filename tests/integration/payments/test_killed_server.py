@@ -26,7 +26,7 @@ from stepwell.runs.embedded.ledger import EmbeddedLedger
 
 GRAPHS = Path(__file__).parent / "sold" / "langgraph.json"
 SATS, PRICE = 64, 5
-PATIENCE_S = 120
+PATIENCE_S, LONG_PAUSE_S = 120, 4
 SEED = bytes(range(32))
 
 
@@ -154,7 +154,7 @@ async def test_kills_cancels_copies_and_branches_cost_what_was_answered(
     record_property: Callable[[str, object], None],
 ) -> None:
     """P2, P4: through cancel with rollback, thread deletion, thread copy and older checkpoints, with kill -9 in between."""
-    kills, chance = effort.cases(6, 250), random.Random(20_262)
+    kills, chance = effort.cases(6, 200), random.Random(20_262)
     async with HttpMint(mint_process.url, timeout_s=60) as mint:
         tokens = await buy_many(mint, mint_process, SATS, effort.cases(40, 1_500))
         server.start()
@@ -163,8 +163,9 @@ async def test_kills_cancels_copies_and_branches_cost_what_was_answered(
             shared: dict[str, Any] = {"http": http, "tokens": tokens, "done": done}
             payers = [Payer(chance=random.Random(number), **shared) for number in range(4)]
             living = [asyncio.create_task(payer.live()) for payer in payers]
-            for _ in range(kills):
-                await asyncio.sleep(chance.uniform(0.05, 1.2))
+            for number in range(kills):
+                # Now and then there is time for what takes long: a request that is always cut off would never be answered.
+                await asyncio.sleep(chance.uniform(0.05, 1.2) if number % 4 else LONG_PAUSE_S)
                 await asyncio.to_thread(server.kill)
                 await asyncio.to_thread(server.start)
             done.set()
