@@ -71,10 +71,12 @@ class WatchedMint(HttpMint):
     def __init__(self, url: str, end: End) -> None:
         super().__init__(url, timeout_s=60)
         self._end = end
-        self.point: Point = "redeem"
+        self.point: Point | None = None
+        """What the swaps from now on are for; none is told of while it recovers what others began."""
 
     async def swap(self, inputs: Sequence[Proof], outputs: Sequence[BlindedMessage]) -> list[BlindSignature]:
-        await self._end.come_to(self.point)
+        if self.point:
+            await self._end.come_to(self.point)
         return await super().swap(inputs, outputs)
 
 

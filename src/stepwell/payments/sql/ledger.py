@@ -183,6 +183,9 @@ class SqlLedger(ABC):
         now = self._now()
         return await self._write(lambda connection: handed_out.close_empty(connection, session_id, new, now))
 
+    async def keep_rest(self, session_id: str) -> int:
+        return await self._write(lambda connection: handed_out.keep_rest(connection, session_id))
+
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:
         now = self._now()
         return await self._write(lambda connection: handed_out.hand_back(connection, session_id, new, now))
