@@ -20,12 +20,11 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
-from stepwell.apps.tutor.keeping import SeminarLoading, SeminarRereading, SeminarSaving
+from stepwell.apps.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
 from stepwell.apps.tutor.rules import PROJECT_MOUNT, SeminarRules
 from stepwell.apps.tutor.state import DeeptutorState
 from stepwell.apps.tutor.unaided import build_unaided
 from stepwell.backends.state import StateBackend
-from stepwell.errors import MissingExtraError, ModelUnavailableError
 from stepwell.middleware.approvals import ApprovalMiddleware
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.middleware.client_tools import ClientToolsMiddleware
@@ -38,7 +37,8 @@ from stepwell.middleware.subagents.specs import SubAgent
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
-from stepwell.models import capabilities_of, resolve_model
+from stepwell.models import capabilities_of, model_from_environment, resolve_model
+from stepwell.settings import Settings
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -54,12 +54,10 @@ def make_graph() -> Graph:
 
 def find_model() -> BaseChatModel | None:
     """The configured model if it can use tools. What is configured wrongly is an error, not a reason to go on without."""
-    try:
-        model = resolve_model(None)
-    except MissingExtraError:
-        raise
-    except ModelUnavailableError:
+    settings = Settings.load()
+    if model_from_environment(settings) is None:
         return None
+    model = resolve_model(None, settings=settings)
     return model if capabilities_of(model).tools else None
 
 
@@ -95,6 +93,7 @@ def tutor_stack(
         ClientToolsMiddleware(mount=PROJECT_MOUNT),
         SubAgentMiddleware(subagents=[_reader()], build=lambda spec: _build_reader(model, spec, payment)),
         SeminarLoading(),
+        SeminarCommands(),
         SeminarRules(),  # inside of clarification and files: it decides whether their tools may run
         SeminarRereading(),
         SeminarSaving(),  # what comes after a model runs last to first: saved, then read again if that failed
