@@ -7,7 +7,7 @@
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
-- A change of the thesis is shown as a diff with both confidences, in the message that ends its turn.
+- A hint, and a change of the thesis as a diff with both confidences, are shown in the message that ends their turn.
 - The seminar's files are written by code. A file tool on them is refused.
 """
 
@@ -120,10 +120,10 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     left_out = False
     if not _may_tell(argument, dialogue):
         text, left_out = take_offers_out(text)
-    change = _change_to_show(message, argument, dialogue)
-    if not asked and not left_out and not change:
+    to_show = _to_show(message, argument, dialogue)
+    if not asked and not left_out and not to_show:
         return message
-    text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
+    text = "\n\n".join(part for part in (*to_show, text, LEFT_OUT if left_out else "") if part)
     reviewed = with_text(message, text)
     wanted = [question for question in asked if not is_closer(question)]
     if wanted and not message.tool_calls:
@@ -131,14 +131,16 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     return reviewed
 
 
-def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
-    """How the thesis changed in the turn that this message ends, if nothing has shown it yet."""
+def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
+    """What the person must see of the turn that this message ends, where no text has shown it yet: a hint, a change of the thesis."""
     if message.tool_calls and not asks(message):
-        return ""
-    this_turn = dialogue.this_turn
-    changed = any(isinstance(each, ToolMessage) and each.name == "update_node" and CHANGED in each.text for each in this_turn)
-    shown = any(isinstance(each, AIMessage) and CHANGED in each.text for each in (*this_turn, message))
-    return f"{CHANGED} {describe_change(argument)}" if changed and not shown else ""
+        return []
+    results = [each for each in dialogue.this_turn if isinstance(each, ToolMessage) and each.status != "error"]
+    wanted = [str(each.text) for each in results if each.name == "hint"]
+    if any(each.name == "update_node" and CHANGED in each.text for each in results):
+        wanted.append(f"{CHANGED} {describe_change(argument)}")
+    said = "\n".join(each.text for each in (*dialogue.this_turn, message) if isinstance(each, AIMessage))
+    return [each for each in wanted if each not in said]
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:

@@ -175,6 +175,19 @@ def test_a_thesis_changes_only_together_with_a_confidence():
     assert describe_change(changed) == "Cities should [-close their centres to-] {+tax+} private cars. (confidence 70 -> 55)"
 
 
+def test_an_opposing_seminar_has_a_thesis_and_grounds_of_its_own():
+    argument = play(Argument(), until="elenchus")
+    argument = moves.set_phase(argument, "steelman")
+    opposed = moves.propose_node(argument, "thesis", "Cities should leave their centres as they are.", side="opposing")
+    assert [gap.about for gap in missing(opposed)] == ["t2"]
+    grown = moves.propose_node(opposed, "narrative", "Most shops there are doing well.", side="opposing")
+    assert not missing(moves.link(grown, "n2", "supports", "t2"))
+    with pytest.raises(MoveRefusedError, match="the same side"):
+        moves.link(grown, "n2", "supports", "t1")
+    assert "## Opposing seminar\n\n### t2 thesis, held" in write_seminar(grown)
+    assert grown.thesis.id == "t1"
+
+
 def test_a_challenged_clause_is_held_again_only_when_every_attack_is_answered():
     argument = play(Argument(), until="reply")
     assert argument.nodes["t1"].status == "challenged"

@@ -172,6 +172,14 @@ async def test_hints_rise_one_level_and_one_turn_at_a_time(tmp_path):
     assert (await tutor.argument()).thesis.author == "tutor"
 
 
+async def test_a_hint_is_shown_even_if_the_model_does_not_say_it(tmp_path):
+    """T8"""
+    tutor = tutor_with(tmp_path, [call("hint", about="frame", level=1, text="Look around."), say("Try.")], project=None)
+    values = await tutor.say("I am stuck")
+    assert values["messages"][-1].text == "Hint 1 of 4: Look around.\n\nTry."
+    assert values["progress"]["hints"] == {"frame": 1}
+
+
 async def test_a_hint_does_not_ask_and_is_short(tmp_path):
     """T8"""
     asking = call("hint", about="frame", level=1, text="What do you see?")
