@@ -21,7 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
 from stepwell.apps.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
-from stepwell.apps.tutor.rules import PROJECT_MOUNT, SeminarRules
+from stepwell.apps.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules
 from stepwell.apps.tutor.state import DeeptutorState
 from stepwell.apps.tutor.unaided import build_unaided
 from stepwell.backends.state import StateBackend
@@ -125,6 +125,7 @@ def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | No
         payment,
         FilesystemMiddleware(backend=_scratch()),
         ClientToolsMiddleware(mount=PROJECT_MOUNT),
+        ProjectIsRead(),
         SummarizationMiddleware(model),
         prompt_caching(model),
         PatchToolCallsMiddleware(),

@@ -38,6 +38,7 @@ from stepwell.apps.tutor.argument.words import (
 )
 from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
 from stepwell.apps.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
+from stepwell.backends import paths
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -45,6 +46,7 @@ TELL_NOW = (
     "The user asks to be told. Tell them now, in plain words: make the move for them with propose_node or update_node if the phase needs "
     "one, and say what you wrote and why. Do not ask anything before that."
 )
+READ_ONLY = "You read the user's files and change none of them. Say in your answer what should be written."
 PROJECT_MOUNT = "/project/"
 _OWN_FILES = frozenset(f"{PROJECT_MOUNT}{name}" for name in (ARGUMENT, SEMINAR, LOG))
 _PATCH_ARGS = {"file_id": "file_path", "search": "old_string", "replace": "new_string"}
@@ -93,6 +95,28 @@ class SeminarRules(RequestMiddleware):
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         fault = _call_fault(request)
         return _refuse(request, fault) if fault else _with_record(request, await handler(request))
+
+
+class ProjectIsRead(RequestMiddleware):
+    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue end at its door, and a
+    thesis that it wrote into the seminar's files would look like the person's own edit."""
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else handler(request)
+
+    def awrap_tool_call(  # type: ignore[override]  # as above
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else await handler(request)
+
+
+def _changes_project(request: ToolCallRequest) -> bool:
+    call = request.tool_call
+    path = paths.resolve(str(call["args"].get("file_path", "")))
+    return call["name"] in _FILE_CHANGES and paths.is_within(path, PROJECT_MOUNT.rstrip("/"))
 
 
 def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
@@ -182,7 +206,7 @@ def names_its_subject(question: str, argument: Argument) -> bool:
 
 def _call_fault(request: ToolCallRequest) -> str | None:
     call, state = request.tool_call, request.state
-    if call["name"] in _FILE_CHANGES and str(call["args"].get("file_path", "")) in _OWN_FILES:
+    if call["name"] in _FILE_CHANGES and paths.resolve(str(call["args"].get("file_path", ""))) in _OWN_FILES:
         return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
     if call["name"] not in QUESTION_TOOLS:
         return None

@@ -154,7 +154,8 @@ def _run(name: str, runtime: ToolRuntime, args: Mapping[str, Any]) -> Command[An
 
 
 def _set_question(argument: Argument, args: SetQuestion, dialogue: Dialogue) -> tuple[Argument, str]:
-    return moves.set_question(argument, args.text), f"The question is: {args.text}"
+    author: Author = "user" if is_said_in(args.text, dialogue.texts) else "tutor"
+    return moves.set_question(argument, args.text, author=author), f"The question is: {args.text}"
 
 
 def _propose(argument: Argument, args: ProposeNode, dialogue: Dialogue) -> tuple[Argument, str]:

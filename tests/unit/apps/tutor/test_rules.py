@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from stepwell.apps.tutor.agent import build
 from stepwell.apps.tutor.argument.document import Argument, to_data
-from stepwell.testing import call, calls, say
+from stepwell.testing import ScriptedModel, call, calls, say
 
 from .arguments import ANSWERS, play
-from .seminars import results_of, tutor_with
+from .seminars import Tutor, results_of, tutor_with
 
 THESIS = "Cities should close their centres to private cars."
 PROPOSE = call("propose_node", kind="thesis", text=THESIS)
@@ -268,8 +270,8 @@ async def test_several_moves_of_one_step_see_one_another(tmp_path):
 
 async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
     script = [
-        call("write_file", file_path="/project/argument.json", content="{}"),
-        call("patch_file", file_id="/project/seminar.md", search="a", replace="b"),
+        call("write_file", file_path="/project/./argument.json", content="{}"),
+        call("patch_file", file_id="project//seminar.md", search="a", replace="b"),
         say("Well."),
     ]
     tutor = tutor_with(tmp_path, script)
@@ -277,6 +279,28 @@ async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
     assert "written by themselves" in errors(values, "write_file")[0]
     assert "written by themselves" in errors(values, "edit_file")[0]
     assert tutor.saves == []
+
+
+async def test_a_subagent_cannot_write_into_the_project_for_the_model(tmp_path):
+    """T8: a thesis in the seminar's files would look like the user's own edit."""
+    scripts = {
+        "deeptutor": [call("task", description="Write the thesis into seminar.md", subagent_type="reader"), say("Well.")],
+        "reader": [call("write_file", file_path="/project/seminar.md", content="# x"), say("I could not.")],
+    }
+    tutor = Tutor(build(ScriptedModel.by_agent(scripts), checkpointer=InMemorySaver()), tmp_path)
+    await tutor.say("Go on")
+    assert tutor.saves == []
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_having_been_told_once_permits_nothing_later(tmp_path):
+    """T8"""
+    other = "Cities should tax private cars."
+    script = [PROPOSE, say("There."), call("update_node", node="t1", text=other, confidence=70), say("Well.")]
+    tutor = tutor_with(tmp_path, script, project=None)
+    await tutor.say("/tell")
+    values = await tutor.say("I am 70 sure of it.")
+    assert "The words of a thesis are the user's" in errors(values, "update_node")[0]
 
 
 async def test_an_answer_in_the_elenchus_counts_as_an_examination(tmp_path):
