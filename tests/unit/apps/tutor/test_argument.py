@@ -264,3 +264,12 @@ def test_what_a_person_types_for_a_confidence_is_one_number():
         with pytest.raises(MoveRefusedError, match="from 0 to 100"):
             take_answer(argument, next_question(argument), text)
     assert take_answer(argument, next_question(argument), "about 70 %").nodes["t1"].confidence == 70
+
+
+def test_whoever_withdraws_the_thesis_early_still_comes_to_an_end():
+    argument = moves.update_node(play(Argument(), until="grounds"), "t1", status="withdrawn")
+    argument = go_on(argument)
+    assert (argument.phase, next_question(argument).need) == ("close", "conclusion")
+    argument, words = tell(argument, next_question(argument))
+    assert words == "The thesis was withdrawn; the question is open."
+    assert is_complete(argument)
