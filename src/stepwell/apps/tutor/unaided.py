@@ -33,7 +33,7 @@ from stepwell.apps.tutor.argument.telling import tell
 from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
 from stepwell.apps.tutor.commands import carry_out
 from stepwell.apps.tutor.dialogue import last_answer, messages_of, read_dialogue
-from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.apps.tutor.state import DeeptutorState, TutorInput, TutorOutput
 from stepwell.backends.device import Device, DeviceCall, say_failure
 from stepwell.middleware.clarify import USER_WORDS
 
@@ -61,7 +61,7 @@ class UnaidedState(DeeptutorState):
 
 def build_unaided(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """The tutor's graph where no capable model is configured."""
-    builder = StateGraph(UnaidedState)
+    builder = StateGraph(UnaidedState, input_schema=TutorInput, output_schema=TutorOutput)
     for name, node in {
         "load": _load,
         "take": _take,

@@ -73,6 +73,17 @@ def test_the_state_has_the_fields_that_clients_know():
     assert {"argument", "current_project_id", "files", "todos", "payment_status"} <= channels.keys()
 
 
+@pytest.mark.parametrize("model", [None, ScriptedModel([say("Hello."), say("Hello.")])])
+async def test_what_code_keeps_cannot_be_sent_in(model):
+    graph = build(model, checkpointer=InMemorySaver())
+    sent = {"argument": {"nodes": 5}, "progress": {}, "kept": {"loaded": True}, "told": "x", "payment_token": "cashuB"}
+    thread = {"configurable": {"thread_id": "1"}}
+    await graph.ainvoke({"messages": [("user", "Hello")], "current_project_id": None, **sent}, thread)
+    values = (await graph.aget_state(thread)).values
+    assert values.get("argument", {}).get("nodes", {}) == {}
+    assert [values.get(name) or None for name in ("payment_token", "told", "kept")] == [None] * 3
+
+
 async def test_scratch_files_are_free_to_write_on_the_server_and_stay_in_the_thread(tmp_path):
     """T4"""
     writes = [call("write_file", file_path=f"/{folder}/a.md", content="x") for folder in ("scratch", "summaries", "analysis")]

@@ -6,7 +6,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.apps.tutor.agent import build
-from stepwell.apps.tutor.argument.document import Argument, to_data
+from stepwell.apps.tutor.argument.document import Argument
+from stepwell.apps.tutor.argument.project import write_files
 from stepwell.testing import ScriptedModel, call, calls, say
 
 from .arguments import ANSWERS, play
@@ -16,11 +17,11 @@ THESIS = "Cities should close their centres to private cars."
 PROPOSE = call("propose_node", kind="thesis", text=THESIS)
 
 
-async def tutor_at(folder, phase, script, **options):
-    """A tutor whose thread already stands at a phase."""
-    tutor = tutor_with(folder, script, project=None, **options)
-    await tutor.graph.aupdate_state(tutor.config, {"argument": {"replace": to_data(play(Argument(), until=phase))}})
-    return tutor
+def tutor_at(folder, phase, script, **options):
+    """A tutor whose project holds a seminar that stands at a phase."""
+    for name, text in write_files(play(Argument(), until=phase)).items():
+        (folder / name).write_text(text)
+    return tutor_with(folder, script, **options)
 
 
 def errors(values, tool):
@@ -51,7 +52,7 @@ async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_pat
     values = await tutor.say("Help me with my argument")
     assert tutor.questions == ["About frame: What is your argument about?"]
     assert not any("?" in message.text for message in values["messages"] if message.type == "ai")
-    tutor = await tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
+    tutor = tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
     await tutor.say("Go on")
     assert tutor.questions == ["About t1: Why should that be so?"]
 
@@ -59,7 +60,7 @@ async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_pat
 async def test_a_question_in_prose_beside_other_calls_is_taken_out(tmp_path):
     """T8"""
     turn = call("lint_seminar").saying("Do you see it? I look for faults.")
-    tutor = await tutor_at(tmp_path, "grounds", [turn, say("Done. Anything else?")])
+    tutor = tutor_at(tmp_path, "grounds", [turn, say("Done. Anything else?")])
     values = await tutor.say("Go on")
     assert tutor.questions == []
     assert [message.text for message in values["messages"] if message.type == "ai"] == ["I look for faults.", "Done."]
@@ -78,7 +79,7 @@ async def test_a_question_beside_a_change_waits_until_the_change_is_saved(tmp_pa
 
 async def test_a_question_that_names_nothing_is_refused(tmp_path):
     """T8"""
-    tutor = await tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
+    tutor = tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
     values = await tutor.say("Go on")
     assert "names the clause" in errors(values, "ask_user")[0]
     tutor = tutor_with(tmp_path, [call("ask_choices", question="Which?", options=["a", "b"]), say("Well.")], project=None)
@@ -150,7 +151,7 @@ async def test_not_wanting_to_be_told_is_not_a_wish_to_be_told(tmp_path):
 
 async def test_a_model_that_says_nothing_to_somebody_who_asks_to_be_told_is_replaced(tmp_path):
     """T8: it always works: the method's own words are given instead."""
-    tutor = await tutor_at(tmp_path, "reply", [say("")])
+    tutor = tutor_at(tmp_path, "reply", [say("")])
     values = await tutor.say("/tell")
     assert "these words are mine" in values["messages"][-1].text
     assert (await tutor.argument()).nodes["p1"].author == "tutor"
@@ -208,7 +209,7 @@ async def test_a_reply_in_the_models_words_or_with_new_evidence_is_refused(tmp_p
         call("propose_node", kind="reply", about="r1", text=own),
         say("Well."),
     ]
-    tutor = await tutor_at(tmp_path, "reply", script)
+    tutor = tutor_at(tmp_path, "reply", script)
     first, second = errors(await tutor.say(own), "propose_node")
     assert "The words of a reply are the user's" in first
     assert "brings no new evidence" in second
@@ -217,14 +218,14 @@ async def test_a_reply_in_the_models_words_or_with_new_evidence_is_refused(tmp_p
 async def test_a_refutation_that_redefines_a_term_is_refused(tmp_path):
     """T8"""
     redefining = call("propose_node", kind="refutation", about="t1", text="By centres one must mean the whole town.")
-    tutor = await tutor_at(tmp_path, "steelman", [redefining, say("Well.")])
+    tutor = tutor_at(tmp_path, "steelman", [redefining, say("Well.")])
     assert "does not redefine terms" in errors(await tutor.say("Go on"), "propose_node")[0]
 
 
 async def test_no_phase_is_skipped(tmp_path):
     """T8"""
     script = [call("set_phase", phase="close"), call("set_phase", phase="warrant"), say("Well.")]
-    tutor = await tutor_at(tmp_path, "grounds", script)
+    tutor = tutor_at(tmp_path, "grounds", script)
     refused = errors(await tutor.say("Go on"), "set_phase")
     assert all("is not finished" in text and "t1 rests on nothing yet" in text for text in refused)
     assert len(refused) == 2
@@ -234,7 +235,7 @@ async def test_no_phase_is_skipped(tmp_path):
 async def test_a_confidence_that_the_user_did_not_say_is_refused(tmp_path):
     """T8"""
     script = [call("update_node", node="t1", confidence=95), call("update_node", node="t1", confidence=40), say("Well.")]
-    tutor = await tutor_at(tmp_path, "revise", script)
+    tutor = tutor_at(tmp_path, "revise", script)
     values = await tutor.say("I would say 40 now.")
     assert len(errors(values, "update_node")) == 1
     assert "confidence 70 -> 40" in results_of(values, "update_node")[1].text
@@ -243,7 +244,7 @@ async def test_a_confidence_that_the_user_did_not_say_is_refused(tmp_path):
 async def test_a_changed_thesis_is_shown_as_a_diff_with_both_confidences(tmp_path):
     """T8"""
     text = "Cities should close some streets to private cars."
-    tutor = await tutor_at(tmp_path, "revise", [call("update_node", node="t1", text=text, confidence=85), say("Changed.")])
+    tutor = tutor_at(tmp_path, "revise", [call("update_node", node="t1", text=text, confidence=85), say("Changed.")])
     values = await tutor.say(f"{text} Of that I am 85 sure.")
     told = results_of(values, "update_node")[0].text
     assert "close [-their centres-] {+some streets+} to private cars. (confidence 70 -> 85)" in told
@@ -311,7 +312,7 @@ async def test_an_answer_in_the_elenchus_counts_as_an_examination(tmp_path):
         call("set_phase", phase="reply"),
         say("On to the reply."),
     ]
-    tutor = await tutor_at(tmp_path, "elenchus", script, answers=[ANSWERS["examination"]])
+    tutor = tutor_at(tmp_path, "elenchus", script, answers=[ANSWERS["examination"]])
     values = await tutor.say("Go on")
     assert len(errors(values, "set_phase")) == 1
     assert (await tutor.argument()).phase == "reply"
