@@ -163,6 +163,8 @@ def _take(state: UnaidedState) -> Update:
     before = from_data(state.get("argument"))
     first = not any(isinstance(each, AIMessage) for each in messages_of(state))
     notes = [ABOUT_UNAIDED] if first else []
+    if first and before != Argument():
+        notes.append(f"We go on with “{before.question}”, at the phase '{before.phase}'.")
     text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
     if errand := read_errand(text):
         return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
@@ -181,9 +183,11 @@ def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, s
         if said.startswith("/") and not asks_to_be_told(said):
             return carry_out(argument, question, said)
         if question is None:
-            return argument, COMPLETE if said and not first else ""
+            return argument, COMPLETE if said else ""
         if asks_to_be_told(said):
             told, words = tell(argument, question)
+            if question.need == "lint":
+                return told, "There is nothing that I could say for you here, so I leave it."
             return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
         if not said or (first and not (question.need == "question" and _is_opening_question(said))):
             return argument, ""  # they have not seen the question yet, so this is no answer to it
