@@ -187,7 +187,8 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
 
 def _make_call(argument: Argument, question: str, number: int) -> Any:
     """The question as a call; `number` makes an id that no other question of the thread has."""
-    named = question if names_its_subject(question, argument) else f"About {_subject(argument)}: {question}"
+    subject = argument.phase.capitalize() if argument.thesis is None else f"About {_subject(argument)}"
+    named = question if names_its_subject(question, argument) else f"{subject}: {question}"
     return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_in_prose_{number}", "type": "tool_call"}
 
 

@@ -45,7 +45,6 @@ from stepwell.apps.tutor.dialogue import Dialogue, last_answer, messages_of, rea
 HINT_CHARS = {1: 200, 2: 300, 3: 400, 4: 2_000}
 """The lower the hint, the shorter: below the last level it cannot hold the whole answer."""
 CHANGED = "The thesis changed:"
-SHOWN_HINT = "Hint"
 _RELATION_OF: Mapping[str, Relation] = {
     "citation": "supports",
     "narrative": "supports",
@@ -222,7 +221,7 @@ def _hint(argument: Argument, args: Hint, dialogue: Dialogue) -> tuple[Argument,
     if take_questions_out(args.text)[1]:
         raise MoveRefusedError("A hint does not ask. Put a question with ask_user, and say the rest in the hint.")
     kept = moves.record(argument, "tutor", "hint", args.about, args.text, args.level)
-    return kept, f"{SHOWN_HINT} {args.level} of {TOP_LEVEL}: {args.text}"
+    return kept, f"Hint {args.level} of {TOP_LEVEL}: {args.text}"
 
 
 def _set_phase(argument: Argument, args: SetPhase, dialogue: Dialogue) -> tuple[Argument, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.apps.tutor.agent import build
 from stepwell.apps.tutor.argument.document import Argument
 from stepwell.apps.tutor.argument.project import write_files
+from stepwell.apps.tutor.dialogue import read_dialogue
+from stepwell.apps.tutor.rules import review_prose
 from stepwell.testing import ScriptedModel, call, calls, say
 
 from .arguments import ANSWERS, play
@@ -50,11 +53,20 @@ async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_pat
     """T8: always through a tool, naming the phase before there is a thesis and a clause afterwards."""
     tutor = tutor_with(tmp_path, [say("Good. What is your argument about?"), say("I see.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me with my argument")
-    assert tutor.questions == ["About frame: What is your argument about?"]
+    assert tutor.questions == ["Frame: What is your argument about?"]
     assert not any("?" in message.text for message in values["messages"] if message.type == "ai")
     tutor = tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
     await tutor.say("Go on")
     assert tutor.questions == ["About t1: Why should that be so?"]
+
+
+def test_what_else_a_provider_put_into_a_message_stays():
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    message = AIMessage([thought, {"type": "text", "text": "Good. Why is that?"}], id="m")
+    reviewed = review_prose(message, Argument(), read_dialogue([HumanMessage("Hello")]))
+    assert reviewed.content == [thought, {"type": "text", "text": "Good."}]
+    assert reviewed.tool_calls[0]["args"] == {"question": "Frame: Why is that?"}
+    assert reviewed.id == "m"
 
 
 async def test_a_question_in_prose_beside_other_calls_is_taken_out(tmp_path):
