@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from stepwell.apps.tutor.argument.exports import describe_change, export
 from stepwell.apps.tutor.argument.files import read_argument, write_argument
 from stepwell.apps.tutor.argument.lint import lint
 from stepwell.apps.tutor.argument.method import is_complete, missing
+from stepwell.apps.tutor.argument.progress import describe_progress
 from stepwell.apps.tutor.argument.project import read_files, write_files
 from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
 from stepwell.apps.tutor.argument.seminar import read_seminar, write_seminar
@@ -117,6 +119,25 @@ def test_a_patient_person_comes_from_frame_to_close():
 def test_every_form_of_export_names_every_clause(form, argument: Argument):
     written = export(argument, form)
     assert all(name in written for name in argument.nodes)
+
+
+def test_a_circle_of_grounds_is_found_and_nothing_beside_it():
+    argument = play(Argument(), until="warrant")
+    for text in ("People like quiet.", "Quiet is liked.", "Noise is not."):
+        argument = moves.propose_node(argument, "narrative", text)
+    for source, target in (("n2", "n3"), ("n3", "n2"), ("n4", "n2"), ("n2", "t1")):
+        argument = moves.link(argument, source, "supports", target)
+    assert [finding.about for finding in lint(argument) if finding.code == "circle"] == ["n2", "n3"]
+
+
+def test_a_long_argument_is_looked_through_in_a_moment():
+    argument = play(Argument(), until="grounds")
+    for number in range(1, 400):
+        argument = moves.propose_node(argument, "narrative", f"Reason {number} holds in most cities.")
+        argument = moves.link(argument, f"n{number}", "supports", "t1" if number == 1 else f"n{number - 1}")
+    began = time.process_time()
+    describe_progress(argument)
+    assert time.process_time() - began < 5
 
 
 def test_the_lint_asks_for_a_term_that_is_used_and_not_defined():

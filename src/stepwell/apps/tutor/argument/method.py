@@ -101,14 +101,16 @@ def phase_fault(argument: Argument, to: Phase) -> str | None:
 def supporters(argument: Argument) -> list[Node]:
     """The grounds on which the thesis rests, directly or through others."""
     thesis = argument.thesis
+    sources: dict[str, list[str]] = {}
+    for link in argument.links_of("supports"):
+        sources.setdefault(link.target, []).append(link.source)
     reached: dict[str, Node] = {}
     waiting = [thesis.id] if thesis else []
     while waiting:
-        target = waiting.pop()
-        for link in argument.links_of("supports", target=target):
-            if link.source not in reached:
-                reached[link.source] = argument.nodes[link.source]
-                waiting.append(link.source)
+        for source in sources.get(waiting.pop(), ()):
+            if source not in reached:
+                reached[source] = argument.nodes[source]
+                waiting.append(source)
     return list(reached.values())
 
 
