@@ -98,6 +98,7 @@ def test_a_seminar_on_a_server_keeps_its_files_here_and_survives_a_kill(server_p
     typed = "Should cities ban cars?\na\nCities should ban cars.\n"
     begun = run_warm(project, server_process.folder, variables, typed=typed)
     assert "About t1: how sure are you" in begun.stdout, begun.stderr
+    assert f"--thread {thread_of(begun)} --project {tmp_path}" in begun.stderr
     server_process.signal(signal.SIGKILL)
     server_process.wait()
     server_process.start()

@@ -7,7 +7,7 @@
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
-- A change of the thesis is shown as a diff with both confidences, in the message that ends its turn.
+- A hint, and a change of the thesis as a diff with both confidences, are shown in the message that ends their turn.
 - The seminar's files are written by code. A file tool on them is refused.
 """
 
@@ -38,6 +38,7 @@ from stepwell.apps.tutor.argument.words import (
 )
 from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
 from stepwell.apps.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
+from stepwell.backends import paths
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -45,6 +46,7 @@ TELL_NOW = (
     "The user asks to be told. Tell them now, in plain words: make the move for them with propose_node or update_node if the phase needs "
     "one, and say what you wrote and why. Do not ask anything before that."
 )
+READ_ONLY = "You read the user's files and change none of them. Say in your answer what should be written."
 PROJECT_MOUNT = "/project/"
 _OWN_FILES = frozenset(f"{PROJECT_MOUNT}{name}" for name in (ARGUMENT, SEMINAR, LOG))
 _PATCH_ARGS = {"file_id": "file_path", "search": "old_string", "replace": "new_string"}
@@ -95,6 +97,28 @@ class SeminarRules(RequestMiddleware):
         return _refuse(request, fault) if fault else _with_record(request, await handler(request))
 
 
+class ProjectIsRead(RequestMiddleware):
+    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue end at its door, and a
+    thesis that it wrote into the seminar's files would look like the person's own edit."""
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else handler(request)
+
+    def awrap_tool_call(  # type: ignore[override]  # as above
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else await handler(request)
+
+
+def _changes_project(request: ToolCallRequest) -> bool:
+    call = request.tool_call
+    path = paths.resolve(str(call["args"].get("file_path", "")))
+    return call["name"] in _FILE_CHANGES and paths.is_within(path, PROJECT_MOUNT.rstrip("/"))
+
+
 def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
     """The model had nothing for somebody who asked to be told: the method's own words, for what the phase needs."""
     noted = from_data(reduce_argument(to_data(argument), [call.update["argument"]])) if "argument" in call.update else argument
@@ -120,10 +144,10 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     left_out = False
     if not _may_tell(argument, dialogue):
         text, left_out = take_offers_out(text)
-    change = _change_to_show(message, argument, dialogue)
-    if not asked and not left_out and not change:
+    to_show = _to_show(message, argument, dialogue)
+    if not asked and not left_out and not to_show:
         return message
-    text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
+    text = "\n\n".join(part for part in (*to_show, text, LEFT_OUT if left_out else "") if part)
     reviewed = with_text(message, text)
     wanted = [question for question in asked if not is_closer(question)]
     if wanted and not message.tool_calls:
@@ -131,14 +155,16 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     return reviewed
 
 
-def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
-    """How the thesis changed in the turn that this message ends, if nothing has shown it yet."""
+def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
+    """What the person must see of the turn that this message ends, where no text has shown it yet: a hint, a change of the thesis."""
     if message.tool_calls and not asks(message):
-        return ""
-    this_turn = dialogue.this_turn
-    changed = any(isinstance(each, ToolMessage) and each.name == "update_node" and CHANGED in each.text for each in this_turn)
-    shown = any(isinstance(each, AIMessage) and CHANGED in each.text for each in (*this_turn, message))
-    return f"{CHANGED} {describe_change(argument)}" if changed and not shown else ""
+        return []
+    results = [each for each in dialogue.this_turn if isinstance(each, ToolMessage) and each.status != "error"]
+    wanted = [str(each.text) for each in results if each.name == "hint"]
+    if any(each.name == "update_node" and CHANGED in each.text for each in results):
+        wanted.append(f"{CHANGED} {describe_change(argument)}")
+    said = "\n".join(each.text for each in (*dialogue.this_turn, message) if isinstance(each, AIMessage))
+    return [each for each in wanted if each not in said]
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:
@@ -161,7 +187,8 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
 
 def _make_call(argument: Argument, question: str, number: int) -> Any:
     """The question as a call; `number` makes an id that no other question of the thread has."""
-    named = question if names_its_subject(question, argument) else f"About {_subject(argument)}: {question}"
+    subject = argument.phase.capitalize() if argument.thesis is None else f"About {_subject(argument)}"
+    named = question if names_its_subject(question, argument) else f"{subject}: {question}"
     return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_in_prose_{number}", "type": "tool_call"}
 
 
@@ -180,7 +207,7 @@ def names_its_subject(question: str, argument: Argument) -> bool:
 
 def _call_fault(request: ToolCallRequest) -> str | None:
     call, state = request.tool_call, request.state
-    if call["name"] in _FILE_CHANGES and str(call["args"].get("file_path", "")) in _OWN_FILES:
+    if call["name"] in _FILE_CHANGES and paths.resolve(str(call["args"].get("file_path", ""))) in _OWN_FILES:
         return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
     if call["name"] not in QUESTION_TOOLS:
         return None

@@ -85,9 +85,7 @@ def tutor_lines() -> list[Reply]:
         call("set_phase", phase="reply"),
         _ask("About r1: what do you say to it, from what you have said already?"),
         call("hint", about="r1", level=1, text="Look at n1 again: who are the people in it, and what do they do there."),
-        _ask("About r1: n1 speaks of people. What do they do to the shops?").saying(
-            "A hint: look at n1 again, at who the people in it are and what they do there."
-        ),
+        _ask("About r1: n1 speaks of people. What do they do to the shops?"),
         calls(
             call("propose_node", kind="reply", text=REPLY, about="r1"),
             call("link", source="p1", relation="uses", target="n1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from stepwell.apps.tutor.argument.exports import describe_change, export
 from stepwell.apps.tutor.argument.files import read_argument, write_argument
 from stepwell.apps.tutor.argument.lint import lint
 from stepwell.apps.tutor.argument.method import is_complete, missing
+from stepwell.apps.tutor.argument.progress import describe_progress
 from stepwell.apps.tutor.argument.project import read_files, write_files
 from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
 from stepwell.apps.tutor.argument.seminar import read_seminar, write_seminar
@@ -119,6 +121,25 @@ def test_every_form_of_export_names_every_clause(form, argument: Argument):
     assert all(name in written for name in argument.nodes)
 
 
+def test_a_circle_of_grounds_is_found_and_nothing_beside_it():
+    argument = play(Argument(), until="warrant")
+    for text in ("People like quiet.", "Quiet is liked.", "Noise is not."):
+        argument = moves.propose_node(argument, "narrative", text)
+    for source, target in (("n2", "n3"), ("n3", "n2"), ("n4", "n2"), ("n2", "t1")):
+        argument = moves.link(argument, source, "supports", target)
+    assert [finding.about for finding in lint(argument) if finding.code == "circle"] == ["n2", "n3"]
+
+
+def test_a_long_argument_is_looked_through_in_a_moment():
+    argument = play(Argument(), until="grounds")
+    for number in range(1, 400):
+        argument = moves.propose_node(argument, "narrative", f"Reason {number} holds in most cities.")
+        argument = moves.link(argument, f"n{number}", "supports", "t1" if number == 1 else f"n{number - 1}")
+    began = time.process_time()
+    describe_progress(argument)
+    assert time.process_time() - began < 5
+
+
 def test_the_lint_asks_for_a_term_that_is_used_and_not_defined():
     """T8: the question comes from the lint: a word carries two clauses and has no definition."""
     argument = play(Argument(), until="grounds")
@@ -173,6 +194,19 @@ def test_a_thesis_changes_only_together_with_a_confidence():
         moves.update_node(argument, "t1", text="Cities should tax cars.")
     changed = moves.update_node(argument, "t1", text="Cities should tax private cars.", confidence=55)
     assert describe_change(changed) == "Cities should [-close their centres to-] {+tax+} private cars. (confidence 70 -> 55)"
+
+
+def test_an_opposing_seminar_has_a_thesis_and_grounds_of_its_own():
+    argument = play(Argument(), until="elenchus")
+    argument = moves.set_phase(argument, "steelman")
+    opposed = moves.propose_node(argument, "thesis", "Cities should leave their centres as they are.", side="opposing")
+    assert [gap.about for gap in missing(opposed)] == ["t2"]
+    grown = moves.propose_node(opposed, "narrative", "Most shops there are doing well.", side="opposing")
+    assert not missing(moves.link(grown, "n2", "supports", "t2"))
+    with pytest.raises(MoveRefusedError, match="the same side"):
+        moves.link(grown, "n2", "supports", "t1")
+    assert "## Opposing seminar\n\n### t2 thesis, held" in write_seminar(grown)
+    assert grown.thesis.id == "t1"
 
 
 def test_a_challenged_clause_is_held_again_only_when_every_attack_is_answered():
@@ -251,3 +285,12 @@ def test_what_a_person_types_for_a_confidence_is_one_number():
         with pytest.raises(MoveRefusedError, match="from 0 to 100"):
             take_answer(argument, next_question(argument), text)
     assert take_answer(argument, next_question(argument), "about 70 %").nodes["t1"].confidence == 70
+
+
+def test_whoever_withdraws_the_thesis_early_still_comes_to_an_end():
+    argument = moves.update_node(play(Argument(), until="grounds"), "t1", status="withdrawn")
+    argument = go_on(argument)
+    assert (argument.phase, next_question(argument).need) == ("close", "conclusion")
+    argument, words = tell(argument, next_question(argument))
+    assert words == "The thesis was withdrawn; the question is open."
+    assert is_complete(argument)
