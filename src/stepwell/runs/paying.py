@@ -88,6 +88,8 @@ class Cashier:
         order, funded = await self._exchange(owner, known, order)
         session = funded or await self._named(owner, order) or _open(known)
         if session is None:
+            if _only_declines(order):  # it is going to end, and costs nothing
+                return order
             raise self._nobody_pays()
         if not known or known[0].session_id != session.session_id:
             await self.wallet.ledger.attach(session.session_id, thread_id)
@@ -254,6 +256,15 @@ def _places(order: RunOrder) -> list[Mapping[str, Any]]:
     answers = [resume, *resume.values()] if isinstance(resume, Mapping) else []
     places = [*answers, command.get("update"), order.input, order.context, order.config.get("configurable")]
     return [_named_values(place) for place in places]
+
+
+def _only_declines(order: RunOrder) -> bool:
+    """Whether the order does nothing but decline to pay."""
+    resume = (order.command or {}).get("resume")
+    if not isinstance(resume, Mapping) or not resume:
+        return False
+    answers = [resume] if "cancel" in resume else list(resume.values())
+    return all(isinstance(answer, Mapping) and answer.get("cancel") is True for answer in answers)
 
 
 def _found(order: RunOrder, name: str) -> list[Any]:

@@ -173,6 +173,18 @@ async def test_declining_to_pay_ends_the_run_with_a_sentence(server: Server, min
     assert (await balance(server, funding_id))["spent"] == PRICE
 
 
+async def test_declining_needs_no_money(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
+    """The session was paid back while the run waited: it can still be ended."""
+    funding_id = await fund(server, await buy(mint, mint_process, 9))
+    thread_id = await new_thread(server)
+    body = order(2, config={"configurable": {"funding_id": funding_id}})
+    paused = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()
+    await post(server, "/api/wallet/refund", {"funding_id": funding_id})
+    resume = {paused["__interrupt__"][0]["id"]: {"cancel": True}}
+    done = await post(server, f"/threads/{thread_id}/runs/wait", {"assistant_id": "paid", "command": {"resume": resume}})
+    assert "nobody paid" in done.json()["messages"][-1]["content"]
+
+
 async def test_paying_in_band(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
     """A token in `X-Cashu`, the change in the same header of the response, or in the last event of a stream."""
     waited = await post(server, "/runs/wait", order(2), **{"X-Cashu": await buy(mint, mint_process, 64)})
