@@ -455,8 +455,8 @@ class MintRejectedError(PaymentError):
 
 
 class PaymentRequiredError(PaymentError):
-    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `request` what
-    a wallet reads to pay (NUT-18)."""
+    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `spent_sats`
+    what was spent by then where it is known, `request` what a wallet reads to pay (NUT-18)."""
 
     code = "payment_required"
 
@@ -468,8 +468,10 @@ class PaymentRequiredError(PaymentError):
         balance_sats: int = 0,
         code: str | None = None,
         request: str | None = None,
+        spent_sats: int | None = None,
     ) -> None:
         self.request = request
+        self.spent_sats = spent_sats
         self.needed_sats = needed_sats
         self.balance_sats = balance_sats
         super().__init__(message, code)

@@ -237,7 +237,9 @@ def _key(config: RunnableConfig, thread_id: object) -> str:
 def _ask(meter: Meter, why: PaymentError, state: Any, call: CallSize) -> str | None:
     """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
     needed, balance = meter.price_of(call), getattr(why, "balance_sats", 0)
-    return ask_payment(_payload(meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
+    spent = getattr(why, "spent_sats", None)  # the session's, of which this agent's state may know only a part
+    spent = state.get("payment_spent_sats", 0) if spent is None else spent
+    return ask_payment(_payload(meter, str(why), why.code, needed, balance, spent))
 
 
 def make_request_funding(own: Meter | None) -> BaseTool:

@@ -253,4 +253,6 @@ def _shortage(short: reservations.Short, needed: int) -> Exception:
         )
     else:
         message = f"The next call costs up to {needed} sats, and {session.available} can be spent. Top up the session to go on."
-    return PaymentRequiredError(message, needed_sats=needed, balance_sats=session.available, code=short.why)
+    return PaymentRequiredError(
+        message, needed_sats=needed, balance_sats=session.available, code=short.why, spent_sats=session.spent
+    )
