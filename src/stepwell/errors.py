@@ -98,6 +98,7 @@ _EXTRA_MODULES = {
     "research": {"httpx", "httpcore", "trafilatura", "lxml", "lxml_html_clean", "pypdf", "reportlab", "pymupdf_fonts", "docx"},
     "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
     "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
+    "objects": {"obstore"},
     "otel": {
         "opentelemetry",
         "opentelemetry.sdk",
