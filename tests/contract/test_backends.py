@@ -61,9 +61,7 @@ class TestObjectsInMemory(BackendConformance):
 def google_bucket() -> Iterator[Bucket]:
     with FakeObjectStore("files") as store:
         store.contents.put("files", "company/neighbour.md", b"one two x")
-        yield open_bucket(
-            Settings.load({"GCS_BUCKET_NAME": "files", "GOOGLE_CLOUD_CREDENTIALS_JSON": store.credentials_json})
-        )
+        yield open_bucket(Settings.load({"GCS_BUCKET_NAME": "files", "GOOGLE_CLOUD_CREDENTIALS_JSON": store.credentials_json}))
 
 
 class TestObjectsInGoogleCloudStorage(BackendConformance):

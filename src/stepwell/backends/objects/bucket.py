@@ -37,7 +37,8 @@ LINEAGE = "stepwellwrites"
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
-_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
+_MAY_PASS = ("408", "429")
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,16 @@ class Held:
 
 
 class ObjectsUnavailable(BackendError):
-    """The store gave no usable answer. The text is for the model: it names the kind of failure only."""
+    """The store gave no usable answer. The text is for the model: it names the kind of failure only.
+
+    `refused` means that the store has said no: nothing was carried out, and asking again does not help.
+    """
 
     retryable = True
+
+    def __init__(self, why: str, *, refused: bool = False) -> None:
+        self.refused = refused
+        super().__init__(why)
 
 
 class Changed(Exception):
@@ -172,7 +180,7 @@ class Bucket:
     def _check_bucket(self, error: FileNotFoundError) -> None:
         """A missing object is an answer; a missing bucket is not."""
         if any(sign in str(error) for sign in _NO_BUCKET):
-            raise _unavailable(error, "its bucket does not exist") from None
+            raise error
 
     @asynccontextmanager
     async def _request(self) -> AsyncIterator[None]:
@@ -189,32 +197,30 @@ class Bucket:
     @contextmanager
     def _explain(self) -> Iterator[None]:
         """A failure in words for the model. The cause is not chained: its text holds addresses."""
-        errors = self._errors
         try:
             yield
-        except errors.UnauthenticatedError as error:
-            raise _unavailable(error, "the storage does not accept its credentials") from None
-        except errors.PermissionDeniedError as error:
-            raise _unavailable(error, "the storage refuses access to its bucket") from None
-        except errors.InvalidPathError as error:
-            why = "another program has stored a name there that is no path; rename that object with the storage's own tools"
-            raise _unavailable(error, why) from None
-        except TimeoutError as error:
-            raise _unavailable(error, "the storage did not answer in time") from None
-        except (errors.BaseError, OSError, ValueError) as error:
-            raise _unavailable(error, "the storage gave no usable answer") from None
+        except (self._errors.BaseError, OSError, ValueError) as error:
+            raise explain(error, is_name=isinstance(error, self._errors.InvalidPathError)) from None
 
 
-def _unavailable(error: Exception, why: str) -> ObjectsUnavailable:
+def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
+    """What the store said, by status and code, which alone are logged; `is_name` if it is about a name in a listing."""
     said = str(error)
-    status, code = _STATUS.search(said), _CODE.search(said)
-    _log.warning(
-        "A request to the object store failed: %s, status %s, code %s",
-        type(error).__name__,
-        status[1] if status else "none",
-        code[1] if code else "none",
-    )
-    return ObjectsUnavailable(why)
+    status = found[1] if (found := _STATUS.search(said)) else "none"
+    code = found[1] if (found := _CODE.search(said)) else "none"
+    _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
+    refused = status.startswith("4") and status not in _MAY_PASS
+    if is_name:
+        why = "another program has stored a name there that is no path; rename that object with the storage's own tools"
+    elif isinstance(error, TimeoutError):
+        why = "the storage did not answer in time"
+    elif status in ("401", "403"):  # the stores draw the line between the two in different places
+        why = "the storage refuses access with these credentials"
+    elif status == "404":
+        why = "its bucket does not exist"
+    else:
+        why = "the storage gave no usable answer"
+    return ObjectsUnavailable(why, refused=refused)
 
 
 def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:

@@ -80,7 +80,9 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make) -> byt
                 if unanswered and judge(unanswered, await read(), write_id) == "written":
                     return written
                 raise VersionConflictError("others kept changing the object") from None
-        except ObjectsUnavailable:
+        except ObjectsUnavailable as failure:
+            if failure.refused and unanswered is None:
+                raise
             unanswered = Attempt(held)
             repeats += 1
             if repeats > MAX_REPEATS:

@@ -6,14 +6,16 @@
 | `busy` | 429, nothing done |
 | `cut` | the connection ends before anything is done |
 | `lost` | the request is carried out, and the connection ends before the response |
-| `slow` | the response comes after `seconds` |
+| `slow` | the request waits for `seconds` before it is carried out |
+
+`meanwhile` is called in the moment that matters: before a slow request is carried out, after a lost one was.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +33,7 @@ class Fault:
     methods: tuple[str, ...] = WRITES + READS
     part: str = ""
     seconds: float = 0.0
+    meanwhile: Callable[[], object] = lambda: None
 
 
 class Faults:
@@ -45,11 +48,19 @@ class Faults:
         self.met: list[FaultKind] = []
         """What has gone wrong so far."""
 
-    def add(self, kind: FaultKind, times: int = 1, *, methods: tuple[str, ...] = WRITES + READS, part: str = "",
-            seconds: float = 0.0) -> None:  # fmt: skip
+    def add(
+        self,
+        kind: FaultKind,
+        times: int = 1,
+        *,
+        methods: tuple[str, ...] = WRITES + READS,
+        part: str = "",
+        seconds: float = 0.0,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
         """The next `times` requests that fit meet this."""
         with self._guard:
-            self._queue += [Fault(kind, methods, part, seconds)] * times
+            self._queue += [Fault(kind, methods, part, seconds, meanwhile)] * times
 
     def roll(self, rates: Mapping[FaultKind, float], *, seed: int, methods: tuple[str, ...] = WRITES + READS) -> None:
         """From now on each request meets trouble by these probabilities; the order of the requests decides which."""

@@ -110,11 +110,15 @@ def _handler(store: FakeObjectStore) -> type[BaseHTTPRequestHandler]:
                 return Response(status, f"<Error><Code>{code}</Code></Error>".encode())
             if fault and fault.kind == "cut":
                 return None
+            if fault and fault.kind == "slow":
+                fault.meanwhile()
+                time.sleep(fault.seconds)
             headers = {name.lower(): value for name, value in self.headers.items()}
             response = store.respond(Request.parse(self.command, self.path, headers, body))
-            if fault and fault.kind == "slow":
-                time.sleep(fault.seconds)
-            return None if fault and fault.kind == "lost" else response
+            if fault and fault.kind == "lost":
+                fault.meanwhile()
+                return None
+            return response
 
         def _send(self, response: Response) -> None:
             self.send_response_only(response.status)
