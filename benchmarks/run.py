@@ -39,6 +39,7 @@ CLAIMS = (
     "research",
     "reading",
     "page",
+    "objects",
 )
 
 
