@@ -44,6 +44,10 @@ ROWS = {
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
     "R14": "checkpoints: memory in development, SQLite by default",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
+    "W2": "`ConfigToStateMiddleware` and `GCSRuntimeMiddleware`: the request's root reaches tools, with no shared state; sync and async",
+    "W4": "files in Google Cloud Storage below `/company/workspace/`, optimistic locking on edit; the same code on S3, Azure, memory",
+    "W7": "document 003's environment, also from a `.env` file",
+    "W9": "no tenant ever sees another's names, bytes or existence",
 }
 
 HEAD = """# The mission, row by row
@@ -56,7 +60,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DR]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DRW]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

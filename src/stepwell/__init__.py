@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SyncBackend,
         WriteResult,
     )
+    from stepwell.backends.objects import ObjectBackend, get_gcs_root_path, set_gcs_root_path
     from stepwell.errors import ConfigurationError, ModelCallError, StepwellError, ToolNameConflictError, ToolUseError
     from stepwell.middleware import (
         CompiledSubAgent,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
+    from stepwell.middleware.workspace import ConfigToStateMiddleware, GCSRuntimeMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.state import DeepAgentState, compact
@@ -64,6 +66,7 @@ _HOMES = {
         "SyncBackend",
         "WriteResult",
     ),
+    "stepwell.backends.objects": ("ObjectBackend", "get_gcs_root_path", "set_gcs_root_path"),
     "stepwell.errors": ("ConfigurationError", "ModelCallError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
     "stepwell.middleware": (
         "CompiledSubAgent",
@@ -78,6 +81,7 @@ _HOMES = {
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
+    "stepwell.middleware.workspace": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
 }
@@ -90,6 +94,7 @@ __all__ = [
     "BudgetMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
+    "ConfigToStateMiddleware",
     "ConfigurationError",
     "DeepAgentState",
     "EditResult",
@@ -97,9 +102,11 @@ __all__ = [
     "FileInfo",
     "FilesystemBackend",
     "FilesystemMiddleware",
+    "GCSRuntimeMiddleware",
     "GrepMatch",
     "ModelCallError",
     "ModelRoutes",
+    "ObjectBackend",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
     "RobustCallsMiddleware",
@@ -120,7 +127,9 @@ __all__ = [
     "compile_agent",
     "create_deep_agent",
     "default_stack",
+    "get_gcs_root_path",
     "resolve_model",
+    "set_gcs_root_path",
 ]
 
 

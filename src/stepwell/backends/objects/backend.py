@@ -17,7 +17,8 @@ from datetime import UTC
 from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
 from stepwell.backends.objects.changes import OutcomeUnknown, change_object
-from stepwell.backends.objects.names import check_root, folder_key, object_key, path_of
+from stepwell.backends.objects.names import folder_key, object_key, path_of
+from stepwell.backends.objects.root import check_root, get_gcs_root_path
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import (
@@ -50,9 +51,8 @@ class _Refusal(Exception):
 
 
 class ObjectBackend(AsyncBackend):
-    """Keeps files in `bucket` below `root`, a tenant's own (`/company/workspace/`), or a function that gives it for each call.
-
-    `max_file_bytes` is the most that is read or written at once.
+    """Keeps files in `bucket` below `root`, a tenant's own (`/company/workspace/`), or a function that gives it for each call; without
+    one, that of the running request (`get_gcs_root_path`). `max_file_bytes` is the most that is read or written at once.
     """
 
     remote = True
@@ -60,7 +60,7 @@ class ObjectBackend(AsyncBackend):
     def __init__(
         self,
         bucket: Bucket,
-        root: str | Callable[[], str],
+        root: str | Callable[[], str] = get_gcs_root_path,
         *,
         allowed_prefixes: Sequence[str] = (),
         max_file_bytes: int = 10_000_000,

@@ -1,8 +1,7 @@
-"""Which object a path is: a tenant's root, and the rules of the stores for names. Pure functions.
+"""Which object a path is, by the rules of the stores for names. Pure functions.
 
-A root is the beginning of every name a tenant can reach, and ends with a slash, so that `t1` is not the beginning of `t10/a.md`. Roots
-and paths are judged by `paths.resolve` like every other path, so no name holds `..`, an empty part or a control character: what is
-written below a root stays below it. What the stores ask on top:
+Roots and paths are judged by `paths.resolve` like every other path, so no name holds `..`, an empty part or a control character: what
+is written below a root stays below it. What the stores ask on top:
 
 | rule | whose |
 |---|---|
@@ -18,31 +17,10 @@ from typing import Literal
 from stepwell.backends import paths
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.protocol import ErrorText
-from stepwell.errors import InvalidRequestError
 
 StoreKind = Literal["gcs", "s3", "azure", "memory"]
 
 MAX_NAME_BYTES = 1_024
-MAX_ROOT_BYTES = 512
-"""Half a name at most, so that every tenant has room for paths."""
-
-
-def check_root(raw: object) -> str:
-    """A tenant's root in its normal form, `/company/workspace/`. Slashes at the ends may be left out."""
-    if not isinstance(raw, str) or not raw.strip("/ ."):
-        raise InvalidRequestError(
-            "The workspace root is missing. Send it as config.configurable.gcs_root_path, such as '/company/workspace/'."
-        )
-    root = paths.resolve(raw)
-    if isinstance(root, ErrorText):
-        raise InvalidRequestError(f"The workspace root cannot be used. {root.removeprefix('Error: ')}")
-    if len(root.encode()) > MAX_ROOT_BYTES:
-        raise InvalidRequestError(f"The workspace root is longer than {MAX_ROOT_BYTES} bytes. Choose a shorter one.")
-    if any(part.endswith(".") or part.startswith(".well-known") for part in root.split("/")):
-        raise InvalidRequestError(
-            f"The workspace root {paths.show(raw)} has a part that ends with a full stop or is reserved. Choose another name."
-        )
-    return root + "/"
 
 
 def folder_key(root: str, path: str) -> str:

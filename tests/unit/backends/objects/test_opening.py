@@ -19,6 +19,23 @@ def test_without_a_bucket_there_is_none():
     assert open_bucket(Settings.load({"GOOGLE_CLOUD_CREDENTIALS_JSON": KEY, "AWS_ACCESS_KEY_ID": "x"})) is None
 
 
+def test_the_variables_of_a_workspace_are_found_in_a_dotenv_file_too(tmp_path):
+    """W7: `GCS_BUCKET_NAME` and `GOOGLE_CLOUD_CREDENTIALS_JSON`, with the JSON as people paste it."""
+    dotenv = tmp_path / ".env"
+    fields = {
+        "client_email": "a@b",
+        "private_key": "-----BEGIN\\nx=$y",
+        "private_key_id": "1",
+        "disable_oauth": True,
+        "gcs_base_url": "http://h",
+    }
+    dotenv.write_text(f"GCS_BUCKET_NAME='files'\nGOOGLE_CLOUD_CREDENTIALS_JSON='{json.dumps(fields)}'\nANTHROPIC_API_KEY=k\n")
+    settings = Settings.load({}, dotenv)
+    assert json.loads(settings.buckets[0].options["service_account_key"].reveal())["client_email"] == "a@b"
+    assert settings.access["anthropic"].key.reveal() == "k"
+    assert open_bucket(settings).kind == "gcs"
+
+
 @pytest.mark.parametrize(
     "credentials", ["MARKER", "{MARKER", '"MARKER"', "[]",
                     '{"client_email": "MARKER"}', '{"client_email": 1, "private_key": "MARKER"}', KEY]
