@@ -52,6 +52,10 @@ ROWS = {
     "T3": "`ask_user`, `ask_choices` as interrupts; used only when intent is open",
     "T5": "the user's files stay on the user's device; seven operations, executed there; writes shown as a diff and approved",
     "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
+    "W2": "`ConfigToStateMiddleware` and `GCSRuntimeMiddleware`: the request's root reaches tools, with no shared state; sync and async",
+    "W4": "files in Google Cloud Storage below `/company/workspace/`, optimistic locking on edit; the same code on S3, Azure, memory",
+    "W7": "document 003's environment, also from a `.env` file",
+    "W9": "no tenant ever sees another's names, bytes or existence",
 }
 
 HEAD = """# The mission, row by row
@@ -64,7 +68,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DPRT]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DPRTW]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

@@ -46,6 +46,32 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
 order in which a default model is looked for."""
 
+BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
+    "gcs": ("GCS_BUCKET_NAME", "service_account_key", {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
+    "s3": (
+        "S3_BUCKET_NAME",
+        "secret_access_key",
+        {
+            "access_key_id": ("AWS_ACCESS_KEY_ID",),
+            "secret_access_key": ("AWS_SECRET_ACCESS_KEY",),
+            "session_token": ("AWS_SESSION_TOKEN",),
+            "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+            "endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+        },
+    ),
+    "azure": (
+        "AZURE_STORAGE_CONTAINER_NAME",
+        "account_key",
+        {
+            "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
+            "account_key": ("AZURE_STORAGE_ACCOUNT_KEY",),
+            "sas_key": ("AZURE_STORAGE_SAS_TOKEN",),
+            "endpoint": ("AZURE_STORAGE_ENDPOINT",),
+        },
+    ),
+}
+"""Store -> the variable that names a bucket, the option that is its key, and obstore's options with the variables they come from."""
+
 TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
 """The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
 
@@ -141,6 +167,20 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
+class BucketSettings:
+    """A bucket of an object store, and what there is to reach it."""
+
+    kind: Literal["gcs", "s3", "azure"]
+    variable: str
+    """The variable that names the bucket."""
+    name: str
+    options: Mapping[str, Secret] = field(default_factory=dict, hash=False)
+    """By obstore's names. All are secrets: an address may carry a password."""
+    variables: tuple[str, ...] = ()
+    """Where the options come from, for messages."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
 
@@ -167,6 +207,8 @@ class Settings:
     policy: Path | None = field(default=None, repr=False)
     """The policy that research keeps to, if the environment names one; otherwise the one that ships."""
     search: SearchSettings = field(default_factory=SearchSettings)
+    buckets: tuple[BucketSettings, ...] = ()
+    """The buckets that are named: one at most, if the settings are right."""
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
     api_key: Secret | None = None
@@ -219,6 +261,7 @@ class Settings:
             access=_find_access(layers),
             telemetry=_find_telemetry(layers),
             search=_find_search(layers),
+            buckets=_find_buckets(layers),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
             payments={name: value for name in PAYMENT_VARIABLES if (value := _find(layers, name))},
@@ -315,6 +358,23 @@ def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
         tavily_key=_secret(_find(layers, "TAVILY_API_KEY")),
         brave_key=_secret(_find(layers, "BRAVE_API_KEY")),
     )
+
+
+def _find_buckets(layers: Sequence[_Layer]) -> tuple[BucketSettings, ...]:
+    found = []
+    for kind, (variable, key, options) in BUCKET_VARIABLES.items():
+        if name := _find(layers, variable):
+            chosen = {option: names for option, names in options.items() if _find_option(layers, option, options, key)}
+            values = {option: Secret(_find_option(layers, option, options, key) or "") for option in chosen}
+            found.append(BucketSettings(kind, variable, name, values, tuple(names[0] for names in chosen.values())))
+    return tuple(found)
+
+
+def _find_option(layers: Sequence[_Layer], option: str, options: Mapping[str, tuple[str, ...]], key: str) -> str | None:
+    """An option of a bucket. Requests are signed with the key, so they go to no address from another layer than the key's."""
+    if option == "endpoint":
+        layers = [layer for layer in layers if _find([layer], *options[key])][:1] or layers
+    return _find(layers, *options[option])
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
