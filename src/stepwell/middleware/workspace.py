@@ -16,16 +16,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
+from stepwell.backends.objects.grants import ROOT_KEY, OpenedRoot, pinned_root
 from stepwell.backends.objects.root import check_root, gcs_root_path
 from stepwell.errors import InvalidRequestError
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
 
-ROOT_KEY = "gcs_root_path"
+WRITE_TOOLS = frozenset({"write_file", "edit_file"})
+READ_ONLY = (
+    "Error: this workspace is open to its user for reading only, so nothing in it can be changed. Say so, and give the text in your answer."
+)
 
 AllowedRoots = Callable[[RunnableConfig], Sequence[str] | None]
 """The roots that the caller of a run may use, by who they are; None for no limit. A root in the request may only narrow them."""
@@ -50,7 +55,9 @@ class ConfigToStateMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         config = get_config()
-        root = check_root(config.get("configurable", {}).get(ROOT_KEY) or self._default)
+        configurable = config.get("configurable", {})
+        pinned = pinned_root(configurable)
+        root = pinned.root if pinned else check_root(configurable.get(ROOT_KEY) or self._default)
         _check_same(root, state)
         _check_allowed(root, config, self._allowed)
         return {ROOT_KEY: root}
@@ -75,7 +82,10 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
         self.before_agent(state, runtime)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        with gcs_root_path(self._root_of(request)):
+        opened = self._root_of(request)
+        if refusal := _refuse_write(opened, request):
+            return refusal
+        with gcs_root_path(opened.root, read_only=opened.read_only):
             return handler(request)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
@@ -84,21 +94,38 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        with gcs_root_path(self._root_of(request)):
+        opened = self._root_of(request)
+        if refusal := _refuse_write(opened, request):
+            return refusal
+        with gcs_root_path(opened.root, read_only=opened.read_only):
             return await handler(request)
 
-    def _root_of(self, request: ToolCallRequest) -> str:
-        return find_root(cast("Mapping[str, Any]", request.state), request.runtime.config, self._allowed)
+    def _root_of(self, request: ToolCallRequest) -> OpenedRoot:
+        return open_for_run(cast("Mapping[str, Any]", request.state), request.runtime.config, self._allowed)
 
 
 def find_root(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> str:
-    """The root of a run: what its state says, or its config. `InvalidRequestError` if neither does, or the two differ."""
-    given = config.get("configurable", {}).get(ROOT_KEY)
-    root = check_root(given or state.get(ROOT_KEY))
+    """The root of a run. `InvalidRequestError` if it has none, or its thread has another."""
+    return open_for_run(state, config, allowed).root
+
+
+def open_for_run(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> OpenedRoot:
+    """The root of a run: the one that a server has tied it to, or what its config says, or its state."""
+    configurable = config.get("configurable", {})
+    pinned = pinned_root(configurable)
+    root = pinned.root if pinned else check_root(configurable.get(ROOT_KEY) or state.get(ROOT_KEY))
     _check_same(root, state)
     # Asked for each call: a thread's state can be changed from outside while it waits for a person.
     _check_allowed(root, config, allowed)
-    return root
+    return pinned or OpenedRoot(root)
+
+
+def _refuse_write(opened: OpenedRoot, request: ToolCallRequest) -> ToolMessage | None:
+    """A write in a workspace that its caller may only read never reaches a tool."""
+    call = request.tool_call
+    if not opened.read_only or call["name"] not in WRITE_TOOLS:
+        return None
+    return ToolMessage(READ_ONLY, name=call["name"], tool_call_id=call["id"], status="error")
 
 
 def _check_same(root: str, state: Mapping[str, Any]) -> None:

@@ -42,6 +42,9 @@ class JwtSettings:
     user_claim: str = "sub"
     operator_claim: str | None = None
     operator_value: str = "true"
+    roots_claim: str | None = None
+    """The claim that lists the workspace roots a user may work in; `read_roots_claim` lists those to read only."""
+    read_roots_claim: str | None = None
     leeway_s: int = 30
 
 
@@ -203,6 +206,8 @@ def _jwt(read: Variables) -> JwtSettings | None:
         user_claim=read.text("STEPWELL_JWT_USER_CLAIM") or "sub",
         operator_claim=read.text("STEPWELL_JWT_OPERATOR_CLAIM"),
         operator_value=read.text("STEPWELL_JWT_OPERATOR_VALUE") or "true",
+        roots_claim=read.text("STEPWELL_JWT_ROOTS_CLAIM"),
+        read_roots_claim=read.text("STEPWELL_JWT_READ_ROOTS_CLAIM"),
     )
 
 

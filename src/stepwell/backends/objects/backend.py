@@ -18,7 +18,7 @@ from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
 from stepwell.backends.objects.changes import OutcomeUnknown, change_object
 from stepwell.backends.objects.names import folder_key, object_key, path_of
-from stepwell.backends.objects.root import check_root, get_gcs_root_path
+from stepwell.backends.objects.root import check_root, get_gcs_root_path, is_read_only
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import (
@@ -175,6 +175,8 @@ class ObjectBackend(AsyncBackend):
 
     async def _change(self, path: str, make: Callable[[Held | None], Awaitable[bytes]], *, whole: bool) -> bytes | ErrorText:
         """Change a file; `whole` means that what it holds must be read first."""
+        if is_read_only():
+            return messages.read_only(path)
         key = object_key(self._bucket.kind, self._root(), path)
         if isinstance(key, ErrorText):
             return key

@@ -20,6 +20,7 @@ MAX_ROOT_BYTES = 512
 """Half of the longest name a store takes, so that every tenant has room for paths."""
 
 _root: ContextVar[str] = ContextVar("gcs_root_path")
+_read_only: ContextVar[bool] = ContextVar("gcs_read_only", default=False)
 
 
 def check_root(raw: object) -> str:
@@ -56,11 +57,17 @@ def get_gcs_root_path() -> str:
         ) from None
 
 
+def is_read_only() -> bool:
+    """Whether the files of the root that holds here may only be read."""
+    return _read_only.get()
+
+
 @contextmanager
-def gcs_root_path(root: str) -> Iterator[None]:
-    """A root that holds within a `with`."""
-    token = set_gcs_root_path(root)
+def gcs_root_path(root: str, *, read_only: bool = False) -> Iterator[None]:
+    """A root that holds within a `with`; with `read_only`, every write below it is refused there."""
+    token, before = set_gcs_root_path(root), _read_only.set(read_only)
     try:
         yield
     finally:
+        _read_only.reset(before)
         _root.reset(token)
