@@ -44,8 +44,12 @@ ROWS = {
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
     "R14": "checkpoints: memory in development, SQLite by default",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
+    "W1": "workspace: a main agent whose only tools are `task` and its todos; both stacks in document 003's order",
     "W2": "`ConfigToStateMiddleware` and `GCSRuntimeMiddleware`: the request's root reaches tools, with no shared state; sync and async",
+    "W3": "subagent `gcs-filesystem` on the small model, with `ls, read_file, write_file, edit_file`",
     "W4": "files in Google Cloud Storage below `/company/workspace/`, optimistic locking on edit; the same code on S3, Azure, memory",
+    "W5": "models in one table; subagents in a registry of lazy factories; one more is a folder and a line",
+    "W6": "writes need approval, which shows what would change and holds for that",
     "W7": "document 003's environment, also from a `.env` file",
     "W9": "no tenant ever sees another's names, bytes or existence",
 }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 APPLICATIONS: Mapping[str, str] = {
     "research": "stepwell.apps.research.graph:make_graph",
     "deep_research": "stepwell.apps.deep_research.agent:make_graph",
+    "workspace": "stepwell.apps.workspace.agent:make_graph",
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }
 """Graph name -> where it is made, in the form of langgraph.json."""
