@@ -52,9 +52,14 @@ ROWS = {
     "T3": "`ask_user`, `ask_choices` as interrupts; used only when intent is open",
     "T5": "the user's files stay on the user's device; seven operations, executed there; writes shown as a diff and approved",
     "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
+    "W1": "workspace: a main agent whose only tools are `task` and its todos; both stacks in document 003's order",
     "W2": "`ConfigToStateMiddleware` and `GCSRuntimeMiddleware`: the request's root reaches tools, with no shared state; sync and async",
+    "W3": "subagent `gcs-filesystem` on the small model, with `ls, read_file, write_file, edit_file`",
     "W4": "files in Google Cloud Storage below `/company/workspace/`, optimistic locking on edit; the same code on S3, Azure, memory",
+    "W5": "models in one table; subagents in a registry of lazy factories; one more is a folder and a line",
+    "W6": "writes need approval, which shows what would change and holds for that",
     "W7": "document 003's environment, also from a `.env` file",
+    "W8": "`POST /api/agent` with `config.configurable.gcs_root_path`; also as an assistant and under `langgraph dev`",
     "W9": "no tenant ever sees another's names, bytes or existence",
 }
 

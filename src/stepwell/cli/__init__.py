@@ -189,7 +189,11 @@ def _add_keys(commands: Any) -> None:
     create.add_argument("--expires", metavar="DAYS", type=_days, help="the key ends after so many days; otherwise it does not")
     for option, may in (("--root", "work in"), ("--read-root", "read only")):
         create.add_argument(
-            option, metavar="ROOT", action="append", default=[], help=f"a workspace the key may {may}, /company/workspace/; repeatable"
+            option,
+            metavar="ROOT",
+            action="append",
+            default=[],
+            help=f"a workspace the key may {may}, /company/workspace/; repeatable",
         )
     listing = actions.add_parser("list", help="show the keys, without their secrets", description="Show the keys.")
     revoke = actions.add_parser("revoke", help="take a key back, at once", description="Take a key back, at once.")

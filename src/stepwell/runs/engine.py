@@ -28,9 +28,9 @@ from stepwell.errors import InvalidRequestError, LeaseLostError, NotFoundError, 
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
+from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import describe_failure
-from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, without_token
 from stepwell.runs.persistence import Persistence
@@ -164,9 +164,7 @@ class Engine:
         """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks."""
         return await self._persistence.queue.admit(await self._admission(owner, order, grants))
 
-    async def start_many(
-        self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None
-    ) -> list[Admitted]:
+    async def start_many(self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None) -> list[Admitted]:
         """Admit all of them or none."""
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders])
 

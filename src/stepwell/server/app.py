@@ -35,6 +35,7 @@ from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
     account,
+    agent,
     assistants,
     claims,
     conversation,
@@ -53,6 +54,7 @@ from stepwell.server.routes import (
     threads,
     wallet,
     wallet_operator,
+    workspace_files,
 )
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
 
@@ -81,6 +83,8 @@ ROUTERS = (
     effects.router,
     wallet.router,
     wallet_operator.router,
+    agent.router,
+    workspace_files.router,
     system.router,
 )
 

@@ -128,6 +128,24 @@ class Bucket:
                 return None
             return _held(found.meta, found.attributes, data)
 
+    async def fetch_piece(self, key: str, start: int, end: int, mark: UpdateVersion) -> bytes:
+        """Some bytes of exactly the object that `mark` names. `Changed` if it is another one by now."""
+        options: dict[str, Any] = {"range": (start, end), **({"if_match": mark["e_tag"]} if "e_tag" in mark else {})}
+        async with self._request():
+            try:
+                found = await self._api.get_async(self._reader, key, options=cast("Any", options))
+                return (await found.bytes_async()).to_bytes()
+            except (self._errors.PreconditionError, FileNotFoundError) as error:
+                raise Changed from error
+
+    async def delete(self, key: str) -> None:
+        """Delete an object; nothing happens if there is none."""
+        async with self._request():
+            try:
+                await self._api.delete_async(self._writer, key)
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+
     async def look(self, key: str) -> Held | None:
         """An object without its bytes; None if there is none."""
         async with self._request():
@@ -163,9 +181,10 @@ class Bucket:
         rows = [_row(meta) for meta in found["objects"] if meta["path"].startswith(prefix)]
         return rows, [f"{folder}/" for folder in found["common_prefixes"]]
 
-    async def list_below(self, prefix: str, page: int = 1_000) -> AsyncIterator[list[Row]]:
-        """All objects below a prefix (which ends with a slash), page by page; a page is fetched when it is asked for."""
-        pages = self._api.list(self._reader, prefix.rstrip("/"), chunk_size=page)
+    async def list_below(self, prefix: str, page: int = 1_000, after: str | None = None) -> AsyncIterator[list[Row]]:
+        """All objects below a prefix (which ends with a slash), page by page; a page is fetched when it is asked for. `after` leaves
+        out the names up to it."""
+        pages = self._api.list(self._reader, prefix.rstrip("/"), offset=after, chunk_size=page)
         while True:
             async with self._request():
                 try:

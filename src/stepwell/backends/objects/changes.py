@@ -54,9 +54,9 @@ class Attempt:
     over: Held | None
 
 
-async def change_object(bucket: Bucket, key: str, read: Read, make: Make) -> bytes:
+async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_id: str | None = None) -> bytes:
     """Change an object; gives the content that was written. `VersionConflictError` after too many rebases."""
-    write_id = secrets.token_hex(5)
+    write_id = write_id or new_write_id()
     unanswered: Attempt | None = None
     rebases = repeats = 0
     written = b""
@@ -88,6 +88,10 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make) -> byt
             if repeats > MAX_REPEATS:
                 return await _settle_last(read, unanswered, write_id, written)
         await _pause(bucket, max(rebases, repeats))
+
+
+def new_write_id() -> str:
+    return secrets.token_hex(5)
 
 
 def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["written", "pending", "not written", "unknown"]:

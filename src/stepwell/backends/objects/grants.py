@@ -64,10 +64,14 @@ ANY_ROOT = Grants(unlimited=True)
 
 def make_grants(roots: Iterable[object], read_roots: Iterable[object]) -> Grants:
     """Grants of texts from outside. `InvalidRequestError` for what is no root, or for too many."""
-    made = Grants(*(tuple(dict.fromkeys(check_root(each) for each in given)) for given in (roots, read_roots)))
+    made = Grants(_check_all(roots), _check_all(read_roots))
     if len(made.all_roots) > MAX_GRANTED:
         raise InvalidRequestError(f"More than {MAX_GRANTED} workspace roots are granted. Grant a folder that holds several.")
     return made
+
+
+def _check_all(given: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(check_root(each) for each in given))
 
 
 def open_root(grants: Grants, asked: object, default: str | None = None) -> OpenedRoot:

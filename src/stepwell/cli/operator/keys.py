@@ -33,9 +33,7 @@ def create(
     clock = SystemClock()
     lasts = None if expires_days is None else timedelta(days=expires_days)
     grants = make_grants(roots, read_roots)
-    made = make_key(
-        user, operator=operator, expires_in=lasts, now=clock.now(), random_bytes=secrets.token_bytes, grants=grants
-    )
+    made = make_key(user, operator=operator, expires_in=lasts, now=clock.now(), random_bytes=secrets.token_bytes, grants=grants)
     _with_records(database_url, clock, lambda records: records.add_key(made.record))
     print(made.text)
     role = "an operator" if operator else "a user"
@@ -49,7 +47,9 @@ def show(*, database_url: str | None) -> int:
     keys = _with_records(database_url, clock, lambda records: records.list_keys())
     for key in keys:
         role = "operator" if key.is_operator else "user"
-        opens = "".join(f"  {root}" for root in key.grants.roots) + "".join(f"  {root} (read)" for root in key.grants.read_roots)
+        opens = "".join(f"  {root}" for root in key.grants.roots) + "".join(
+            f"  {root} (read)" for root in key.grants.read_roots
+        )
         print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}{opens}")
     if not keys:
         print(f"No keys. Make one with: {spell_command('keys create --user NAME')}")
