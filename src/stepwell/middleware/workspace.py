@@ -31,7 +31,9 @@ WRITE_TOOLS = frozenset({"write_file", "edit_file"})
 READ_ONLY = (
     "Error: this workspace is open to its user for reading only, so nothing in it can be changed. Say so, and give the text "
     "in your answer."
-)AllowedRoots = Callable[[RunnableConfig], Sequence[str] | None]
+)
+
+AllowedRoots = Callable[[RunnableConfig], Sequence[str] | None]
 """The roots that the caller of a run may use, by who they are; None for no limit. A root in the request may only narrow them."""
 
 

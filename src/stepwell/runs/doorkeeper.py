@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from stepwell.backends.objects.grants import NO_ROOTS, Grants, OpenedRoot, open_root, pin, pinned_root, tenant_of
 from stepwell.backends.objects.root import check_root
-from stepwell.errors import AccessError, InvalidRequestError
+from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
 from stepwell.runs.records import Assistant
 from stepwell.runs.repository import Page, Repository
 from stepwell.runs.starting import Place, RunOrder, root_asked_for
@@ -55,10 +55,10 @@ class Doorkeeper:
 
     async def _root_of_thread(self, owner: str | None, thread_id: str | None) -> str | None:
         """The root that a thread's newest run was tied to: who goes on with a thread need not name it again."""
-        runs = [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
         try:
+            runs = [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
             kept = pinned_root(runs[0].request.config.get("configurable") or {}) if runs else None
-        except AccessError:
+        except (AccessError, NotFoundError):  # a thread that is to be made has none; one that is missing is refused later
             return None
         return kept.root if kept else None
 
