@@ -90,7 +90,7 @@ class BodyLimits:
     def _is_upload(self, scope: Scope, headers: Headers) -> bool:
         if scope["path"] in self._upload_paths:
             return headers.get("content-type", "").lower() == ZIP
-        return bool(scope["method"] == "PUT" and scope["path"].startswith(self._file_paths))
+        return scope.get("method") == "PUT" and str(scope["path"]).startswith(self._file_paths)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         announced = headers.get("content-length", "0")
