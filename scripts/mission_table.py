@@ -51,6 +51,7 @@ ROWS = {
     "W5": "models in one table; subagents in a registry of lazy factories; one more is a folder and a line",
     "W6": "writes need approval, which shows what would change and holds for that",
     "W7": "document 003's environment, also from a `.env` file",
+    "W8": "`POST /api/agent` with `config.configurable.gcs_root_path`; also under `langgraph dev`",
     "W9": "no tenant ever sees another's names, bytes or existence",
 }
 

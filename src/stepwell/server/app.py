@@ -35,6 +35,7 @@ from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
     account,
+    agent,
     assistants,
     conversation,
     crons,
@@ -72,6 +73,7 @@ ROUTERS = (
     research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
+    agent.router,
     access.router,
     account.router,
     effects.router,

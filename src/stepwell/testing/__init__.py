@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stepwell.testing.backends.conformance import BackendConformance
     from stepwell.testing.event_log.conformance import EventLogConformance
     from stepwell.testing.maintenance import MaintenanceConformance
+    from stepwell.testing.objects.server import FakeObjectStore
     from stepwell.testing.queue.conformance import QueueConformance
     from stepwell.testing.repository.conformance import RepositoryConformance
     from stepwell.testing.saver.conformance import FencedSaverConformance, SaverConformance
@@ -39,6 +40,7 @@ __all__ = [
     "Asked",
     "BackendConformance",
     "EventLogConformance",
+    "FakeObjectStore",
     "FencedSaverConformance",
     "MaintenanceConformance",
     "OwnedStoreConformance",
@@ -69,6 +71,7 @@ _HOMES = {
     "backends.conformance": ("BackendConformance",),
     "event_log.conformance": ("EventLogConformance",),
     "maintenance": ("MaintenanceConformance",),
+    "objects.server": ("FakeObjectStore",),
     "queue.conformance": ("QueueConformance",),
     "scripted.replies": (
         "Reply",
