@@ -203,6 +203,8 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     buckets: tuple[BucketSettings, ...] = ()
     """The buckets that are named: one at most, if the settings are right."""
+    workspace_grants: Path | None = field(default=None, repr=False)
+    """The operator's table of who may use which workspaces."""
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
     api_key: Secret | None = None
@@ -254,6 +256,7 @@ class Settings:
             telemetry=_find_telemetry(layers),
             search=_find_search(layers),
             buckets=_find_buckets(layers),
+            workspace_grants=_path(_find(layers, "STEPWELL_WORKSPACE_GRANTS")),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
         )

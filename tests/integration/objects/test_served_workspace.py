@@ -7,6 +7,9 @@ subagent writes a file.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -144,3 +147,30 @@ async def test_with_a_bucket_each_request_names_its_root(tmp_path: Path, model: 
                 refused = await client.runs.wait(None, "workspace", input=ASK, raise_error=False)
         assert store.contents.names("files") == ["acme/http/notes.md", "acme/plans-2/notes.md", "acme/plans/notes.md"]
     assert "gcs_root_path" in str(refused["__error__"])
+
+
+def make_key(folder: Path, user: str) -> str:
+    environ = {**os.environ, "STEPWELL_DATA_DIR": str(folder / "data")}
+    command = [sys.executable, "-m", "stepwell", "keys", "create", "--user", user]
+    return subprocess.run(
+        command, env=environ, cwd=folder, capture_output=True, text=True, timeout=60, check=True
+    ).stdout.strip()
+
+
+async def test_where_users_sign_in_each_has_the_roots_that_were_given(tmp_path: Path, model: dict[str, str]):
+    """W9: the operator's table decides; a user whom nobody named has no root, and another's looks like none."""
+    table = tmp_path / "grants.json"
+    table.write_text(json.dumps({"ada": ["/acme/"]}))
+    keys = {user: make_key(tmp_path, user) for user in ("ada", "eve")}
+    variables = {"STEPWELL_AUTH": "required", "STEPWELL_WORKSPACE_GRANTS": str(table)}
+    said: dict[str, str] = {}
+    with serve(tmp_path, graphs=None, **model, **variables) as server:
+        for user, root in (("ada", "/acme/plans/"), ("ada", "/other/"), ("eve", "/acme/plans/"), ("eve", "/other/")):
+            config = {"configurable": {"gcs_root_path": root, "langgraph_auth_user": {"identity": "local"}}}
+            async with get_client(url=server.url, api_key=keys[user]) as client:
+                final = await client.runs.wait(None, "workspace", input=ASK, config=config, raise_error=False)
+            said[f"{user} {root}"] = str(final.get("__error__", "asked"))
+    assert said["ada /acme/plans/"] == "asked"
+    refusals = {text for asked, text in said.items() if asked != "ada /acme/plans/"}
+    assert len(refusals) == 1
+    assert "not open to you" in refusals.pop()

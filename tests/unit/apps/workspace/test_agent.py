@@ -13,6 +13,7 @@ from langgraph.types import Command
 from stepwell import SubAgentMiddleware
 from stepwell.apps.workspace import models
 from stepwell.apps.workspace.agent import WRITE_OPERATIONS_APPROVAL, Recipe, build_agent, make_graph
+from stepwell.apps.workspace.grants import Grants
 from stepwell.apps.workspace.places import LOCAL_ROOT, InBucket, InFolder, open_place
 from stepwell.apps.workspace.subagents import SUBAGENTS, Workspace, load_subagents
 from stepwell.backends.objects import ObjectBackend, memory_bucket
@@ -71,7 +72,7 @@ async def test_the_main_agent_can_only_plan_and_delegate(place: InBucket):
 def test_both_stacks_stand_in_their_order(place: InBucket):
     """W1: root, todos, subagents, summaries, caching, patching, approvals; and the subagent's alike, without subagents."""
     settings = Settings.load({"ANTHROPIC_API_KEY": "k"})
-    recipe = Recipe(models.main_model(settings), settings, place, WRITE_OPERATIONS_APPROVAL)
+    recipe = Recipe(models.main_model(settings), settings, place, WRITE_OPERATIONS_APPROVAL, Grants())
     specs = load_subagents(SUBAGENTS, Workspace(place))
     main = recipe.main_stack(SubAgentMiddleware(subagents=specs, build=recipe.build_subagent))
     clerk = recipe.subagent_stack(specs[0], recipe.model)
