@@ -23,6 +23,7 @@ from langgraph.graph.state import CompiledStateGraph
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
 from stepwell.apps.workspace.grants import Grants
+from stepwell.apps.workspace.mentions import MentionsMiddleware
 from stepwell.apps.workspace.models import main_model, subagent_model
 from stepwell.apps.workspace.places import Place, open_place
 from stepwell.apps.workspace.subagents import SUBAGENTS, Workspace, load_subagents
@@ -96,6 +97,7 @@ class Recipe(NamedTuple):
         """Around the main agent's model, outermost first."""
         stack = [
             ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.roots),  # first: no root, no work
+            MentionsMiddleware(self._files_of),  # `@file` in a message; reads, so it needs the root
             PlanningMiddleware(),  # what the person sees of the plan
             delegation,  # `task`, the only way to act; nobody here is general-purpose
             SummarizationMiddleware(self.model),
@@ -139,7 +141,7 @@ class Recipe(NamedTuple):
         return subagent_model(spec["name"], self.model, self.settings)
 
     def _files_of(self, runtime: Any) -> BackendProtocol:
-        """The files of a run, for previews, which are made outside of a tool call."""
+        """The files of a run, for mentions and previews, which are read outside of a tool call."""
         return self.place.at(find_root(runtime.state, runtime.config, self.grants.roots))
 
 
