@@ -151,6 +151,10 @@ class Bucket:
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 raise Changed from error  # it was deleted, and the store says so before it looks at the precondition
+            except self._errors.BaseError as error:
+                if "status code: 409" in str(error):  # S3's way to say that two writes met; neither was made
+                    raise Changed from error
+                raise
 
     async def list_folder(self, prefix: str) -> tuple[list[Row], list[str]]:
         """The objects directly below a prefix (which ends with a slash), and the prefixes below it."""
