@@ -77,16 +77,14 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make) -> byt
         except Changed:
             rebases += 1
             if rebases > MAX_REBASES:
-                if unanswered and judge(unanswered, await read(), write_id) == "written":
-                    return written
-                raise VersionConflictError("others kept changing the object") from None
+                return await _settle(read, unanswered, write_id, written)
         except ObjectsUnavailable as failure:
             if failure.refused and unanswered is None:
                 raise
             unanswered = Attempt(held)
             repeats += 1
             if repeats > MAX_REPEATS:
-                return await _settle_last(read, unanswered, write_id, written)
+                return await _settle(read, unanswered, write_id, written)
         await _pause(bucket, max(rebases, repeats))
 
 
@@ -111,11 +109,13 @@ async def _read_again(read: Read, unanswered: Attempt | None) -> Held | None:
         raise
 
 
-async def _settle_last(read: Read, unanswered: Attempt, write_id: str, written: bytes) -> bytes:
-    """The last look, when writing has been tried often enough."""
-    held = await _read_again(read, unanswered)
-    if judge(unanswered, held, write_id) == "written":
+async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written: bytes) -> bytes:
+    """The last look, when it has been tried often enough."""
+    fate = judge(unanswered, await _read_again(read, unanswered), write_id) if unanswered else "not written"
+    if fate == "written":
         return written
+    if fate == "not written":
+        raise VersionConflictError("others kept changing the object")
     raise OutcomeUnknown("the storage did not answer")
 
 
