@@ -152,7 +152,7 @@ class Bucket:
                 self._check_bucket(error)
                 raise Changed from error  # it was deleted, and the store says so before it looks at the precondition
             except self._errors.BaseError as error:
-                if "status code: 409" in str(error):  # S3's way to say that two writes met; neither was made
+                if _find(_STATUS, error) == "409":  # S3's way to say that two writes met; neither was made
                     raise Changed from error
                 raise
 
@@ -183,7 +183,7 @@ class Bucket:
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
         """A missing object is an answer; a missing bucket is not."""
-        if any(sign in str(error) for sign in _NO_BUCKET):
+        if _find(_CODE, error) in _NO_BUCKET:
             raise error
 
     @asynccontextmanager
@@ -209,9 +209,7 @@ class Bucket:
 
 def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
     """What the store said, by status and code, which alone are logged; `is_name` if it is about a name in a listing."""
-    said = str(error)
-    status = found[1] if (found := _STATUS.search(said)) else "none"
-    code = found[1] if (found := _CODE.search(said)) else "none"
+    status, code = _find(_STATUS, error), _find(_CODE, error)
     _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
     refused = status.startswith("4") and status not in _MAY_PASS
     if is_name:
@@ -225,6 +223,12 @@ def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
     else:
         why = "the storage gave no usable answer"
     return ObjectsUnavailable(why, refused=refused)
+
+
+def _find(what: re.Pattern[str], error: Exception) -> str:
+    """A status or a code in what obstore says."""
+    found = what.search(str(error))
+    return found[1] if found else "none"
 
 
 def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:
