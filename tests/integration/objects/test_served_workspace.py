@@ -139,13 +139,19 @@ async def test_with_a_bucket_each_request_names_its_root(tmp_path: Path, model: 
     with FakeObjectStore("files") as store:
         bucket = {"GCS_BUCKET_NAME": "files", "GOOGLE_CLOUD_CREDENTIALS_JSON": store.credentials_json}
         with serve(tmp_path, graphs=None, **model, **bucket) as server:
-            for root in ("/acme/plans/", "acme/plans-2"):
-                _, said = await run_and_approve(server.url, {"configurable": {"gcs_root_path": root}})
-                assert "/notes.md" in said
+            for neighbour in ("acme/notes.md", "acme/plans2/notes.md", "acme/notes.md/x"):
+                store.contents.put("files", neighbour, b"their secret")
+            answers = [
+                await run_and_approve(server.url, {"configurable": {"gcs_root_path": root}})
+                for root in ("/acme/plans/", "lonely/plans")
+            ]
+            assert answers[0] == answers[1], "neighbours make a difference"
+            assert "/notes.md" in answers[0][1]
             ask_over_http(server.url)
             async with get_client(url=server.url, api_key=None) as client:
                 refused = await client.runs.wait(None, "workspace", input=ASK, raise_error=False)
-        assert store.contents.names("files") == ["acme/http/notes.md", "acme/plans-2/notes.md", "acme/plans/notes.md"]
+        written = [stored.name for stored in store.contents.commits if b"secret" not in stored.data]
+        assert sorted(written) == ["acme/http/notes.md", "acme/plans/notes.md", "lonely/plans/notes.md"]
     assert "gcs_root_path" in str(refused["__error__"])
 
 

@@ -204,6 +204,24 @@ async def test_what_a_person_puts_instead_is_written(place: InBucket, files: Obj
     assert "no file" in await files.aread("/a.md")
 
 
+async def test_an_answer_cannot_move_a_change_to_another_workspace(place: InBucket, files: ObjectBackend):
+    """W9: a thread stays where it began, also when its interrupt is answered with another root, or with none."""
+    graph = build_agent(scripted(call("write_file", file_path="/a.md", content="mine")), place, checkpointer=InMemorySaver())
+    await graph.ainvoke(ASK, at())
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    final = await graph.ainvoke(approve, at("/other/"))
+    assert "another workspace" in answer_of(final)
+    assert [row async for page in place.bucket.list_below("other/") for row in page] == []
+    assert "no file" in await files.aread("/a.md")
+
+
+async def test_an_answer_needs_no_root(place: InBucket, files: ObjectBackend):
+    graph = build_agent(scripted(call("write_file", file_path="/a.md", content="mine")), place, checkpointer=InMemorySaver())
+    await graph.ainvoke(ASK, at())
+    await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), {"configurable": {"thread_id": "1"}})
+    assert await files.aread("/a.md") == "     1\tmine"
+
+
 def test_approvals_work_from_sync_code_too(place: InBucket, files: ObjectBackend):
     files.write("/a.md", "one\n")
     model = scripted(call("edit_file", file_path="/a.md", old_string="one", new_string="two"))
