@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import re
+import secrets
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -103,7 +105,16 @@ class Changed(Exception):
 class Bucket:
     """A bucket of an object store, shared by all its tenants. `reader` tries again by itself, `writer` must not."""
 
-    def __init__(self, reader: ObjectStore, writer: ObjectStore, kind: StoreKind, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        reader: ObjectStore,
+        writer: ObjectStore,
+        kind: StoreKind,
+        patience: Patience | None = None,
+        *,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(5),
+        jitter: Callable[[float], float] = lambda longest_s: random.uniform(0, longest_s),
+    ) -> None:
         with needs_extra("Files in object storage", "objects"):
             import obstore
             from obstore import exceptions
@@ -112,6 +123,10 @@ class Bucket:
         self._reader, self._writer = reader, writer
         self.kind = kind
         self.patience = patience or Patience()
+        self.new_id = new_id
+        """Names a write, among the last ones of its object."""
+        self.jitter = jitter
+        """A pause, from the longest it may be."""
         self.locks = LockTable(256)
         """Who changes an object here waits for the others here, and does not meet them as conflicts."""
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()

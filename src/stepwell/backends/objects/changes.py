@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-import random
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -56,7 +54,7 @@ class Attempt:
 
 async def change_object(bucket: Bucket, key: str, read: Read, make: Make) -> bytes:
     """Change an object; gives the content that was written. `VersionConflictError` after too many rebases."""
-    write_id = secrets.token_hex(5)
+    write_id = bucket.new_id()
     unanswered: Attempt | None = None
     rebases = repeats = 0
     written = b""
@@ -128,4 +126,4 @@ def _attributes(key: str, held: Held | None, write_id: str) -> dict[str, str]:
 
 async def _pause(bucket: Bucket, times: int) -> None:
     longest = min(bucket.patience.longest_pause_s, bucket.patience.first_pause_s * 2 ** (times - 1))
-    await asyncio.sleep(random.uniform(0, longest))
+    await asyncio.sleep(bucket.jitter(longest))
