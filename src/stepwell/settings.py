@@ -46,11 +46,11 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
 order in which a default model is looked for."""
 
-BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, str, Mapping[str, tuple[str, ...]]]] = {
-    "gcs": ("GCS_BUCKET_NAME", "service_account_key", {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
+BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, tuple[str, ...], Mapping[str, tuple[str, ...]]]] = {
+    "gcs": ("GCS_BUCKET_NAME", ("service_account_key",), {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
     "s3": (
         "S3_BUCKET_NAME",
-        "secret_access_key",
+        ("secret_access_key", "session_token"),
         {
             "access_key_id": ("AWS_ACCESS_KEY_ID",),
             "secret_access_key": ("AWS_SECRET_ACCESS_KEY",),
@@ -61,7 +61,7 @@ BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, str, Mapping
     ),
     "azure": (
         "AZURE_STORAGE_CONTAINER_NAME",
-        "account_key",
+        ("account_key", "sas_key"),
         {
             "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
             "account_key": ("AZURE_STORAGE_ACCOUNT_KEY",),
@@ -70,7 +70,7 @@ BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, str, Mapping
         },
     ),
 }
-"""Store -> the variable that names a bucket, the option that is its key, and obstore's options with the variables they come from."""
+"""Store -> the variable that names a bucket, the options that are keys, and obstore's options with the variables they come from."""
 
 TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
 """The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
@@ -211,6 +211,8 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     buckets: tuple[BucketSettings, ...] = ()
     """The buckets that are named: one at most, if the settings are right."""
+    workspace_grants: Path | None = field(default=None, repr=False)
+    """The operator's table of who may use which workspaces."""
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
     api_key: Secret | None = None
@@ -264,6 +266,7 @@ class Settings:
             telemetry=_find_telemetry(layers),
             search=_find_search(layers),
             buckets=_find_buckets(layers),
+            workspace_grants=_path(_find(layers, "STEPWELL_WORKSPACE_GRANTS")),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
             payments={name: value for name in PAYMENT_VARIABLES if (value := _find(layers, name))},
@@ -364,19 +367,21 @@ def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
 
 def _find_buckets(layers: Sequence[_Layer]) -> tuple[BucketSettings, ...]:
     found = []
-    for kind, (variable, key, options) in BUCKET_VARIABLES.items():
+    for kind, (variable, keys, options) in BUCKET_VARIABLES.items():
         if name := _find(layers, variable):
-            chosen = {option: names for option, names in options.items() if _find_option(layers, option, options, key)}
-            values = {option: Secret(_find_option(layers, option, options, key) or "") for option in chosen}
-            found.append(BucketSettings(kind, variable, name, values, tuple(names[0] for names in chosen.values())))
+            values = {option: _find(layers, *names) for option, names in options.items()}
+            values["endpoint"] = _find_endpoint(layers, options, keys)
+            given = {option: Secret(value) for option, value in values.items() if value}
+            found.append(BucketSettings(kind, variable, name, given, tuple(options[option][0] for option in given)))
     return tuple(found)
 
 
-def _find_option(layers: Sequence[_Layer], option: str, options: Mapping[str, tuple[str, ...]], key: str) -> str | None:
-    """An option of a bucket. Requests are signed with the key, so they go to no address from another layer than the key's."""
-    if option == "endpoint":
-        layers = [layer for layer in layers if _find([layer], *options[key])][:1] or layers
-    return _find(layers, *options[option])
+def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ...]], keys: Sequence[str]) -> str | None:
+    """Where a bucket is. Requests carry the key or are signed with it, so they go to no address from another layer than the key's."""
+    if "endpoint" not in options:
+        return None
+    holding = [layer for layer in layers if any(_find([layer], *options[key]) for key in keys)]
+    return _find(holding[:1] or layers, *options["endpoint"])
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:

@@ -138,6 +138,7 @@ def check(url: str) -> None:
 
 
 def test_langgraph_dev_serves_the_project(project: Path, model: dict[str, str]) -> None:
+    """W8: the workspace too, with its root in the request's config."""
     with langgraph_dev(project, model) as url:
         check(url)
 

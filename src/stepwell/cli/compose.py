@@ -21,6 +21,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS, PAYABLE, WORKSPACE
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import open_place
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import Clock, SystemClock
@@ -134,13 +135,13 @@ async def open_server(
 def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: Clock) -> Workspace | None:
     """Files up and down beside the workspace's graph; without them where the bucket's settings cannot be used, which the graph will say."""
     try:
-        place = open_place(settings)
+        place, table = open_place(settings), GrantTable.load(settings.workspace_grants)
     except ConfigurationError as error:
         logger.warning("files of workspaces are not served: %s", error)
         return None
     uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     shares = Shares(clock, server_settings.tenant_max_bytes, server_settings.tenant_max_operations)
-    return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root)
+    return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 
 def facades() -> dict[str, Facade]:

@@ -19,15 +19,14 @@ from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware.human_in_the_loop import ActionRequest, InterruptOnConfig, ReviewConfig
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
-from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, ToolCall
-from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from stepwell.backends import messages, paths, text
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, EditResult, ErrorText, WriteResult
 from stepwell.middleware.approvals import ApprovalMiddleware
+from stepwell.middleware.request import tool_runtime
 from stepwell.tools.files.tools import acall, backend_for
 
 CHANNEL = "change_previews"
@@ -63,7 +62,7 @@ class ChangePreviewMiddleware(AgentMiddleware[Any, Any, Any]):
         calls = _changing_calls(state["messages"])
         if not calls:
             return None
-        backend = self._open(state, runtime)
+        backend = backend_for(self._backend, tool_runtime(state, runtime))
         found = {path: backend.download_files([path])[0].content for path in _paths_of(calls)}  # type: ignore[attr-defined]
         return {CHANNEL: preview_all(calls, found)}
 
@@ -71,21 +70,9 @@ class ChangePreviewMiddleware(AgentMiddleware[Any, Any, Any]):
         calls = _changing_calls(state["messages"])
         if not calls:
             return None
-        backend = self._open(state, runtime)
+        backend = backend_for(self._backend, tool_runtime(state, runtime))
         found = {path: (await acall(backend, "download_files", [path]))[0].content for path in _paths_of(calls)}
         return {CHANNEL: preview_all(calls, found)}
-
-    def _open(self, state: Any, runtime: Runtime[Any]) -> BackendProtocol:
-        """The backend as a tool of this step would get it."""
-        as_tool = ToolRuntime(
-            state=state,
-            context=runtime.context,
-            config=get_config(),
-            stream_writer=runtime.stream_writer,
-            tool_call_id=None,
-            store=runtime.store,
-        )
-        return backend_for(self._backend, as_tool)
 
 
 class PreviewedApprovals(ApprovalMiddleware):

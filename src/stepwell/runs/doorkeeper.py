@@ -14,7 +14,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from stepwell.backends.objects.grants import NO_ROOTS, Grants, OpenedRoot, open_root, pin, pinned_root, tenant_of
+from stepwell.backends.objects.grants import (
+    NO_ROOTS,
+    Granted,
+    Grants,
+    OpenedRoot,
+    nothing_more,
+    open_root,
+    pin,
+    pinned_root,
+    tenant_of,
+)
 from stepwell.backends.objects.root import check_root
 from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
 from stepwell.runs.records import Assistant
@@ -33,12 +43,14 @@ class Doorkeeper:
     """Graphs that cannot work without a root: a run without one is refused at once."""
     max_runs: int | None = None
     """Runs of one tenant under way at a time."""
+    granted: Granted = nothing_more
 
     async def admit(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
         asked = root_asked_for(order, assistant)
         if not self.asks_who:
             return Place({}, _tenant_of_any(asked), self.max_runs)
-        opened = await self._open(owner, order, asked, grants or NO_ROOTS, needed=assistant.graph_id in self.workspaces)
+        mine = (grants or NO_ROOTS).with_more(self.granted(owner) if owner else NO_ROOTS)
+        opened = await self._open(owner, order, asked, mine, needed=assistant.graph_id in self.workspaces)
         return Place(pin(opened), f"/{opened.tenant}" if opened else None, self.max_runs)
 
     async def _open(

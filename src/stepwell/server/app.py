@@ -78,12 +78,12 @@ ROUTERS = (
     research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
+    agent.router,
     access.router,
     account.router,
     effects.router,
     wallet.router,
     wallet_operator.router,
-    agent.router,
     workspace_files.router,
     system.router,
 )

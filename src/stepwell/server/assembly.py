@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
+from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.payments.configuration import Charging
@@ -104,6 +105,7 @@ async def open_services(
             cashier = await stack.enter_async_context(open_cashier(charging, paid, persistence, clock, supervisor))
         metrics = metrics or Metrics()
         named = (workspace.graph_id,) if workspace else ()
+        granted = workspace.granted if workspace else nothing_more
         engine = Engine(
             persistence,
             registry,
@@ -119,7 +121,7 @@ async def open_services(
             answer_shapes=answer_shapes,
             drain_s=settings.drain_s,
             cashier=cashier,
-            doorkeeper=Doorkeeper(persistence.records, settings.asks_who, named, settings.tenant_max_runs),
+            doorkeeper=Doorkeeper(persistence.records, settings.asks_who, named, settings.tenant_max_runs, granted),
         )
         async with engine:
             services = Services(

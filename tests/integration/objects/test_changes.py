@@ -27,7 +27,7 @@ def content(store: FakeObjectStore, name: str = "t1/w1/a.md") -> str:
     return store.contents.get("files", name).data.decode()
 
 
-@pytest.mark.parametrize("kind", ["lost", "cut", "unavailable", "busy"])
+@pytest.mark.parametrize("kind", ["lost", "cut", "unavailable", "busy", "collision"])
 async def test_an_edit_whose_answer_does_not_come_is_made_once(store: FakeObjectStore, files: ObjectBackend, kind: Any):
     store.faults.add(kind, methods=WRITES)
     result = await files.aedit("/a.md", "END", "one, END")
@@ -37,7 +37,7 @@ async def test_an_edit_whose_answer_does_not_come_is_made_once(store: FakeObject
     assert len(store.contents.commits) == 2
 
 
-@pytest.mark.parametrize("kind", ["lost", "cut", "unavailable"])
+@pytest.mark.parametrize("kind", ["lost", "cut", "unavailable", "collision"])
 async def test_a_file_whose_answer_does_not_come_is_created_once(store: FakeObjectStore, files: ObjectBackend, kind: Any):
     """The store says that the file exists: because we have just made it."""
     store.faults.add(kind, methods=WRITES)

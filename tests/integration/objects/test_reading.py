@@ -138,7 +138,7 @@ async def test_a_name_that_is_no_path_is_explained(store: FakeObjectStore, open_
 
 async def test_requests_at_once_are_bounded(store: FakeObjectStore, open_fake: OpenBucket):
     fill(store, [f"t1/{number:03}.md" for number in range(200)])
-    store.faults.add("slow", times=200, methods=("GET",), seconds=0.002)
+    store.faults.add("slow", times=200, methods=("GET",), seconds=0.02)
     files = ObjectBackend(open_fake(patience=Patience(at_once=8)), "/t1/")
     assert len(await files.agrep_raw("x")) == 200
     assert 4 <= store.most_at_once <= 8

@@ -7,12 +7,16 @@ subagent writes a file.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from langgraph_sdk import get_client
 from tests.integration.served.process import serve
@@ -98,15 +102,81 @@ async def test_with_no_cloud_settings_a_newcomer_works_in_a_folder(tmp_path: Pat
     assert (tmp_path / "data" / "workspace" / "local" / "workspace" / "notes.md").read_text() == WRITTEN
 
 
+def ask_over_http(url: str) -> None:
+    """W8: the route of document 003, an approval included."""
+    config = {"configurable": {"gcs_root_path": "/acme/http/"}}
+    with httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
+        events, thread = ask_agent(http, {**ASK, "config": config})
+        (waiting,) = events["interrupt"]["__interrupt__"]
+        assert waiting["value"]["action_requests"][0]["path"] == "/notes.md"
+        answer = {"resume": {waiting["id"]: {"decisions": [{"type": "approve"}]}}}
+        events, again = ask_agent(http, {"thread_id": thread, "command": answer, "config": config})
+        assert again == thread
+        assert "error" not in events
+        events, _ = ask_agent(http, ASK)
+        assert "gcs_root_path" in events["error"]["message"]
+        for wrong in ({}, {"messages": []}, {**ASK, "command": answer}, {"command": answer}):
+            assert http.post("/api/agent", json=wrong).status_code == 422
+
+
+def ask_agent(http: httpx.Client, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The events of a question by name (the last of each), and the thread it was put on."""
+    events: dict[str, Any] = {}
+    with http.stream("POST", "/api/agent", json=body) as response:
+        response.raise_for_status()
+        name = ""
+        for line in response.iter_lines():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                data = json.loads(line.removeprefix("data: "))
+                events["interrupt" if name == "updates" and "__interrupt__" in data else name] = data
+        return events, response.headers["content-location"].split("/")[2]
+
+
 async def test_with_a_bucket_each_request_names_its_root(tmp_path: Path, model: dict[str, str]):
-    """W4, W7, W9: two tenants, one server, one bucket; a request without a root is refused."""
+    """W4, W7, W8, W9: two tenants, one server, one bucket; a request without a root is refused."""
     with FakeObjectStore("files") as store:
         bucket = {"GCS_BUCKET_NAME": "files", "GOOGLE_CLOUD_CREDENTIALS_JSON": store.credentials_json}
         with serve(tmp_path, graphs=None, **model, **bucket) as server:
-            for root in ("/acme/plans/", "acme/plans-2"):
-                _, said = await run_and_approve(server.url, {"configurable": {"gcs_root_path": root}})
-                assert "/notes.md" in said
+            for neighbour in ("acme/notes.md", "acme/plans2/notes.md", "acme/notes.md/x"):
+                store.contents.put("files", neighbour, b"their secret")
+            answers = [
+                await run_and_approve(server.url, {"configurable": {"gcs_root_path": root}})
+                for root in ("/acme/plans/", "lonely/plans")
+            ]
+            assert answers[0] == answers[1], "neighbours make a difference"
+            assert "/notes.md" in answers[0][1]
+            ask_over_http(server.url)
             async with get_client(url=server.url, api_key=None) as client:
                 refused = await client.runs.wait(None, "workspace", input=ASK, raise_error=False)
-        assert store.contents.names("files") == ["acme/plans-2/notes.md", "acme/plans/notes.md"]
+        written = [stored.name for stored in store.contents.commits if b"secret" not in stored.data]
+        assert sorted(written) == ["acme/http/notes.md", "acme/plans/notes.md", "lonely/plans/notes.md"]
     assert "gcs_root_path" in str(refused["__error__"])
+
+
+def make_key(folder: Path, user: str) -> str:
+    environ = {**os.environ, "STEPWELL_DATA_DIR": str(folder / "data")}
+    command = [sys.executable, "-m", "stepwell", "keys", "create", "--user", user]
+    return subprocess.run(
+        command, env=environ, cwd=folder, capture_output=True, text=True, timeout=60, check=True
+    ).stdout.strip()
+
+
+async def test_where_users_sign_in_each_has_the_roots_that_were_given(tmp_path: Path, model: dict[str, str]):
+    """W9: the operator's table decides; a user whom nobody named has no root, and another's looks like none."""
+    table = tmp_path / "grants.json"
+    table.write_text(json.dumps({"ada": ["/acme/"]}))
+    keys = {user: make_key(tmp_path, user) for user in ("ada", "eve")}
+    variables = {"STEPWELL_AUTH": "required", "STEPWELL_WORKSPACE_GRANTS": str(table)}
+    said: dict[str, str] = {}
+    with serve(tmp_path, graphs=None, **model, **variables) as server:
+        for user, root in (("ada", "/acme/plans/"), ("ada", "/other/"), ("eve", "/acme/plans/"), ("eve", "/other/")):
+            config = {"configurable": {"gcs_root_path": root, "langgraph_auth_user": {"identity": "local"}}}
+            async with get_client(url=server.url, api_key=keys[user]) as client:
+                final = await client.runs.wait(None, "workspace", input=ASK, config=config, raise_error=False)
+            said[f"{user} {root}"] = str(final.get("__error__", "asked"))
+    assert said["ada /acme/plans/"] == "asked"
+    refusals = {text for asked, text in said.items() if asked != "ada /acme/plans/"}
+    assert len(refusals) == 1
+    assert "not open to you" in refusals.pop()

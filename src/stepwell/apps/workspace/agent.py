@@ -22,6 +22,8 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
+from stepwell.apps.workspace.grants import GrantTable
+from stepwell.apps.workspace.mentions import MentionsMiddleware
 from stepwell.apps.workspace.models import main_model, subagent_model
 from stepwell.apps.workspace.places import Place, open_place
 from stepwell.apps.workspace.subagents import SUBAGENTS, Workspace, load_subagents
@@ -35,7 +37,7 @@ from stepwell.middleware.subagents.specs import SubAgent, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
-from stepwell.middleware.workspace import AllowedRoots, ConfigToStateMiddleware, GCSRuntimeMiddleware, find_root
+from stepwell.middleware.workspace import ConfigToStateMiddleware, GCSRuntimeMiddleware, find_root
 from stepwell.models import resolve_model
 from stepwell.settings import Settings
 
@@ -49,7 +51,7 @@ def make_graph() -> Graph:
     """On the configured models and the configured bucket, or a folder of this machine."""
     settings = Settings.load()
     model = main_model(settings)
-    return build_agent(model, open_place(settings), settings=settings)
+    return build_agent(model, open_place(settings), settings=settings, grants=GrantTable.load(settings.workspace_grants))
 
 
 def build_agent(
@@ -59,15 +61,17 @@ def build_agent(
     settings: Settings | None = None,
     subagents: Sequence[str] = SUBAGENTS,
     approvals: Mapping[str, Any] = WRITE_OPERATIONS_APPROVAL,
-    allowed: AllowedRoots | None = None,
+    grants: GrantTable | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Graph:
     """The agent on a model and a place of the caller's.
 
-    `subagents` are entries of the registry; `approvals` say which tools wait for a person; `allowed` which roots a caller may use.
+    `subagents` are entries of the registry; `approvals` say which tools wait for a person; `grants` who may use which roots.
     """
-    recipe = Recipe(model, settings or Settings.load({}), place, approvals, allowed)
-    delegation = SubAgentMiddleware(subagents=load_subagents(subagents, Workspace(place)), build=recipe.build_subagent)
+    grants = grants or GrantTable()
+    recipe = Recipe(model, settings or Settings.load({}), place, approvals, grants)
+    workspace = Workspace(place, grants)
+    delegation = SubAgentMiddleware(subagents=load_subagents(subagents, workspace), build=recipe.build_subagent)
     return compile_agent(
         recipe.main_stack(delegation),
         model=model,
@@ -87,12 +91,13 @@ class Recipe(NamedTuple):
     settings: Settings
     place: Place
     approvals: Mapping[str, Any]
-    allowed: AllowedRoots | None = None
+    grants: GrantTable
 
     def main_stack(self, delegation: SubAgentMiddleware) -> list[Middleware]:
         """Around the main agent's model, outermost first."""
         stack = [
-            ConfigToStateMiddleware(default=self.place.default_root, allowed=self.allowed),  # first: no root, no work
+            ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.roots),  # first: no root, no work
+            MentionsMiddleware(self._files_of),  # `@file` in a message; reads, so it needs the root
             PlanningMiddleware(),  # what the person sees of the plan
             delegation,  # `task`, the only way to act; nobody here is general-purpose
             SummarizationMiddleware(self.model),
@@ -107,7 +112,7 @@ class Recipe(NamedTuple):
         """Around a subagent's model, outermost first."""
         approvals = cast("Mapping[str, Any]", spec.get("interrupt_on", self.approvals))
         stack = [
-            GCSRuntimeMiddleware(allowed=self.allowed),  # first: tools find the root that everything happens below
+            GCSRuntimeMiddleware(allowed=self.grants.roots),  # first: tools find the root that everything happens below
             PlanningMiddleware(),
             SummarizationMiddleware(model),
             prompt_caching(model),
@@ -136,8 +141,8 @@ class Recipe(NamedTuple):
         return subagent_model(spec["name"], self.model, self.settings)
 
     def _files_of(self, runtime: Any) -> BackendProtocol:
-        """The files of a run, for previews, which are made outside of a tool call."""
-        return self.place.at(find_root(runtime.state, runtime.config, self.allowed))
+        """The files of a run, for mentions and previews, which are read outside of a tool call."""
+        return self.place.at(find_root(runtime.state, runtime.config, self.grants.roots))
 
 
 def _prompt(name: str) -> str:

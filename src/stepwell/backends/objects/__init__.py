@@ -1,7 +1,8 @@
 """Files in an object store: Google Cloud Storage, S3, Azure Blob Storage, or memory, many tenants in one bucket.
 
 `backend` has the six verbs below one tenant's root; `root` says what a root is, and which one holds for a call; `names` says which
-object a path is; `changes` writes so that nobody's work is lost; `bucket` speaks with the store; `opening` makes a bucket of the settings.
+object a path is; `search` finds; `changes` writes so that nobody's work is lost; `bucket` speaks with the store; `opening` makes a
+bucket of the settings.
 """
 
 from stepwell.backends.objects.backend import ObjectBackend

@@ -4,23 +4,22 @@ Reading and changing ask the store for the very object, and are never fooled by 
 do: keep a file and a folder of one name apart when two processes make them in the same moment; then both are there, and both can be
 read. Folders exist because objects lie below them.
 
-Listings come in pages: `glob` and `grep` hold one at a time; a folder's own pages are joined by obstore, and cut here.
+`ls` joins the pages of one folder, which obstore collects, and cuts them; `search` has `glob` and `grep`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import mimetypes
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from datetime import UTC
+from collections.abc import Awaitable, Callable, Sequence
 
 from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
 from stepwell.backends.objects.changes import OutcomeUnknown, change_object
 from stepwell.backends.objects.names import folder_key, object_key, path_of
 from stepwell.backends.objects.root import check_root, get_gcs_root_path, is_read_only
+from stepwell.backends.objects.search import Search, decode, file_row
 from stepwell.backends.paths import PathError, Place
-from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
+from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     EditResult,
@@ -28,18 +27,10 @@ from stepwell.backends.protocol import (
     FileInfo,
     GrepMatch,
     Listing,
-    Matches,
     WriteResult,
 )
 from stepwell.backends.sync_async import AsyncBackend, run_in_portal
 from stepwell.errors import VersionConflictError
-
-MAX_SCANNED = 200_000
-"""Names that one search looks at."""
-MAX_SEARCHED_BYTES = 100_000_000
-"""Bytes that one grep fetches."""
-WINDOW = 64
-"""Files that a grep holds in memory at a time."""
 
 
 class _Refusal(Exception):
@@ -104,7 +95,8 @@ class ObjectBackend(AsyncBackend):
         if isinstance(passes, ErrorText):
             return passes
         try:
-            return await self._grep(folder, wanted, passes)
+            search = Search(self._bucket, self._root(), self._max_bytes)
+            return await search.grep(folder, await self._lone(folder), wanted, passes)
         except ObjectsUnavailable as failure:
             return messages.unavailable(folder, str(failure))
 
@@ -116,7 +108,7 @@ class ObjectBackend(AsyncBackend):
         if isinstance(matches, ErrorText):
             return Listing(error=matches)
         try:
-            return await self._glob(folder, matches)
+            return await Search(self._bucket, self._root(), self._max_bytes).glob(folder, matches)
         except ObjectsUnavailable as failure:
             return Listing(error=messages.unavailable(folder, str(failure)))
 
@@ -255,7 +247,7 @@ class ObjectBackend(AsyncBackend):
     async def _list(self, folder: str) -> Listing:
         root = self._root()
         rows, prefixes = await self._bucket.list_folder(folder_key(root, folder))
-        found = [_file_row(path, row) for row in rows if (path := path_of(root, row.key))]
+        found = [file_row(path, row) for row in rows if (path := path_of(root, row.key))]
         found += [tree.folder_row(f"{path}/") for prefix in prefixes if (path := path_of(root, prefix[:-1]))]
         if not found:
             return await self._list_lone(folder)
@@ -264,70 +256,17 @@ class ObjectBackend(AsyncBackend):
 
     async def _list_lone(self, path: str) -> Listing:
         """A file lists as itself."""
-        if path == paths.ROOT:
-            return Listing()
         row = await self._lone(path)
-        return Listing([_file_row(path, row)]) if row else Listing(error=messages.no_folder(path))
+        if row is None and path != paths.ROOT:
+            return Listing(error=messages.no_folder(path))
+        return Listing([file_row(path, row)] if row else [])
 
     async def _lone(self, path: str) -> Row | None:
+        if path == paths.ROOT:
+            return None
         key = object_key(self._bucket.kind, self._root(), path)
         held = None if isinstance(key, ErrorText) else await self._bucket.look(key)
         return None if held is None else Row(str(key), held.size, held.modified)
-
-    async def _files_below(self, folder: str) -> AsyncIterator[tuple[str, Row]]:
-        """Paths and rows of everything below a folder, as far as one search goes."""
-        root = self._root()
-        scanned = 0
-        async for page in self._bucket.list_below(folder_key(root, folder)):
-            for row in page:
-                if path := path_of(root, row.key):
-                    yield path, row
-            scanned += len(page)
-            if scanned >= MAX_SCANNED:
-                return
-
-    async def _glob(self, folder: str, matches: Callable[[str], bool]) -> Listing:
-        rows: list[FileInfo] = []
-        scanned = 0
-        async for path, row in self._files_below(folder):
-            scanned += 1
-            if matches(paths.relative(path, folder)):
-                rows.append(_file_row(path, row))
-        if not scanned and folder != paths.ROOT:
-            return Listing(error=messages.no_folder(folder))
-        rows.sort(key=lambda row: row["path"])
-        return Listing(rows[: tree.MAX_FOUND], note=_note(scanned, tree.found_note() if len(rows) > tree.MAX_FOUND else None))
-
-    async def _grep(self, folder: str, wanted: TextPattern, passes: Callable[[str], bool] | None) -> Matches | ErrorText:
-        below = [item async for item in self._files_below(folder)]
-        if not below and folder != paths.ROOT:
-            lone = await self._lone(folder)
-            if lone is None:
-                return messages.no_folder(folder)
-            candidates = [(folder, lone)] if passes is None or passes(folder.rpartition("/")[2]) else []
-        else:
-            candidates = [item for item in below if passes is None or passes(paths.relative(item[0], folder))]
-        candidates.sort()
-        return await self._search(candidates, wanted, _note(len(below), None))
-
-    async def _search(self, candidates: list[tuple[str, Row]], wanted: TextPattern, note: str | None) -> Matches:
-        """Look into files, a window at a time: what is not needed is not fetched, and little is held."""
-        found: list[GrepMatch] = []
-        budget = MAX_SEARCHED_BYTES
-        for start in range(0, len(candidates), WINDOW):
-            window = [(path, row) for path, row in candidates[start : start + WINDOW] if row.size <= self._max_bytes]
-            budget -= sum(row.size for _, row in window)
-            if budget < 0:
-                note = f"Only the first {start:,} files were searched. Narrow the folder or the glob."
-                break
-            fetched = await asyncio.gather(*(self._bucket.fetch(row.key, self._max_bytes) for _, row in window))
-            for (path, _), held in zip(window, fetched, strict=True):
-                content = decode(path, held.data) if held and held.data is not None else ""
-                if not isinstance(content, ErrorText) and wanted.may_occur_in(content):
-                    tree.collect(found, path, _lines(content), wanted)
-            if len(found) > tree.MAX_MATCHES:
-                return Matches(found[: tree.MAX_MATCHES], note=tree.matches_note())
-        return Matches(found, note=note)
 
     def _content_complaint(self, path: str, content: object) -> ErrorText | None:
         if problem := text.content_complaint(path, content):
@@ -348,14 +287,6 @@ class ObjectBackend(AsyncBackend):
         return check_root(self._given_root()) if callable(self._given_root) else self._given_root
 
 
-def decode(path: str, data: bytes) -> str | ErrorText:
-    """A file's text; a file that is none is described."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return messages.not_text(path, f"{mimetypes.guess_type(path)[0] or 'binary'}, {len(data):,} bytes")
-
-
 def outcome_unknown(path: str) -> ErrorText:
     return PathError(
         "Error: conflict: the storage did not answer, so ",
@@ -372,19 +303,3 @@ def _version_of(held: Held | None) -> str | None:
         return text.version_of(held.data.decode())
     except UnicodeDecodeError:
         return None
-
-
-def _file_row(path: str, row: Row) -> FileInfo:
-    return {"path": path, "is_dir": False, "size": row.size, "modified_at": row.modified.astimezone(UTC).isoformat()}
-
-
-def _lines(content: str) -> list[str]:
-    """Lines as a reader counts them: the empty string behind a last newline is not a line."""
-    lines = content.split("\n")
-    return lines if lines[-1] else lines[:-1]
-
-
-def _note(scanned: int, note: str | None) -> str | None:
-    if scanned < MAX_SCANNED:
-        return note
-    return f"Only the first {MAX_SCANNED:,} files were looked at. Start in a subfolder."

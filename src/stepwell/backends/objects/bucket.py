@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import re
+import secrets
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -103,7 +105,16 @@ class Changed(Exception):
 class Bucket:
     """A bucket of an object store, shared by all its tenants. `reader` tries again by itself, `writer` must not."""
 
-    def __init__(self, reader: ObjectStore, writer: ObjectStore, kind: StoreKind, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        reader: ObjectStore,
+        writer: ObjectStore,
+        kind: StoreKind,
+        patience: Patience | None = None,
+        *,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(5),
+        jitter: Callable[[float], float] = lambda longest_s: random.uniform(0, longest_s),
+    ) -> None:
         with needs_extra("Files in object storage", "objects"):
             import obstore
             from obstore import exceptions
@@ -112,6 +123,10 @@ class Bucket:
         self._reader, self._writer = reader, writer
         self.kind = kind
         self.patience = patience or Patience()
+        self.new_id = new_id
+        """Names a write, among the last ones of its object."""
+        self.jitter = jitter
+        """A pause, from the longest it may be."""
         self.locks = LockTable(256)
         """Who changes an object here waits for the others here, and does not meet them as conflicts."""
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -169,6 +184,10 @@ class Bucket:
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 raise Changed from error  # it was deleted, and the store says so before it looks at the precondition
+            except self._errors.BaseError as error:
+                if _find(_STATUS, error) == "409":  # S3's way to say that two writes met; neither was made
+                    raise Changed from error
+                raise
 
     async def list_folder(self, prefix: str) -> tuple[list[Row], list[str]]:
         """The objects directly below a prefix (which ends with a slash), and the prefixes below it."""
@@ -198,7 +217,7 @@ class Bucket:
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
         """A missing object is an answer; a missing bucket is not."""
-        if any(sign in str(error) for sign in _NO_BUCKET):
+        if _find(_CODE, error) in _NO_BUCKET:
             raise error
 
     @asynccontextmanager
@@ -224,9 +243,7 @@ class Bucket:
 
 def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
     """What the store said, by status and code, which alone are logged; `is_name` if it is about a name in a listing."""
-    said = str(error)
-    status = found[1] if (found := _STATUS.search(said)) else "none"
-    code = found[1] if (found := _CODE.search(said)) else "none"
+    status, code = _find(_STATUS, error), _find(_CODE, error)
     _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
     refused = status.startswith("4") and status not in _MAY_PASS
     if is_name:
@@ -240,6 +257,12 @@ def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
     else:
         why = "the storage gave no usable answer"
     return ObjectsUnavailable(why, refused=refused)
+
+
+def _find(what: re.Pattern[str], error: Exception) -> str:
+    """A status or a code in what obstore says."""
+    found = what.search(str(error))
+    return found[1] if found else "none"
 
 
 def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-import random
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -56,7 +54,7 @@ class Attempt:
 
 async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_id: str | None = None) -> bytes:
     """Change an object; gives the content that was written. `VersionConflictError` after too many rebases."""
-    write_id = write_id or new_write_id()
+    write_id = write_id or bucket.new_id()
     unanswered: Attempt | None = None
     rebases = repeats = 0
     written = b""
@@ -77,21 +75,15 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_
         except Changed:
             rebases += 1
             if rebases > MAX_REBASES:
-                if unanswered and judge(unanswered, await read(), write_id) == "written":
-                    return written
-                raise VersionConflictError("others kept changing the object") from None
+                return await _settle(read, unanswered, write_id, written)
         except ObjectsUnavailable as failure:
             if failure.refused and unanswered is None:
                 raise
             unanswered = Attempt(held)
             repeats += 1
             if repeats > MAX_REPEATS:
-                return await _settle_last(read, unanswered, write_id, written)
+                return await _settle(read, unanswered, write_id, written)
         await _pause(bucket, max(rebases, repeats))
-
-
-def new_write_id() -> str:
-    return secrets.token_hex(5)
 
 
 def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["written", "pending", "not written", "unknown"]:
@@ -115,11 +107,13 @@ async def _read_again(read: Read, unanswered: Attempt | None) -> Held | None:
         raise
 
 
-async def _settle_last(read: Read, unanswered: Attempt, write_id: str, written: bytes) -> bytes:
-    """The last look, when writing has been tried often enough."""
-    held = await _read_again(read, unanswered)
-    if judge(unanswered, held, write_id) == "written":
+async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written: bytes) -> bytes:
+    """The last look, when it has been tried often enough."""
+    fate = judge(unanswered, await _read_again(read, unanswered), write_id) if unanswered else "not written"
+    if fate == "written":
         return written
+    if fate == "not written":
+        raise VersionConflictError("others kept changing the object")
     raise OutcomeUnknown("the storage did not answer")
 
 
@@ -132,4 +126,4 @@ def _attributes(key: str, held: Held | None, write_id: str) -> dict[str, str]:
 
 async def _pause(bucket: Bucket, times: int) -> None:
     longest = min(bucket.patience.longest_pause_s, bucket.patience.first_pause_s * 2 ** (times - 1))
-    await asyncio.sleep(random.uniform(0, longest))
+    await asyncio.sleep(bucket.jitter(longest))

@@ -9,7 +9,7 @@ slash. Whether a root exists plays no part, so another tenant's reads like one t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,10 @@ class Grants:
     def all_roots(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.roots, *self.read_roots)))
 
+    def with_more(self, more: Grants) -> Grants:
+        """These and those."""
+        return Grants((*self.roots, *more.roots), (*self.read_roots, *more.read_roots), self.unlimited or more.unlimited)
+
     def open(self, root: str) -> OpenedRoot | None:
         """A root if it is open to this caller."""
         if self.unlimited or _covers(self.roots, root):
@@ -58,8 +62,16 @@ class Grants:
         return OpenedRoot(root, read_only=True) if _covers(self.read_roots, root) else None
 
 
+Granted = Callable[[str], Grants]
+"""What an owner was given beside what their key or token says, such as in an operator's table."""
+
 NO_ROOTS = Grants()
 ANY_ROOT = Grants(unlimited=True)
+
+
+def nothing_more(owner: str) -> Grants:
+    """`Granted` where keys and tokens say all."""
+    return NO_ROOTS
 
 
 def make_grants(roots: Iterable[object], read_roots: Iterable[object]) -> Grants:

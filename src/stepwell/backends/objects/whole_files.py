@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stepwell.backends.objects.bucket import Bucket, Changed, Held
-from stepwell.backends.objects.changes import change_object, new_write_id
+from stepwell.backends.objects.changes import change_object
 from stepwell.backends.objects.names import folder_key, object_key, path_of
 from stepwell.backends.protocol import ErrorText
 from stepwell.backends.whole_files import PIECE_BYTES, Base, FileFacts, check_folder, check_path, mapped
@@ -54,7 +54,7 @@ class BucketFiles:
                 raise VersionConflictError("The file was changed while it was read. Read it again.") from None
 
     async def put(self, root: str, path: str, source: Path, base: Base) -> FileFacts:
-        key, write_id, size = self._key(root, path), new_write_id(), 0
+        key, write_id, size = self._key(root, path), self.bucket.new_id(), 0
         lock = self.bucket.locks.at(key)
         await lock.aacquire()
         try:

@@ -21,10 +21,10 @@ from starlette.responses import Response, StreamingResponse
 from stepwell.backends.objects.grants import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
 from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
-from stepwell.server.routes.agent import workspace_of
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.workspace import (
     MAX_PATH_CHARS,
@@ -71,7 +71,7 @@ async def list_files(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal.grants, root)
+    opened = workspace.open(principal, root)
     folder = check_folder(prefix)
     after = read_cursor(opened.root, folder, cursor)
     files = await workspace.files.list_page(opened.root, folder, after, limit + 1)
@@ -97,7 +97,7 @@ async def get_file(
     if_range: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal.grants, root)
+    opened = workspace.open(principal, root)
     file = await _find(workspace, opened, path)
     headers = _headers_of(file)
     if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
@@ -128,7 +128,7 @@ async def put_file(
     if_none_match: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal.grants, root, writing=True)
+    opened = workspace.open(principal, root, writing=True)
     checked, base = check_path(path), _base_of(if_match, if_none_match)
     async with workspace.uploads.receive(request) as received:
         size = received.stat().st_size
@@ -145,7 +145,7 @@ async def delete_file(
     path: FilePath, principal: Writer, services: Given, root: Root = None, if_match: Condition = None
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal.grants, root, writing=True)
+    opened = workspace.open(principal, root, writing=True)
     checked = check_path(path)
     if not await workspace.files.delete(opened.root, checked, _base_of(if_match, None)):
         raise _missing(checked)
@@ -160,7 +160,7 @@ async def delete_file(
 )
 async def begin_upload(body: UploadBegin, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal.grants, body.root, writing=True)
+    opened = workspace.open(principal, body.root, writing=True)
     base = _base_of(body.if_match, body.if_none_match)
     upload = await workspace.uploads.begin(principal.owner, opened.root, opened.tenant, check_path(body.path), base)
     over = datetime.fromtimestamp(upload.begun_at, UTC) + LASTS
@@ -185,7 +185,7 @@ async def put_part(
 ) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    workspace.open(principal.grants, upload.root, writing=True)
+    workspace.open(principal, upload.root, writing=True)
     return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request)})
 
 
@@ -198,7 +198,7 @@ async def put_part(
 async def complete_upload(upload_id: UploadId, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    opened = workspace.open(principal.grants, upload.root, writing=True)
+    opened = workspace.open(principal, upload.root, writing=True)
     if upload.result is not None:
         return json_response(upload.result, headers={"ETag": upload.result["etag"]})
     async with workspace.uploads.join(upload) as whole:
@@ -209,6 +209,15 @@ async def complete_upload(upload_id: UploadId, principal: Writer, services: Give
     result = {**file_wire(stored), "modified_at": stored.modified_at.isoformat()}
     await workspace.uploads.complete(upload, result)
     return json_response(result, headers={"ETag": etag_of(stored)})
+
+
+def workspace_of(services: Services) -> Workspace:
+    """The workspace that is served; 404 where none is."""
+    found = services.workspace
+    if found is None or found.graph_id not in services.registry.names:
+        served = ", ".join(sorted(services.registry.names)) or "none"
+        raise NotFoundError("graph", "workspace", f"It is not served here, and these routes need it. Served are: {served}.")
+    return found
 
 
 async def _find(workspace: Workspace, opened: OpenedRoot, path: str) -> FileFacts:

@@ -1,4 +1,4 @@
-"""Workspaces on the wire: a message to the agent, and files."""
+"""Files of a workspace on the wire."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from stepwell.backends.whole_files import FileFacts
-from stepwell.server.schemas.config import RunConfig
-from stepwell.server.schemas.fields import Body, JsonObject, Uuid
-from stepwell.server.schemas.runs import RunCommand
+from stepwell.server.schemas.fields import Body
 
 MAX_PATH_CHARS = 1024
-
-
-class AgentRequest(Body):
-    """Messages for the workspace's agent, or an answer to what it waits for. `thread_id` goes on with a conversation."""
-
-    messages: Annotated[list[JsonObject], Field(max_length=1000)] | None = None
-    config: RunConfig | None = None
-    thread_id: Uuid | None = None
-    command: RunCommand | None = None
 
 
 class WorkspaceFile(BaseModel):

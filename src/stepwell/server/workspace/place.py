@@ -10,9 +10,10 @@ from binascii import Error as NotBase64
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from stepwell.backends.objects.grants import Grants, OpenedRoot, open_root
+from stepwell.backends.objects.grants import Granted, OpenedRoot, nothing_more, open_root
 from stepwell.backends.whole_files import WholeFiles
 from stepwell.errors import AccessError, InvalidRequestError
+from stepwell.server.login.principal import Principal
 from stepwell.server.workspace.shares import Shares
 from stepwell.server.workspace.uploads import Uploads
 
@@ -29,14 +30,19 @@ class Workspace:
     shares: Shares
     default_root: str | None = None
     """The root of a request that names none, where nobody is asked who they are."""
+    granted: Granted = nothing_more
 
-    def open(self, grants: Grants, asked: str | None, *, writing: bool = False) -> OpenedRoot:
+    def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
         """The root of a request, counted as one operation of its tenant.
 
         Raises:
             AccessError: It is not open to the caller, or not for writing.
         """
-        opened = open_root(grants, asked, self.default_root if grants.unlimited else None)
+        grants = principal.grants.with_more(self.granted(principal.owner))
+        default = self.default_root if grants.unlimited else None
+        if grants.unlimited and not (asked or default):
+            raise InvalidRequestError("Say which workspace it is: root=/company/workspace/")
+        opened = open_root(grants, asked, default)
         if writing and opened.read_only:
             raise AccessError("This workspace is open to you for reading only. Ask its operator for a key that may write.")
         self.shares.count_operation(opened.tenant)

@@ -4,6 +4,7 @@
 |---|---|
 | `unavailable` | 503, nothing done |
 | `busy` | 429, nothing done |
+| `collision` | 409, nothing done: how S3 answers a write that met another one |
 | `cut` | the connection ends before anything is done |
 | `lost` | the request is carried out, and the connection ends before the response |
 | `slow` | the request waits for `seconds` before it is carried out |
@@ -19,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-FaultKind = Literal["unavailable", "busy", "cut", "lost", "slow"]
+FaultKind = Literal["unavailable", "busy", "collision", "cut", "lost", "slow"]
 
 WRITES = ("PUT", "POST", "DELETE")
 READS = ("GET", "HEAD")

@@ -22,7 +22,11 @@ from stepwell.testing.objects.contents import Contents
 from stepwell.testing.objects.faults import Fault, Faults
 from stepwell.testing.objects.wire import Request, Response
 
-_REFUSALS = {"unavailable": (503, "ServiceUnavailable"), "busy": (429, "SlowDown")}
+_REFUSALS = {
+    "unavailable": (503, "ServiceUnavailable"),
+    "busy": (429, "SlowDown"),
+    "collision": (409, "ConditionalRequestConflict"),
+}
 
 
 class FakeObjectStore:

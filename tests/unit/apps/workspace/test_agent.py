@@ -13,6 +13,7 @@ from langgraph.types import Command
 from stepwell import SubAgentMiddleware
 from stepwell.apps.workspace import models
 from stepwell.apps.workspace.agent import WRITE_OPERATIONS_APPROVAL, Recipe, build_agent, make_graph
+from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import LOCAL_ROOT, InBucket, InFolder, open_place
 from stepwell.apps.workspace.subagents import SUBAGENTS, Workspace, load_subagents
 from stepwell.backends.objects import ObjectBackend, memory_bucket
@@ -71,7 +72,7 @@ async def test_the_main_agent_can_only_plan_and_delegate(place: InBucket):
 def test_both_stacks_stand_in_their_order(place: InBucket):
     """W1: root, todos, subagents, summaries, caching, patching, approvals; and the subagent's alike, without subagents."""
     settings = Settings.load({"ANTHROPIC_API_KEY": "k"})
-    recipe = Recipe(models.main_model(settings), settings, place, WRITE_OPERATIONS_APPROVAL)
+    recipe = Recipe(models.main_model(settings), settings, place, WRITE_OPERATIONS_APPROVAL, GrantTable())
     specs = load_subagents(SUBAGENTS, Workspace(place))
     main = recipe.main_stack(SubAgentMiddleware(subagents=specs, build=recipe.build_subagent))
     clerk = recipe.subagent_stack(specs[0], recipe.model)
@@ -86,7 +87,7 @@ def test_both_stacks_stand_in_their_order(place: InBucket):
 
 
 def names_of(stack: list[Any]) -> list[str]:
-    return [name for entry in stack if (name := type(entry).__name__) != "RobustCallsMiddleware"]
+    return [name for entry in stack if (name := type(entry).__name__) not in ("RobustCallsMiddleware", "MentionsMiddleware")]
 
 
 def test_the_table_says_which_model_does_what():
@@ -201,6 +202,24 @@ async def test_what_a_person_puts_instead_is_written(place: InBucket, files: Obj
     await graph.ainvoke(Command(resume={"decisions": [{"type": "edit", "edited_action": edited}]}), at())
     assert await files.aread("/b.md") == "     1\tours"
     assert "no file" in await files.aread("/a.md")
+
+
+async def test_an_answer_cannot_move_a_change_to_another_workspace(place: InBucket, files: ObjectBackend):
+    """W9: a thread stays where it began, also when its interrupt is answered with another root, or with none."""
+    graph = build_agent(scripted(call("write_file", file_path="/a.md", content="mine")), place, checkpointer=InMemorySaver())
+    await graph.ainvoke(ASK, at())
+    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    final = await graph.ainvoke(approve, at("/other/"))
+    assert "another workspace" in answer_of(final)
+    assert [row async for page in place.bucket.list_below("other/") for row in page] == []
+    assert "no file" in await files.aread("/a.md")
+
+
+async def test_an_answer_needs_no_root(place: InBucket, files: ObjectBackend):
+    graph = build_agent(scripted(call("write_file", file_path="/a.md", content="mine")), place, checkpointer=InMemorySaver())
+    await graph.ainvoke(ASK, at())
+    await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), {"configurable": {"thread_id": "1"}})
+    assert await files.aread("/a.md") == "     1\tmine"
 
 
 def test_approvals_work_from_sync_code_too(place: InBucket, files: ObjectBackend):

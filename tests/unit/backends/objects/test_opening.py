@@ -73,6 +73,9 @@ def test_an_address_below_the_key_is_not_used(tmp_path):
     assert set(above.buckets[0].options) == {"access_key_id", "secret_access_key", "region"}
     beside = Settings.load({}, dotenv)
     assert "endpoint" in beside.buckets[0].options
+    dotenv.write_text("AZURE_STORAGE_ENDPOINT=http://elsewhere\nAZURE_STORAGE_CONTAINER_NAME=files\n")
+    for key in ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"):
+        assert "endpoint" not in Settings.load({key: "s"}, dotenv).buckets[0].options
 
 
 async def test_a_store_that_is_not_there_is_a_result_that_leaks_nothing(caplog: pytest.LogCaptureFixture):

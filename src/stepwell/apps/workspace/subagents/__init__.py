@@ -7,14 +7,16 @@ that settings are read first; the subagent itself is compiled when `task` first 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.tools import BaseTool
 
+from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import Place
 from stepwell.backends.objects import get_gcs_root_path
+from stepwell.backends.protocol import BackendProtocol
 from stepwell.errors import SubAgentSpecError
 from stepwell.middleware.change_previews import on_seen_base
 from stepwell.middleware.subagents.specs import SubAgent
@@ -31,11 +33,16 @@ class Workspace:
     """What a subagent's factory may use."""
 
     place: Place
+    grants: GrantTable = field(default_factory=GrantTable)
 
     def file_tools(self, *names: str) -> list[BaseTool]:
         """File tools by name, on the files of the request that calls them; approved changes happen on the version that was seen."""
-        tools = build_file_tools(on_seen_base(lambda _: self.place.at(get_gcs_root_path())))
-        return [tool for tool in tools if tool.name in names]
+        return [tool for tool in build_file_tools(on_seen_base(self.files)) if tool.name in names]
+
+    def files(self, runtime: Any) -> BackendProtocol:
+        """The files of a tool's request, as its caller may use them."""
+        root = get_gcs_root_path()
+        return self.grants.limit(self.place.at(root), root, runtime.config)
 
 
 Factory = Callable[[Workspace], SubAgent]
