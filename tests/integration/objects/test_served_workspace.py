@@ -174,8 +174,11 @@ async def test_where_users_sign_in_each_has_the_roots_that_were_given(tmp_path: 
         for user, root in (("ada", "/acme/plans/"), ("ada", "/other/"), ("eve", "/acme/plans/"), ("eve", "/other/")):
             config = {"configurable": {"gcs_root_path": root, "langgraph_auth_user": {"identity": "local"}}}
             async with get_client(url=server.url, api_key=keys[user]) as client:
-                final = await client.runs.wait(None, "workspace", input=ASK, config=config, raise_error=False)
-            said[f"{user} {root}"] = str(final.get("__error__", "asked"))
+                try:
+                    final = await client.runs.wait(None, "workspace", input=ASK, config=config, raise_error=False)
+                    said[f"{user} {root}"] = str(final.get("__error__", "asked"))
+                except httpx.HTTPStatusError as refused:  # before anything was started
+                    said[f"{user} {root}"] = refused.response.json()["detail"]
     assert said["ada /acme/plans/"] == "asked"
     refusals = {text for asked, text in said.items() if asked != "ada /acme/plans/"}
     assert len(refusals) == 1
