@@ -17,6 +17,7 @@ from benchmarks.bench import ROOT, log
 
 PEER = "deepagents==0.7.32"
 PEER_SERVER = "langgraph-cli[inmem]==0.4.40"
+GOOGLE_STORAGE = "google-cloud-storage==3.17.1"
 TOKENS = "bpe-openai==0.1.4"
 SHARED = ("langchain", "langchain-core", "langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "pydantic")
 FOLDER = ROOT / ".bench"
@@ -45,6 +46,11 @@ def peer_server_python() -> Path:
 def tokens_python() -> Path:
     """The interpreter of an environment that can count o200k tokens without fetching anything at run time."""
     return _environment("tokens", [TOKENS])
+
+
+def google_storage_python() -> Path:
+    """The interpreter of an environment with Google's own client of its object store."""
+    return _environment("google-storage", [GOOGLE_STORAGE])
 
 
 def _environment(name: str, requirements: list[str]) -> Path:

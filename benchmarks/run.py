@@ -40,6 +40,7 @@ CLAIMS = (
     "reading",
     "payments",
     "page",
+    "objects",
 )
 
 

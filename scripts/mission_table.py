@@ -57,6 +57,15 @@ ROWS = {
     "T6": "chained interrupts of all kinds, in the main agent and subagents, in any order",
     "T7": "the tutor's state: `payment_*`, `current_project_id`, files, todos, the argument",
     "T8": 'Socratic behaviour as code: phases with exit tests, argument document, lint, hints, "just tell me" works',
+    "W1": "workspace: a main agent whose only tools are `task` and its todos; both stacks in document 003's order",
+    "W2": "`ConfigToStateMiddleware` and `GCSRuntimeMiddleware`: the request's root reaches tools, with no shared state; sync and async",
+    "W3": "subagent `gcs-filesystem` on the small model, with `ls, read_file, write_file, edit_file`",
+    "W4": "files in Google Cloud Storage below `/company/workspace/`, optimistic locking on edit; the same code on S3, Azure, memory",
+    "W5": "models in one table; subagents in a registry of lazy factories; one more is a folder and a line",
+    "W6": "writes need approval, which shows what would change and holds for that",
+    "W7": "document 003's environment, also from a `.env` file",
+    "W8": "`POST /api/agent` with `config.configurable.gcs_root_path`; also as an assistant and under `langgraph dev`",
+    "W9": "no tenant ever sees another's names, bytes or existence",
 }
 
 HEAD = """# The mission, row by row
@@ -69,7 +78,7 @@ def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
     for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
         for name, docstring in _documented_tests(path):
-            for row in set(re.findall(r"\b[DPRT]\d+\b", docstring)) & ROWS.keys():
+            for row in set(re.findall(r"\b[DPRTW]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")
     return found
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SyncBackend,
         WriteResult,
     )
+    from stepwell.backends.objects import ObjectBackend, get_gcs_root_path, set_gcs_root_path
     from stepwell.errors import ConfigurationError, ModelCallError, StepwellError, ToolNameConflictError, ToolUseError
     from stepwell.middleware import (
         CompiledSubAgent,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.payment import CashuPaymentMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
+    from stepwell.middleware.workspace import ConfigToStateMiddleware, GCSRuntimeMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.state import DeepAgentState, compact
@@ -69,6 +71,7 @@ _HOMES = {
         "SyncBackend",
         "WriteResult",
     ),
+    "stepwell.backends.objects": ("ObjectBackend", "get_gcs_root_path", "set_gcs_root_path"),
     "stepwell.errors": ("ConfigurationError", "ModelCallError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
     "stepwell.middleware": (
         "CompiledSubAgent",
@@ -86,6 +89,7 @@ _HOMES = {
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
+    "stepwell.middleware.workspace": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
 }
@@ -102,6 +106,7 @@ __all__ = [
     "ClientToolsMiddleware",
     "CompiledSubAgent",
     "CompositeBackend",
+    "ConfigToStateMiddleware",
     "ConfigurationError",
     "DeepAgentState",
     "EditResult",
@@ -109,9 +114,11 @@ __all__ = [
     "FileInfo",
     "FilesystemBackend",
     "FilesystemMiddleware",
+    "GCSRuntimeMiddleware",
     "GrepMatch",
     "ModelCallError",
     "ModelRoutes",
+    "ObjectBackend",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
     "RobustCallsMiddleware",
@@ -132,7 +139,9 @@ __all__ = [
     "compile_agent",
     "create_deep_agent",
     "default_stack",
+    "get_gcs_root_path",
     "resolve_model",
+    "set_gcs_root_path",
 ]
 
 

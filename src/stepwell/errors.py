@@ -111,6 +111,7 @@ _EXTRA_MODULES = {
     "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
     "payments": {"coincurve", "cbor2", "httpx"},
     "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
+    "objects": {"obstore"},
     "otel": {
         "opentelemetry",
         "opentelemetry.sdk",

@@ -46,6 +46,32 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
 order in which a default model is looked for."""
 
+BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, tuple[str, ...], Mapping[str, tuple[str, ...]]]] = {
+    "gcs": ("GCS_BUCKET_NAME", ("service_account_key",), {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
+    "s3": (
+        "S3_BUCKET_NAME",
+        ("secret_access_key", "session_token"),
+        {
+            "access_key_id": ("AWS_ACCESS_KEY_ID",),
+            "secret_access_key": ("AWS_SECRET_ACCESS_KEY",),
+            "session_token": ("AWS_SESSION_TOKEN",),
+            "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+            "endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+        },
+    ),
+    "azure": (
+        "AZURE_STORAGE_CONTAINER_NAME",
+        ("account_key", "sas_key"),
+        {
+            "account_name": ("AZURE_STORAGE_ACCOUNT_NAME",),
+            "account_key": ("AZURE_STORAGE_ACCOUNT_KEY",),
+            "sas_key": ("AZURE_STORAGE_SAS_TOKEN",),
+            "endpoint": ("AZURE_STORAGE_ENDPOINT",),
+        },
+    ),
+}
+"""Store -> the variable that names a bucket, the options that are keys, and obstore's options with the variables they come from."""
+
 TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
 """The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
 
@@ -53,8 +79,10 @@ SERVER_VARIABLES = (
     "STEPWELL_HOST", "STEPWELL_PORT", "STEPWELL_PUBLIC_URL", "STEPWELL_ALLOWED_HOSTS", "STEPWELL_CORS_ORIGINS", "STEPWELL_AUTH",
     "STEPWELL_JWT_ISSUER", "STEPWELL_JWT_AUDIENCE", "STEPWELL_JWT_JWKS_URL", "STEPWELL_JWT_ALGORITHMS",
     "STEPWELL_JWT_USER_CLAIM", "STEPWELL_JWT_OPERATOR_CLAIM", "STEPWELL_JWT_OPERATOR_VALUE",
+    "STEPWELL_JWT_ROOTS_CLAIM", "STEPWELL_JWT_READ_ROOTS_CLAIM",
     "STEPWELL_OIDC_CLIENT_ID", "STEPWELL_OIDC_CLIENT_SECRET", "STEPWELL_OIDC_SCOPES", "STEPWELL_SESSION_HOURS",
     "STEPWELL_BODY_LIMIT_BYTES", "STEPWELL_JSON_DEPTH_LIMIT", "STEPWELL_MAX_ACTIVE_RUNS", "STEPWELL_MAX_STREAMS",
+    "STEPWELL_TENANT_MAX_RUNS", "STEPWELL_TENANT_MAX_BYTES", "STEPWELL_TENANT_MAX_OPERATIONS_PER_MINUTE", "STEPWELL_MAX_FILE_BYTES",
     "STEPWELL_RUN_TIMEOUT_S", "STEPWELL_BARE_ANSWERS", "STEPWELL_POWER_LOSS",
     "STEPWELL_WEBHOOK_ALLOW", "STEPWELL_WEBHOOK_HTTP", "STEPWELL_WEBHOOK_SECRET",
     "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_MIN_FREE_MB", "STEPWELL_DRAIN_SECONDS",
@@ -141,6 +169,20 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
+class BucketSettings:
+    """A bucket of an object store, and what there is to reach it."""
+
+    kind: Literal["gcs", "s3", "azure"]
+    variable: str
+    """The variable that names the bucket."""
+    name: str
+    options: Mapping[str, Secret] = field(default_factory=dict, hash=False)
+    """By obstore's names. All are secrets: an address may carry a password."""
+    variables: tuple[str, ...] = ()
+    """Where the options come from, for messages."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
 
@@ -167,6 +209,10 @@ class Settings:
     policy: Path | None = field(default=None, repr=False)
     """The policy that research keeps to, if the environment names one; otherwise the one that ships."""
     search: SearchSettings = field(default_factory=SearchSettings)
+    buckets: tuple[BucketSettings, ...] = ()
+    """The buckets that are named: one at most, if the settings are right."""
+    workspace_grants: Path | None = field(default=None, repr=False)
+    """The operator's table of who may use which workspaces."""
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
     api_key: Secret | None = None
@@ -219,6 +265,8 @@ class Settings:
             access=_find_access(layers),
             telemetry=_find_telemetry(layers),
             search=_find_search(layers),
+            buckets=_find_buckets(layers),
+            workspace_grants=_path(_find(layers, "STEPWELL_WORKSPACE_GRANTS")),
             api_key=_secret(_find(layers, "STEPWELL_API_KEY")),
             server=_find_server(layers),
             payments={name: value for name in PAYMENT_VARIABLES if (value := _find(layers, name))},
@@ -315,6 +363,25 @@ def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
         tavily_key=_secret(_find(layers, "TAVILY_API_KEY")),
         brave_key=_secret(_find(layers, "BRAVE_API_KEY")),
     )
+
+
+def _find_buckets(layers: Sequence[_Layer]) -> tuple[BucketSettings, ...]:
+    found = []
+    for kind, (variable, keys, options) in BUCKET_VARIABLES.items():
+        if name := _find(layers, variable):
+            values = {option: _find(layers, *names) for option, names in options.items()}
+            values["endpoint"] = _find_endpoint(layers, options, keys)
+            given = {option: Secret(value) for option, value in values.items() if value}
+            found.append(BucketSettings(kind, variable, name, given, tuple(options[option][0] for option in given)))
+    return tuple(found)
+
+
+def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ...]], keys: Sequence[str]) -> str | None:
+    """Where a bucket is. Requests carry the key or are signed with it, so they go to no address from another layer than the key's."""
+    if "endpoint" not in options:
+        return None
+    holding = [layer for layer in layers if any(_find([layer], *options[key]) for key in keys)]
+    return _find(holding[:1] or layers, *options["endpoint"])
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:

@@ -21,10 +21,13 @@ from stepwell.backends.browser import BrowserBackend
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.folder_device import FolderDevice
+from stepwell.backends.objects import Bucket, ObjectBackend, memory_bucket, open_bucket
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
+from stepwell.settings import Settings
 from stepwell.testing.backends.conformance import BackendConformance
+from stepwell.testing.objects import FakeObjectStore
 from stepwell.testing.state_files import StateFiles
 
 
@@ -50,6 +53,32 @@ class TestFilesystem(BackendConformance):
     def backend(self, tmp_path: Path) -> BackendProtocol:
         self.never_shown = (str(tmp_path),)
         return FilesystemBackend(tmp_path)
+
+
+class TestObjectsInMemory(BackendConformance):
+    """W4: the code of the workspace, without a store far away."""
+
+    never_shown = ("company", "workspace")
+
+    def make_backend(self) -> BackendProtocol:
+        return ObjectBackend(memory_bucket(), "/company/workspace/")
+
+
+@pytest.fixture(scope="module")
+def google_bucket() -> Iterator[Bucket]:
+    with FakeObjectStore("files") as store:
+        store.contents.put("files", "company/neighbour.md", b"one two x")
+        yield open_bucket(Settings.load({"GCS_BUCKET_NAME": "files", "GOOGLE_CLOUD_CREDENTIALS_JSON": store.credentials_json}))
+
+
+class TestObjectsInGoogleCloudStorage(BackendConformance):
+    """W4: over HTTP, in a bucket that other tenants use too. A root of its own makes each backend empty."""
+
+    never_shown = ("company", "neighbour")
+
+    @pytest.fixture
+    def backend(self, google_bucket: Bucket) -> BackendProtocol:
+        return ObjectBackend(google_bucket, f"/company/{uuid4()}/")
 
 
 class InState(BackendConformance):

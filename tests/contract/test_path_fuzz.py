@@ -1,6 +1,6 @@
 """D12: thousands of hostile paths and patterns, the same verdict from every backend: no exception, no escape, no disagreement.
 
-Each case is given to six verbs of four backends that hold the same files. What they answer must be equal, to the letter of every
+Each case is given to six verbs of five backends that hold the same files. What they answer must be equal, to the letter of every
 error. Around the folders on disk lies a canary, which nobody may read, change or add to.
 """
 
@@ -19,6 +19,7 @@ from langgraph.store.memory import InMemoryStore
 from stepwell.backends.changes import reduce_files
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.backends.protocol import BackendProtocol, ErrorText
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
@@ -68,8 +69,8 @@ def hostile_patterns(draw: st.DrawFn) -> str:
     return "".join(part for pair in parts for part in pair)
 
 
-class Quartet:
-    """Four backends with the same files, and the folder around those on disk."""
+class Quintet:
+    """Five backends with the same files, and the folder around those on disk."""
 
     def __init__(self, outside: Path) -> None:
         self.outside = outside
@@ -86,13 +87,14 @@ class Quartet:
             "state": StateBackend(self.runtime),
             "store": StoreBackend(InMemoryStore()),
             "disk": FilesystemBackend(self.roots[0]),
+            "objects": ObjectBackend(memory_bucket(), "/w/"),
             "composite": CompositeBackend(StoreBackend(InMemoryStore()), {"/docs/": FilesystemBackend(self.roots[1])}),
         }
         for path, content in SEED.items():
             self.ask("write", path, content)
 
     def ask(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """What all four answer, after checking that it is the same."""
+        """What all five answer, after checking that it is the same."""
         answers = {name: _plain(self._call(name, verb, *args, **kwargs)) for name in self.backends}
         first = answers["state"]
         for name, answer in answers.items():
@@ -123,8 +125,8 @@ def _plain(answer: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def quartet(tmp_path_factory: pytest.TempPathFactory) -> Quartet:
-    return Quartet(tmp_path_factory.mktemp("outside"))
+def quintet(tmp_path_factory: pytest.TempPathFactory) -> Quintet:
+    return Quintet(tmp_path_factory.mktemp("outside"))
 
 
 def _all_examples(test: Any) -> Any:
@@ -139,31 +141,31 @@ def _all_examples(test: Any) -> Any:
 @_all_examples
 @given(raw=hostile_paths())
 @CASES
-def test_no_path_escapes_raises_or_divides_the_backends(quartet: Quartet, raw: str) -> None:
-    """D12: traversal, NUL, drives and the rest get the same result from all four backends."""
-    quartet.ask("ls_info", raw)
-    quartet.ask("read", raw)
-    quartet.ask("grep_raw", "two|one", raw)
-    quartet.ask("glob_info", "**/*", raw)
-    edited = quartet.ask("edit", raw, "two", "2")
-    written = quartet.ask("write", raw, "new\n")
-    replaced = quartet.ask("write", raw, "newer\n", overwrite=True)
+def test_no_path_escapes_raises_or_divides_the_backends(quintet: Quintet, raw: str) -> None:
+    """D12: traversal, NUL, drives and the rest get the same result from all five backends."""
+    quintet.ask("ls_info", raw)
+    quintet.ask("read", raw)
+    quintet.ask("grep_raw", "two|one", raw)
+    quintet.ask("glob_info", "**/*", raw)
+    edited = quintet.ask("edit", raw, "two", "2")
+    written = quintet.ask("write", raw, "new\n")
+    replaced = quintet.ask("write", raw, "newer\n", overwrite=True)
     if edited["error"] is None or written["error"] is None or replaced["error"] is None:
-        quartet.ask("read", raw)
-        quartet.ask("glob_info", "**", "/")
-        quartet.check_outside()
-        quartet.reset()
-    quartet.check_outside()
+        quintet.ask("read", raw)
+        quintet.ask("glob_info", "**", "/")
+        quintet.check_outside()
+        quintet.reset()
+    quintet.check_outside()
 
 
 @pytest.mark.prove
 @pytest.mark.timeout(3600)
 @given(raw=hostile_patterns())
 @CASES
-def test_no_pattern_raises_or_divides_the_backends(quartet: Quartet, raw: str) -> None:
+def test_no_pattern_raises_or_divides_the_backends(quintet: Quintet, raw: str) -> None:
     """D12: globs and expressions from a model mean the same everywhere, also when they are broken."""
-    quartet.ask("glob_info", raw, "/")
-    quartet.ask("glob_info", raw, "/docs")
-    quartet.ask("grep_raw", "t", "/", raw)
-    quartet.ask("grep_raw", raw, "/", None)
-    quartet.check_outside()
+    quintet.ask("glob_info", raw, "/")
+    quintet.ask("glob_info", raw, "/docs")
+    quintet.ask("grep_raw", "t", "/", raw)
+    quintet.ask("grep_raw", raw, "/", None)
+    quintet.check_outside()

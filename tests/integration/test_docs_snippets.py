@@ -107,6 +107,7 @@ def page_id(page: Path) -> str:
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page.read_text(encoding="utf-8"))], ids=page_id)
 def test_page_runs_as_it_stands(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # as for a script in that folder
     text = page.read_text(encoding="utf-8")
     if "ShellMiddleware" in text:
         skip_without_sandbox()

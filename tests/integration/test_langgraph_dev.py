@@ -120,14 +120,16 @@ def _answers(url: str) -> bool:
 
 
 def check(url: str) -> None:
-    """Both assistants are there and answer through the SDK, in pieces and as a whole."""
+    """The assistants are there and answer through the SDK, in pieces and as a whole."""
     with get_sync_client(url=url, api_key=None) as client:
         published = set(json.loads((ROOT / "langgraph.json").read_text())["graphs"])
         assert {each["graph_id"] for each in client.assistants.search()} == published
-        for assistant in ("simple_agent", "research_example"):
+        config = {"configurable": {"gcs_root_path": "/acme/plans/"}}
+        for assistant in ("simple_agent", "research_example", "workspace"):
             thread_id = client.threads.create()["thread_id"]
             question = {"messages": [{"role": "user", "content": "What is a stepwell?"}]}
-            parts = list(client.runs.stream(thread_id, assistant, input=question, stream_mode=["messages-tuple", "values"]))
+            modes = ["messages-tuple", "values"]
+            parts = list(client.runs.stream(thread_id, assistant, input=question, config=config, stream_mode=modes))
             assert [part.data for part in parts if part.event == "error"] == []
             pieces = [part for part in parts if part.event == "messages"]
             assert len(pieces) > 3
@@ -136,6 +138,7 @@ def check(url: str) -> None:
 
 
 def test_langgraph_dev_serves_the_project(project: Path, model: dict[str, str]) -> None:
+    """W8: the workspace too, with its root in the request's config."""
     with langgraph_dev(project, model) as url:
         check(url)
 

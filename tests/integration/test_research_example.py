@@ -235,7 +235,7 @@ def test_published_graph_is_loaded_without_a_key_and_built_with_one(name: str, m
     path, _, factory = published()[name].partition(":")
     make = getattr(load(ROOT / path), factory)
     assert not inspect.signature(make).parameters
-    if name in ("research_example", "deep_research"):  # others fall back to the embedded model, or do without one
+    if name in ("research_example", "deep_research", "workspace"):  # others fall back to the embedded model, or do without one
         with pytest.raises(ConfigurationError, match="model"):
             make()
     monkeypatch.setenv("OLLAMA_MODEL_NAME", "qwen3:8b")

@@ -9,9 +9,13 @@ APPLICATIONS: Mapping[str, str] = {
     "deep_research": "stepwell.apps.deep_research.agent:make_graph",
     "deeptutor": "stepwell.apps.tutor.agent:make_graph",
     "seminar_agent": "stepwell.apps.seminar.agent:make_graph",
+    "workspace": "stepwell.apps.workspace.agent:make_graph",
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }
 """Graph name -> where it is made, in the form of langgraph.json."""
+
+WORKSPACE = "workspace"
+"""The graph that works on a tenant's files."""
 
 PAYABLE = ("deep_research", "deeptutor", "seminar_agent", "simple_agent")
 """Those that charge for their model calls where the operator has set a price."""

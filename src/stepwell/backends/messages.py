@@ -37,8 +37,9 @@ def conflict(path: str) -> ErrorText:
     )
 
 
-def not_text(path: str) -> ErrorText:
-    return PathError("Error: ", Place(path), " is not a text file (UTF-8), so it cannot be shown or edited here.")
+def not_text(path: str, what: str = "") -> ErrorText:
+    described = f" ({what})" if what else " (UTF-8)"
+    return PathError("Error: ", Place(path), f" is not a text file{described}, so it cannot be shown or edited here.")
 
 
 def too_large(path: str, size: int, limit: int) -> ErrorText:
@@ -49,6 +50,10 @@ def too_large(path: str, size: int, limit: int) -> ErrorText:
 
 def forbidden(path: str) -> ErrorText:
     return PathError("Error: access to ", Place(path), " is not permitted. Choose another file.")
+
+
+def read_only(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " is in a workspace that is open for reading only. Nothing in it can be changed.")
 
 
 def unavailable(path: str, why: str) -> ErrorText:

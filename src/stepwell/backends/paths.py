@@ -30,6 +30,7 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters of both blocks
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
     "\u00ad\u200b\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # invisible spaces, hyphens and tags, line separators
+    "\ufffe\uffff"  # no characters: XML, in which object stores list names, cannot hold them
     "\ud800-\udfff]"  # lone surrogates: no encoding can store them
 )
 _DRIVE = re.compile(r"[A-Za-z]:")

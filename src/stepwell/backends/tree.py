@@ -85,7 +85,7 @@ def search(files: Files, pattern: object, path: str, glob: object = None) -> Mat
     names = sorted(_holding(candidates, wanted))
     rows: list[GrepMatch] = []
     for name in names:
-        _collect(rows, name, lines_of(files[name]), wanted)
+        collect(rows, name, lines_of(files[name]), wanted)
         if len(rows) > MAX_MATCHES:
             return Matches(rows[:MAX_MATCHES], note=matches_note())
     return Matches(rows)
@@ -197,7 +197,7 @@ def _holding(candidates: Iterable[tuple[str, Any]], wanted: TextPattern) -> list
     ]
 
 
-def _collect(rows: list[GrepMatch], path: str, lines: Sequence[str], wanted: TextPattern) -> None:
+def collect(rows: list[GrepMatch], path: str, lines: Sequence[str], wanted: TextPattern) -> None:
     """Append a row for each matching line, until there is one row too many."""
     for number, line in enumerate(lines, 1):
         if span := wanted.find(line):

@@ -102,6 +102,8 @@ def _run_keys(arguments: argparse.Namespace) -> int:
                 operator=arguments.operator,
                 expires_days=arguments.expires,
                 database_url=arguments.database_url,
+                roots=arguments.root,
+                read_roots=arguments.read_root,
             )
         case "revoke":
             return keys.revoke(key_id=arguments.key_id, database_url=arguments.database_url)
@@ -185,6 +187,14 @@ def _add_keys(commands: Any) -> None:
         "--operator", action="store_true", help="may also see what concerns all users, such as metrics and usage"
     )
     create.add_argument("--expires", metavar="DAYS", type=_days, help="the key ends after so many days; otherwise it does not")
+    for option, may in (("--root", "work in"), ("--read-root", "read only")):
+        create.add_argument(
+            option,
+            metavar="ROOT",
+            action="append",
+            default=[],
+            help=f"a workspace the key may {may}, /company/workspace/; repeatable",
+        )
     listing = actions.add_parser("list", help="show the keys, without their secrets", description="Show the keys.")
     revoke = actions.add_parser("revoke", help="take a key back, at once", description="Take a key back, at once.")
     revoke.add_argument("key_id", metavar="KEY_ID", help="an id of `stepwell keys list`")

@@ -6,6 +6,7 @@ command does it as late as it can.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,11 +18,14 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from stepwell.answers import AnswerShapes
-from stepwell.apps import APPLICATIONS, PAYABLE
+from stepwell.apps import APPLICATIONS, PAYABLE, WORKSPACE
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.apps.workspace.grants import GrantTable
+from stepwell.apps.workspace.places import open_place
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
-from stepwell.clock import SystemClock
+from stepwell.clock import Clock, SystemClock
+from stepwell.errors import ConfigurationError
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import PaymentSettings
@@ -41,10 +45,16 @@ from stepwell.server.facades import RESEARCH, Facade
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import CountedOutbox, Metrics
 from stepwell.server.settings import ServerSettings
+from stepwell.server.workspace.place import Workspace
+from stepwell.server.workspace.shares import Shares
+from stepwell.server.workspace.uploads import Uploads
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,7 @@ async def open_server(
                 metrics=metrics,
                 charging=PaymentSettings.load(settings.payments).charging,
                 payable=PAYABLE if graphs.ours else (),
+                workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
             )
         )
         outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)
@@ -119,6 +130,18 @@ async def open_server(
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
+
+
+def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: Clock) -> Workspace | None:
+    """Files up and down beside the workspace's graph; without them where the bucket's settings cannot be used, which the graph will say."""
+    try:
+        place, table = open_place(settings), GrantTable.load(settings.workspace_grants)
+    except ConfigurationError as error:
+        logger.warning("files of workspaces are not served: %s", error)
+        return None
+    uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
+    shares = Shares(clock, server_settings.tenant_max_bytes, server_settings.tenant_max_operations)
+    return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 
 def facades() -> dict[str, Facade]:

@@ -12,10 +12,8 @@ from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import AgentState, ModelRequest
-from langchain.tools import ToolRuntime
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AnyMessage, ToolMessage
-from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
@@ -34,7 +32,7 @@ from stepwell.middleware.large_results import (
     turn_room,
 )
 from stepwell.middleware.prompts import load_prompt
-from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult, tool_runtime
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
 from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools
@@ -181,7 +179,10 @@ class FilesystemMiddleware(RequestMiddleware):
     def _place_for_results(self, request: Request, large: LargeResult) -> BackendProtocol | None:
         if large.message.name in FILE_TOOL_NAMES:
             return None
-        backend = backend_for(self.backend, request.runtime if isinstance(request, ToolCallRequest) else _runtime_of(request))
+        if isinstance(request, ToolCallRequest):
+            backend = backend_for(self.backend, request.runtime)
+        else:
+            backend = backend_for(self.backend, tool_runtime(request.state, request.runtime))
         return None if is_remote(backend, LARGE_RESULTS) else backend
 
 
@@ -205,19 +206,6 @@ def _show(call: ModelCall, large: LargeResult, written: WriteResult) -> None:
 
 def _moved(call: ModelCall) -> dict[str, Any]:
     return {key: call.update[key] for key in ("messages", "files") if key in call.update}
-
-
-def _runtime_of(request: ModelRequest[Any]) -> ToolRuntime[Any, Any]:
-    """What a tool of this step would have been given: factories of backends ask for it."""
-    runtime = request.runtime
-    return ToolRuntime(
-        state=cast("Any", request.state),
-        context=runtime.context,
-        config=get_config(),
-        stream_writer=runtime.stream_writer,
-        tool_call_id=None,
-        store=runtime.store,
-    )
 
 
 def _has_changed_files(messages: list[AnyMessage]) -> bool:

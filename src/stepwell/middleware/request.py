@@ -15,9 +15,12 @@ from itertools import groupby
 from typing import Any, TypedDict, cast, get_type_hints
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
@@ -45,6 +48,18 @@ class ModelCall:
     def stored(self, key: str) -> Any:
         """A value of the agent's state, as this call will leave it."""
         return self.update[key] if key in self.update else cast("Mapping[str, Any]", self.request.state).get(key)
+
+
+def tool_runtime(state: Any, runtime: Runtime[Any]) -> ToolRuntime[Any, Any]:
+    """What a tool of this step would be given, for code around tools: factories of backends ask for it."""
+    return ToolRuntime(
+        state=state,
+        context=runtime.context,
+        config=get_config(),
+        stream_writer=runtime.stream_writer,
+        tool_call_id=None,
+        store=runtime.store,
+    )
 
 
 class RequestMiddleware(AgentMiddleware[Any, Any, Any]):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from stepwell.backends.objects.grants import NO_ROOTS, Grants
+
 SIGN_IN_LASTS = timedelta(minutes=10)
 """From leaving for the identity provider to coming back."""
 
@@ -25,6 +27,8 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    grants: Grants = NO_ROOTS
+    """The workspaces that it opens."""
 
     def usable(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -39,6 +43,7 @@ class SignInSession:
     is_operator: bool
     expires_at: datetime
     key_id: str | None = None
+    grants: Grants = NO_ROOTS
 
 
 @dataclass(frozen=True)

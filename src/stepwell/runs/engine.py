@@ -22,11 +22,13 @@ from typing import Literal, Protocol, Self
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.answers import AnswerShapes
+from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
+from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -82,6 +84,7 @@ class Engine:
         watchers: Sequence[RunWatcher] = (),
         supervisor: Supervisor | None = None,
         cashier: Cashier | None = None,
+        doorkeeper: Doorkeeper | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -98,6 +101,7 @@ class Engine:
         self._watchers = tuple(watchers)
         self._supervisor = supervisor or Supervisor()
         self._cashier = cashier
+        self._doorkeeper = doorkeeper or Doorkeeper(persistence.records)
         self._worker = f"{os.getpid()}-{new_id()}"
         self._recovered = False
         self._draining = asyncio.Event()
@@ -156,20 +160,21 @@ class Engine:
             self._drive, worker=self._worker, concurrency=self._concurrency, draining=self._draining, duty=duty
         )
 
-    async def start(self, owner: str | None, order: RunOrder) -> Admitted:
-        """Admit a run. What this returns for is on disk and will be driven."""
-        return await self._persistence.queue.admit(await self._admission(owner, order))
+    async def start(self, owner: str | None, order: RunOrder, grants: Grants | None = None) -> Admitted:
+        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks."""
+        return await self._persistence.queue.admit(await self._admission(owner, order, grants))
 
-    async def start_many(self, owner: str | None, orders: Sequence[RunOrder]) -> list[Admitted]:
+    async def start_many(self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None) -> list[Admitted]:
         """Admit all of them or none."""
-        return await self._persistence.queue.admit_many([await self._admission(owner, order) for order in orders])
+        return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders])
 
-    async def _admission(self, owner: str | None, order: RunOrder) -> Admission:
+    async def _admission(self, owner: str | None, order: RunOrder, grants: Grants | None) -> Admission:
         if order.webhook:
             check_webhook_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         self._registry.require(assistant.graph_id)
         thread_id = order.thread_id or self._new_id()
+        place = await self._doorkeeper.admit(owner, order, assistant, grants)
         pays = owner if owner is not None else await self._owner_of(order.thread_id)
         admission = make_admission(
             await self._find_payer(pays, thread_id, assistant.graph_id, order),
@@ -180,6 +185,7 @@ class Engine:
             now=self._clock.now(),
             max_active=self._max_active if owner is not None else None,
             refuse_bare=self._refuse_bare,
+            place=place,
         )
         return await self._check_answers(admission)
 

@@ -14,6 +14,7 @@ Each arrow is one transaction. Rules every implementation keeps:
 - An answer to an interrupt is taken once. The same answer again gives the run that took it; another one is refused.
 - An answer that names no interrupt is taken only for one that its sender must mean (`BareAnswer`).
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
+- Where more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
 """
 
@@ -57,6 +58,10 @@ class Admission:
     """Merged into the thread's: graph and assistant, by which clients find their threads."""
     max_active: int | None = None
     """Refuse with `LimitReachedError` when the owner has this many runs under way."""
+    tenant: str = ""
+    """Whose turn the run takes: `tenant` of its workspace, or `owner:` with the owner."""
+    max_of_tenant: int | None = None
+    """Refuse with `LimitReachedError` when the tenant has this many runs under way."""
     temporary_thread: bool = False
     """The thread is made for this run only, and is not listed."""
     checked: Mapping[str, AnswerShapeError | None] | None = None

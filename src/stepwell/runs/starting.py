@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from stepwell.answers import AnswerShapes
+from stepwell.backends.objects.grants import ROOT_KEY
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
@@ -51,6 +52,16 @@ class RunOrder:
     webhook: str | None = None
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a run works: what it carries of its workspace, and whose share of the server it takes."""
+
+    pinned: Mapping[str, Any] = field(default_factory=dict)
+    tenant: str | None = None
+    """None: it has no root, and counts for its owner."""
+    max_runs: int | None = None
+
+
 def make_admission(
     order: RunOrder,
     assistant: Assistant,
@@ -61,8 +72,10 @@ def make_admission(
     now: datetime,
     max_active: int | None = None,
     refuse_bare: bool = False,
+    place: Place | None = None,
 ) -> Admission:
     """The run that an order means for an assistant. `refuse_bare`: answers have to name their interrupt."""
+    place = place or Place()
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)
@@ -71,7 +84,7 @@ def make_admission(
         run_id=run_id,
         thread_id=thread_id,
         owner=owner,
-        request=_request(order, assistant, command, _checkpoint(order, answers), stateless=stateless),
+        request=_pinned(_request(order, assistant, command, _checkpoint(order, answers), stateless=stateless), place),
         status="pending",
         created_at=now,
         updated_at=now,
@@ -88,7 +101,23 @@ def make_admission(
         thread_metadata=names,
         max_active=max_active,
         temporary_thread=stateless and order.on_completion == "delete",
+        tenant=place.tenant or f"owner:{owner}",
+        max_of_tenant=place.max_runs,
     )
+
+
+def _pinned(request: RunRequest, place: Place) -> RunRequest:
+    """The request with what only we can say of its workspace, and with nothing that says otherwise."""
+    if not place.pinned:
+        return request
+    configurable = {**(request.config.get("configurable") or {}), **place.pinned}
+    return replace(request, config={**request.config, "configurable": configurable})
+
+
+def root_asked_for(order: RunOrder, assistant: Assistant) -> object:
+    """The workspace root that an order names, or its assistant."""
+    places = (order.context, order.config.get("configurable"), assistant.context, assistant.config.get("configurable"))
+    return next((found for place in places if place and (found := place.get(ROOT_KEY))), None)
 
 
 def check_answers(

@@ -35,6 +35,7 @@ from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
     account,
+    agent,
     assistants,
     claims,
     conversation,
@@ -53,6 +54,7 @@ from stepwell.server.routes import (
     threads,
     wallet,
     wallet_operator,
+    workspace_files,
 )
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
 
@@ -76,11 +78,13 @@ ROUTERS = (
     research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
+    agent.router,
     access.router,
     account.router,
     effects.router,
     wallet.router,
     wallet_operator.router,
+    workspace_files.router,
     system.router,
 )
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
+from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.payments.configuration import Charging
 from stepwell.payments.states import CHARGED
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.checkpoints import check_strict
+from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, open_cashier
@@ -34,6 +36,7 @@ from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.monitoring.run_log import RunLog
 from stepwell.server.settings import ServerSettings, require_sign_in
 from stepwell.server.sse import LiveStreams
+from stepwell.server.workspace.place import Workspace
 
 _log = logging.getLogger("stepwell.server")
 
@@ -56,6 +59,8 @@ class Services:
     started_at: datetime
     cashier: Cashier | None = None
     """None: nothing here takes money."""
+    workspace: Workspace | None = None
+    """None: no workspace is served."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -74,11 +79,13 @@ async def open_services(
     answer_shapes: AnswerShapes | None = None,
     charging: Charging | None = None,
     payable: Collection[str] = (),
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
     Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
-    trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none.
+    trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
+    `workspace` is the one that works on a tenant's files, and where those are.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -97,6 +104,8 @@ async def open_services(
             paid = await _find_paid_graphs(charging, registry, payable, persistence, build=check_graphs)
             cashier = await stack.enter_async_context(open_cashier(charging, paid, persistence, clock, supervisor))
         metrics = metrics or Metrics()
+        named = (workspace.graph_id,) if workspace else ()
+        granted = workspace.granted if workspace else nothing_more
         engine = Engine(
             persistence,
             registry,
@@ -112,6 +121,7 @@ async def open_services(
             answer_shapes=answer_shapes,
             drain_s=settings.drain_s,
             cashier=cashier,
+            doorkeeper=Doorkeeper(persistence.records, settings.asks_who, named, settings.tenant_max_runs, granted),
         )
         async with engine:
             services = Services(
@@ -127,6 +137,7 @@ async def open_services(
                 supervisor,
                 clock.now(),
                 cashier,
+                workspace,
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)

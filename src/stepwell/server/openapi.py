@@ -5,6 +5,7 @@
 | 400, 413, 415, 422 | where there is a body or a parameter: not JSON, too big, not even called JSON, a field that is wrong |
 | 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
 | 404, 409, 410 | where something is named, or not every server has it; where something is changed; where something may be over |
+| 408, 412, 507 | where files are sent: too slow, another version, no room |
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ _WORDS = {
     401: "Not signed in",
     403: "Not allowed",
     404: "There is no such thing",
+    408: "The body did not arrive",
     409: "It conflicts with what is there",
     410: "It waits no longer",
+    412: "The file is not at that version",
     413: "The body is too big",
     415: "The body does not say that it is JSON",
     422: "A field is wrong, or the request cannot be carried out",
     429: "As many as allowed",
     503: "Not now; Retry-After says when",
+    507: "The workspace is full",
 }
 
 
@@ -89,7 +93,8 @@ def _response(words: str) -> dict[str, Any]:
 def _codes(path: str, method: str, operation: dict[str, Any]) -> list[int]:
     codes = [] if path in PUBLIC_PATHS else [401, 403, 429]
     codes += [400, 404, 413, 415] if "requestBody" in operation else []
-    codes += [404] if "{" in path or path.startswith(("/store", "/api/wallet")) else []
+    codes += [404] if "{" in path or path.startswith(("/store", "/api/wallet", "/api/workspace")) else []
     codes += [409] if method != "get" else []
     codes += [410] if path.endswith("/claim") and method == "post" else []
+    codes += [408, 412, 507] if path.startswith("/api/workspace") and method != "get" else []
     return [*codes, 422, 503]

@@ -59,6 +59,8 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "model:load",
     "wallet:read",
     "wallet:write",
+    "workspace:read",
+    "workspace:write",
 }
 """For every user, on what is theirs."""
 

@@ -42,6 +42,9 @@ class JwtSettings:
     user_claim: str = "sub"
     operator_claim: str | None = None
     operator_value: str = "true"
+    roots_claim: str | None = None
+    """The claim that lists the workspace roots a user may work in; `read_roots_claim` lists those to read only."""
+    read_roots_claim: str | None = None
     leeway_s: int = 30
 
 
@@ -73,6 +76,14 @@ class ServerSettings:
     json_depth_limit: int = 100
     max_active_runs: int | None = None
     max_streams: int | None = None
+    max_file_bytes: int = 1024**3
+    """The largest file that is taken into a workspace."""
+    tenant_max_runs: int | None = None
+    """Runs of one tenant that wait or are under way, whoever started them."""
+    tenant_max_bytes: int | None = None
+    """What one tenant may keep in its workspaces."""
+    tenant_max_operations: int | None = None
+    """Requests about files of one tenant, in a minute."""
     run_timeout_s: int | None = None
     """How long a run may work before it is stopped; waiting for a person is not work."""
     refuse_bare_answers: bool = False
@@ -158,6 +169,10 @@ class ServerSettings:
             json_depth_limit=read.whole("STEPWELL_JSON_DEPTH_LIMIT", 100, least=10, most=500),
             max_active_runs=read.whole("STEPWELL_MAX_ACTIVE_RUNS", None),
             max_streams=read.whole("STEPWELL_MAX_STREAMS", None),
+            max_file_bytes=read.whole("STEPWELL_MAX_FILE_BYTES", 1024**3, least=1024, most=5 * 1024**3),
+            tenant_max_runs=read.whole("STEPWELL_TENANT_MAX_RUNS", None),
+            tenant_max_bytes=read.whole("STEPWELL_TENANT_MAX_BYTES", None),
+            tenant_max_operations=read.whole("STEPWELL_TENANT_MAX_OPERATIONS_PER_MINUTE", None),
             run_timeout_s=run_timeout_s or read.whole("STEPWELL_RUN_TIMEOUT_S", None, most=MAX_RUN_TIMEOUT_S),
             refuse_bare_answers=read.choice("STEPWELL_BARE_ANSWERS", {"accept": False, "refuse": True}, False),
             power_loss=power_loss or read.switch("STEPWELL_POWER_LOSS"),
@@ -203,6 +218,8 @@ def _jwt(read: Variables) -> JwtSettings | None:
         user_claim=read.text("STEPWELL_JWT_USER_CLAIM") or "sub",
         operator_claim=read.text("STEPWELL_JWT_OPERATOR_CLAIM"),
         operator_value=read.text("STEPWELL_JWT_OPERATOR_VALUE") or "true",
+        roots_claim=read.text("STEPWELL_JWT_ROOTS_CLAIM"),
+        read_roots_claim=read.text("STEPWELL_JWT_READ_ROOTS_CLAIM"),
     )
 
 

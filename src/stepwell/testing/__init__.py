@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stepwell.testing.backends.conformance import BackendConformance
     from stepwell.testing.event_log.conformance import EventLogConformance
     from stepwell.testing.maintenance import MaintenanceConformance
+    from stepwell.testing.objects.server import FakeObjectStore
     from stepwell.testing.payments.conformance import LedgerConformance
     from stepwell.testing.payments.mint import MemoryMint
     from stepwell.testing.queue.conformance import QueueConformance
@@ -41,6 +42,7 @@ __all__ = [
     "Asked",
     "BackendConformance",
     "EventLogConformance",
+    "FakeObjectStore",
     "FencedSaverConformance",
     "LedgerConformance",
     "MaintenanceConformance",
@@ -73,6 +75,7 @@ _HOMES = {
     "backends.conformance": ("BackendConformance",),
     "event_log.conformance": ("EventLogConformance",),
     "maintenance": ("MaintenanceConformance",),
+    "objects.server": ("FakeObjectStore",),
     "payments.conformance": ("LedgerConformance",),
     "payments.mint": ("MemoryMint",),
     "queue.conformance": ("QueueConformance",),

@@ -16,14 +16,15 @@ from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import Admission
 from stepwell.testing import MemoryMint
-from stepwell.testing.driven_runs import a_run
+from stepwell.testing.driven_runs import a_run, driving
 
 # Partial indexes of what is open now, which is as much as there is work. Going through one of them is no search for a needle.
 OPEN_ONLY = (
     *("runs_open", "runs_under_way", "runs_later", "runs_suspect", "threads_waiting", "webhooks_due"),
-    *("payment_reservations_open", "payment_tokens_unclaimed"),
+    *("payment_reservations_open", "payment_tokens_unclaimed", "threads_waiting_by_tenant"),
 )
 NO_TABLE = re.compile(r"SCAN (json_each|json_tree|CONSTANT ROW|\(subquery|\d+ CONSTANT ROWS|counted\b)")
 
@@ -125,6 +126,26 @@ async def test_nothing_that_runs_per_run_goes_through_a_table(open_runs: OpenRun
         found = scans(connection, done | trigger_statements(connection))
         assert not has_statistics(connection), "plans would depend on how full the file was when they were taken"
     assert not found, "\n".join(found)
+
+
+async def test_whose_turn_it_is_is_found_by_an_index(tmp_path: Path, tally: Tally) -> None:
+    """Among a thousand runs that wait, with room for one; sorting them each time would show as a temporary tree."""
+    async with EmbeddedPersistence(tmp_path / "runs.db") as persistence:
+        waiting = [Admission(a_run(new_id()), create_thread=True, tenant=f"/t{n % 3}", max_of_tenant=9999) for n in range(1000)]
+        await persistence.queue.admit_many(waiting)
+        tally.statements.clear()
+        async with driving(persistence, concurrency=1) as runs:
+            for _ in range(4):
+                await runs.end(await runs.next())
+        turns = {sql for sql in tally.statements if "AS turn" in sql}
+        path = persistence.database.path
+    assert len(turns) == 2
+    with closing(sqlite3.connect(path)) as connection:
+        assert not scans(connection, turns)
+        for sql in turns:
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", {"turn": ""})]
+            assert any("threads_waiting_by_tenant" in line for line in plan), plan
+            assert not any("TEMP B-TREE" in line for line in plan), plan
 
 
 async def test_nothing_that_runs_per_paid_call_or_session_goes_through_a_table(tmp_path: Path, tally: Tally) -> None:

@@ -29,6 +29,7 @@ from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.settings import ServerSettings
+from stepwell.server.workspace.place import Workspace
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ async def serve(
     graphs: Mapping[str, Any] = GRAPHS,
     clock: Clock | None = None,
     charging: Charging | None = None,
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
@@ -61,6 +63,7 @@ async def serve(
         new_id=lambda: str(uuid.uuid4()),
         model_loading=loading,
         charging=charging,
+        workspace=workspace,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

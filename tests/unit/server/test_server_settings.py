@@ -106,6 +106,16 @@ def test_limits_apply_where_users_are_told_apart():
     assert load().max_streams_per_owner is None
     assert load(ISSUER).max_streams_per_owner == 100
     assert load({"STEPWELL_MAX_STREAMS": "7"}).max_streams_per_owner == 7
+    shares = load(
+        {
+            "STEPWELL_TENANT_MAX_RUNS": "3",
+            "STEPWELL_TENANT_MAX_BYTES": "4",
+            "STEPWELL_TENANT_MAX_OPERATIONS_PER_MINUTE": "5",
+            "STEPWELL_MAX_FILE_BYTES": "2048",
+        }
+    )
+    assert (shares.tenant_max_runs, shares.tenant_max_bytes, shares.tenant_max_operations) == (3, 4, 5)
+    assert shares.max_file_bytes == 2048
 
 
 def test_only_a_server_for_one_machine_may_call_that_machine():

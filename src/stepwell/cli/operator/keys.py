@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TextIO, TypeVar
 
+from stepwell.backends.objects.grants import make_grants
 from stepwell.cli.operator.database_file import database_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
@@ -19,11 +20,20 @@ from stepwell.settings import Settings
 T = TypeVar("T")
 
 
-def create(*, user: str, operator: bool, expires_days: int | None, database_url: str | None) -> int:
+def create(
+    *,
+    user: str,
+    operator: bool,
+    expires_days: int | None,
+    database_url: str | None,
+    roots: Sequence[str] = (),
+    read_roots: Sequence[str] = (),
+) -> int:
     """Make a key and print it, once."""
     clock = SystemClock()
     lasts = None if expires_days is None else timedelta(days=expires_days)
-    made = make_key(user, operator=operator, expires_in=lasts, now=clock.now(), random_bytes=secrets.token_bytes)
+    grants = make_grants(roots, read_roots)
+    made = make_key(user, operator=operator, expires_in=lasts, now=clock.now(), random_bytes=secrets.token_bytes, grants=grants)
     _with_records(database_url, clock, lambda records: records.add_key(made.record))
     print(made.text)
     role = "an operator" if operator else "a user"
@@ -37,7 +47,10 @@ def show(*, database_url: str | None) -> int:
     keys = _with_records(database_url, clock, lambda records: records.list_keys())
     for key in keys:
         role = "operator" if key.is_operator else "user"
-        print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}")
+        opens = "".join(f"  {root}" for root in key.grants.roots) + "".join(
+            f"  {root} (read)" for root in key.grants.read_roots
+        )
+        print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}{opens}")
     if not keys:
         print(f"No keys. Make one with: {spell_command('keys create --user NAME')}")
     return 0

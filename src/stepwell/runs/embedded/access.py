@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
+from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
 from stepwell.runs.access import ApiKey, SignIn, SignInSession
 from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.rows import from_time, to_time
+from stepwell.runs.embedded.rows import dumps, from_time, loads, to_time
 
 
 class EmbeddedAccess:
@@ -22,8 +23,9 @@ class EmbeddedAccess:
         expires = None if key.expires_at is None else to_time(key.expires_at)
         await self._database.write(
             lambda connection: connection.execute(
-                "INSERT INTO api_keys (key_id, owner, name, hash, is_operator, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*row, expires),
+                "INSERT INTO api_keys (key_id, owner, name, hash, is_operator, created_at, expires_at, roots, read_roots)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, expires, *_grant_texts(key.grants)),
             )
         )
 
@@ -57,8 +59,15 @@ class EmbeddedAccess:
         def work(connection: sqlite3.Connection) -> None:
             _sweep(connection, now)
             connection.execute(
-                "INSERT INTO sessions (hash, owner, is_operator, key_id, expires_at) VALUES (?, ?, ?, ?, ?)",
-                (session.hash, session.owner, session.is_operator, session.key_id, to_time(session.expires_at)),
+                "INSERT INTO sessions (hash, owner, is_operator, key_id, expires_at, roots, read_roots) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    session.hash,
+                    session.owner,
+                    session.is_operator,
+                    session.key_id,
+                    to_time(session.expires_at),
+                    *_grant_texts(session.grants),
+                ),
             )
 
         await self._database.write(work)
@@ -76,7 +85,14 @@ class EmbeddedAccess:
         )
         if row is None:
             return None
-        return SignInSession(row["hash"], row["owner"], bool(row["is_operator"]), from_time(row["expires_at"]), row["key_id"])
+        return SignInSession(
+            row["hash"],
+            row["owner"],
+            bool(row["is_operator"]),
+            from_time(row["expires_at"]),
+            row["key_id"],
+            _grants(row),
+        )
 
     async def close_session(self, hash: str) -> None:
         await self._database.write(lambda c: c.execute("DELETE FROM sessions WHERE hash = ?", (hash,)))
@@ -116,7 +132,16 @@ def _key(row: sqlite3.Row) -> ApiKey:
         created_at=from_time(row["created_at"]),
         expires_at=None if row["expires_at"] is None else from_time(row["expires_at"]),
         revoked_at=None if row["revoked_at"] is None else from_time(row["revoked_at"]),
+        grants=_grants(row),
     )
+
+
+def _grants(row: sqlite3.Row) -> Grants:
+    return Grants(tuple(loads(row["roots"])), tuple(loads(row["read_roots"])))
+
+
+def _grant_texts(grants: Grants) -> tuple[str, str]:
+    return dumps(grants.roots), dumps(grants.read_roots)
 
 
 def _sweep(connection: sqlite3.Connection, now: float) -> None:

@@ -56,18 +56,21 @@ class BodyLimits:
         most_depth: int,
         form_paths: Collection[str] = ("/login", "/logout"),
         upload_paths: Collection[str] = ("/api/research/verify",),
+        file_paths: tuple[str, ...] = ("/api/workspace/files/", "/api/workspace/uploads/"),
     ) -> None:
-        """What comes to `upload_paths` as `application/zip` is not read here: the route does, once it knows who sends it."""
+        """What comes to `upload_paths` as `application/zip`, and what is PUT below `file_paths`, is not read here: the route does,
+        once it knows who sends it. (A page cannot PUT across sites without the browser asking us first.)"""
         self._app = app
         self._most_bytes = most_bytes
         self._most_depth = most_depth
         self._form_paths = form_paths
         self._upload_paths = upload_paths
+        self._file_paths = file_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
-        if empty or (scope["path"] in self._upload_paths and headers.get("content-type", "").lower() == ZIP):
+        if empty or self._is_upload(scope, headers):
             await self._app(scope, receive, send)
             return
         try:
@@ -83,6 +86,11 @@ class BodyLimits:
             return
         else:
             await self._app(scope, _replay(body, receive), send)
+
+    def _is_upload(self, scope: Scope, headers: Headers) -> bool:
+        if scope["path"] in self._upload_paths:
+            return headers.get("content-type", "").lower() == ZIP
+        return scope.get("method") == "PUT" and str(scope["path"]).startswith(self._file_paths)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         announced = headers.get("content-length", "0")

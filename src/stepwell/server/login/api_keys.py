@@ -14,6 +14,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotSignedInError
 from stepwell.runs.access import AccessRecords, ApiKey
@@ -35,7 +36,14 @@ class NewKey(NamedTuple):
 
 
 def make_key(
-    user: str, *, operator: bool, expires_in: timedelta | None, now: datetime, random_bytes: RandomBytes, name: str = ""
+    user: str,
+    *,
+    operator: bool,
+    expires_in: timedelta | None,
+    now: datetime,
+    random_bytes: RandomBytes,
+    name: str = "",
+    grants: Grants = NO_ROOTS,
 ) -> NewKey:
     """A key for a user. The user need not exist: a user is whoever has a key."""
     if not 0 < len(user) <= _LONGEST_USER or not user.isprintable() or user != user.strip() or user == SYSTEM:
@@ -45,7 +53,7 @@ def make_key(
     key_id = random_bytes(6).hex()
     text = f"sw_{key_id}_{random_token(random_bytes)}"
     expires_at = None if expires_in is None else now + expires_in
-    return NewKey(text, ApiKey(key_id, user, name or user, hash_of(text), operator, now, expires_at))
+    return NewKey(text, ApiKey(key_id, user, name or user, hash_of(text), operator, now, expires_at, grants=grants))
 
 
 def random_token(random_bytes: RandomBytes) -> str:

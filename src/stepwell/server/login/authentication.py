@@ -81,7 +81,7 @@ class Authenticator:
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
-                return Principal(key.owner, key.owner, key.is_operator, "api_key", key.key_id)
+                return Principal(key.owner, key.owner, key.is_operator, "api_key", key.key_id, key.grants)
             if self._tokens:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
@@ -98,7 +98,7 @@ class Authenticator:
         ):
             # A cookie is sent by the browser without being asked; only our own page may use it to change things.
             raise AccessError("This change came from another site's page. Use the server's own page, or an API key.")
-        return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "")
+        return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "", session.grants)
 
 
 def client_address_of(request: HTTPConnection) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from stepwell.backends.objects.grants import ANY_ROOT, NO_ROOTS, Grants
+
 Via = Literal["local", "api_key", "jwt", "session"]
 
 
@@ -25,6 +27,8 @@ class Principal:
     via: Via = "api_key"
     credential_id: str = ""
     """Which key or session it was, for the log; never the secret."""
+    grants: Grants = NO_ROOTS
+    """The workspaces that are open to them."""
 
     @property
     def may_lapse(self) -> bool:
@@ -32,5 +36,5 @@ class Principal:
         return self.via != "local"
 
 
-LOCAL = Principal(user_id="local", owner="local", is_operator=True, via="local")
+LOCAL = Principal(user_id="local", owner="local", is_operator=True, via="local", grants=ANY_ROOT)
 """Everybody, on a server that asks nobody who they are."""

@@ -118,7 +118,7 @@ class LoginRoutes:
         key_id = principal.credential_id if principal.via == "api_key" else None
         expires_at = self._clock.now() + lasts
         await self._records.open_session(
-            SignInSession(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id)
+            SignInSession(hash_of(cookie), principal.owner, principal.is_operator, expires_at, key_id, principal.grants)
         )
         answer.set_cookie(
             SESSION_COOKIE,

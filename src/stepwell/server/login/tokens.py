@@ -12,8 +12,9 @@ from typing import Any
 
 import jwt
 
+from stepwell.backends.objects.grants import Grants, make_grants
 from stepwell.clock import Clock
-from stepwell.errors import NotSignedInError
+from stepwell.errors import InvalidRequestError, NotSignedInError
 from stepwell.server.login.identity_provider import IdentityProvider
 from stepwell.server.login.principal import Principal, Via
 from stepwell.server.login.throttle import INVALID_CREDENTIAL, BadCredentialError
@@ -65,7 +66,19 @@ class TokenVerifier:
         if settings.user_claim == "email" and claims.get("email_verified") is not True:
             raise NotSignedInError("The identity provider has not verified this user's e-mail address.", INVALID_CREDENTIAL)
         user = f"{settings.issuer}|{subject}"
-        return Principal(user, user, self._is_operator(claims), via, str(claims.get("jti", ""))[:64])
+        return Principal(user, user, self._is_operator(claims), via, str(claims.get("jti", ""))[:64], self._grants(claims))
+
+    def _grants(self, claims: Mapping[str, Any]) -> Grants:
+        """The workspaces that a token opens. One that says so in a form we do not know opens nothing, and is refused."""
+        names = (self._settings.roots_claim, self._settings.read_roots_claim)
+        given = [claims.get(name) if name else None for name in names]
+        roots, read_roots = ([each] if isinstance(each, str) else each or [] for each in given)
+        try:
+            if not isinstance(roots, list) or not isinstance(read_roots, list):
+                raise InvalidRequestError("They are not a list of texts.")
+            return make_grants(roots, read_roots)
+        except InvalidRequestError as error:
+            raise NotSignedInError(f"The token's workspace roots cannot be used. {error}", INVALID_CREDENTIAL) from error
 
     def _is_operator(self, claims: Mapping[str, Any]) -> bool:
         if self._settings.operator_claim is None:

@@ -177,7 +177,7 @@ class _Thread:
         }
 
     async def _start(self, order: RunOrder) -> Json:
-        return {"run_id": (await self._services.engine.start(self._owner, order)).run.run_id}
+        return {"run_id": (await self._services.engine.start(self._owner, order, self._principal.grants)).run.run_id}
 
 
 _METHODS: Mapping[str, tuple[str, type[BaseModel], Callable[[_Thread, Any], Awaitable[Json]]]] = {

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stepwell.backends.objects.grants import make_grants
 from stepwell.errors import NotFoundError, NotSignedInError
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.login.authentication import Authenticator
@@ -46,6 +47,8 @@ async def get_me(request: Request, services: Given) -> Response:
         "user": principal and principal.user_id,
         "is_operator": principal is not None and principal.is_operator,
         "via": principal and principal.via,
+        "roots": list(principal.grants.roots) if principal else [],
+        "read_roots": list(principal.grants.read_roots) if principal else [],
         "sign_in": request.app.state.sign_in_ways if asks_who else [],
         "server": {"version": version("stepwell"), "demo": bool(services.registry.demos)},
     }
@@ -76,6 +79,7 @@ async def create_key(body: KeyCreate, principal: KeyWriter, services: Given) -> 
         now=services.clock.now(),
         random_bytes=secrets.token_bytes,
         name=body.name or "",
+        grants=make_grants(body.roots or (), body.read_roots or ()),
     )
     await services.persistence.access.add_key(made.record)
     return json_response({**key_wire(made.record), "key": made.text})

@@ -49,7 +49,7 @@ async def research(body: ResearchQuestion, principal: Creator, services: Given, 
         multitask_strategy="interrupt",
         if_not_exists="create",
     )
-    admitted = await services.engine.start(principal.owner, order)
+    admitted = await services.engine.start(principal.owner, order, principal.grants)
     return _stream(services, principal, facade, [admitted.run])
 
 
@@ -122,7 +122,7 @@ async def _resume(services: Services, principal: Principal, facade: Facade, body
         command={"resume": {body.interrupt_id: answer} if body.interrupt_id else answer},
         stream_modes=STREAMED,
     )
-    return await services.engine.start(principal.owner, order)
+    return await services.engine.start(principal.owner, order, principal.grants)
 
 
 def _find_interrupt(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:

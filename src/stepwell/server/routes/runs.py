@@ -45,7 +45,7 @@ Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
     responses={200: {"model": RunResponse}},
 )
 async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id))
+    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id), principal.grants)
     return show_run(admitted.run)
 
 
@@ -56,7 +56,7 @@ async def create_run_stream(
     thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, token: InBand
 ) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
-    admitted = await services.engine.start(principal.owner, order)
+    admitted = await services.engine.start(principal.owner, order, principal.grants)
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
@@ -65,7 +65,7 @@ async def create_run_stream(
 )
 async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
-    admitted = await services.engine.start(principal.owner, order)
+    admitted = await services.engine.start(principal.owner, order, principal.grants)
     return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 

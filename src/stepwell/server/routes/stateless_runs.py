@@ -40,20 +40,20 @@ MAX_BATCH = 100
     responses={200: {"model": RunResponse}},
 )
 async def create_run(body: RunCreate, principal: Creator, services: Given) -> Response:
-    return show_run((await services.engine.start(principal.owner, run_order_of(body, None))).run)
+    return show_run((await services.engine.start(principal.owner, run_order_of(body, None), principal.grants)).run)
 
 
 @router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
 async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given, token: InBand) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
-    admitted = await services.engine.start(principal.owner, order)
+    admitted = await services.engine.start(principal.owner, order, principal.grants)
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
 async def create_run_wait(body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
-    admitted = await services.engine.start(principal.owner, order)
+    admitted = await services.engine.start(principal.owner, order, principal.grants)
     return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
@@ -66,7 +66,9 @@ async def create_run_wait(body: RunCreate, principal: Creator, services: Given, 
 async def create_batch(
     body: Annotated[list[BatchRun], Body(), Field(min_length=1, max_length=MAX_BATCH)], principal: Creator, services: Given
 ) -> Response:
-    admitted = await services.engine.start_many(principal.owner, [run_order_of(run, run.thread_id) for run in body])
+    admitted = await services.engine.start_many(
+        principal.owner, [run_order_of(run, run.thread_id) for run in body], principal.grants
+    )
     return json_response([run_wire(each.run) for each in admitted])
 
 

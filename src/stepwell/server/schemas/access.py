@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from stepwell.backends.objects.grants import MAX_GRANTED
 from stepwell.runs.access import ApiKey
 from stepwell.server.login.principal import Via
 from stepwell.server.schemas.fields import Body, Name, Whole
 
 SignInWay = Literal["key", "provider"]
+Roots = Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length=MAX_GRANTED)]
 
 
 class ServerAbout(BaseModel):
@@ -27,6 +29,8 @@ class Me(BaseModel):
     user: str | None
     is_operator: bool
     via: Via | None
+    roots: list[str] = Field(description="The workspaces that are open to the caller; empty where nobody is asked, and all are")
+    read_roots: list[str] = Field(description="Those that they may read only")
     sign_in: list[SignInWay] = Field(description="How a browser can sign in; empty where nobody is asked")
     server: ServerAbout
 
@@ -36,6 +40,8 @@ class KeyCreate(Body):
     name: Name | None = None
     operator: bool | None = None
     expires_days: Annotated[int, Field(ge=1, le=36500), Whole] | None = None
+    roots: Roots | None = None
+    read_roots: Roots | None = None
 
 
 class KeyResponse(BaseModel):
@@ -48,6 +54,8 @@ class KeyResponse(BaseModel):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    roots: list[str] = Field(description="The workspaces that it opens")
+    read_roots: list[str] = Field(description="Those that it opens to read only")
 
 
 class NewKeyResponse(KeyResponse):
@@ -63,4 +71,6 @@ def key_wire(key: ApiKey) -> dict[str, Any]:
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
+        "roots": list(key.grants.roots),
+        "read_roots": list(key.grants.read_roots),
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from stepwell.runs.records import Durability, MultitaskStrategy, Run, RunStatus
+from stepwell.runs.run_config import USER_PREFIX
 from stepwell.runs.starting import RunOrder
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
@@ -127,7 +129,7 @@ def _kwargs(run: Run) -> dict[str, Any]:
     return {
         "input": request.input,
         "command": command or None,
-        "config": request.config,
+        "config": _public(request.config),
         "context": request.context,
         "checkpoint": request.checkpoint,
         "stream_mode": list(request.stream_modes),
@@ -136,6 +138,15 @@ def _kwargs(run: Run) -> dict[str, Any]:
         "interrupt_after": request.interrupt_after,
         "durability": request.durability,
     }
+
+
+def _public(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what the server has written into it."""
+    configurable = {
+        name: value for name, value in (config.get("configurable") or {}).items() if not name.startswith(USER_PREFIX)
+    }
+    rest = {name: value for name, value in config.items() if name != "configurable"}
+    return {**rest, "configurable": configurable} if configurable else rest
 
 
 def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:

@@ -30,7 +30,7 @@ from stepwell.errors import (
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import MAX_ATTEMPTS, Admission, BareAnswer
 from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
-from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, new_id
+from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, a_run, driving, new_id
 from stepwell.testing.queue.case import asking
 from stepwell.testing.queue.unfinished import UnfinishedCases
 
@@ -309,6 +309,37 @@ class QueueConformance(UnfinishedCases):
             await self.admit(persistence, new_id(), max_active=2)
         with pytest.raises(LimitReachedError):
             await self.admit(persistence, new_id(), max_active=2)
+
+    async def test_a_tenant_has_no_more_runs_than_its_share(self, persistence: Persistence) -> None:
+        """Whoever of the tenant starts them; others are not concerned."""
+        for owner in ("anna", "bert"):
+            run = a_run(new_id(), owner)
+            await persistence.queue.admit(Admission(run, create_thread=True, tenant="/acme", max_of_tenant=2))
+        with pytest.raises(LimitReachedError, match="its share"):
+            await persistence.queue.admit(Admission(a_run(new_id()), create_thread=True, tenant="/acme", max_of_tenant=2))
+        await persistence.queue.admit(Admission(a_run(new_id()), create_thread=True, tenant="/other", max_of_tenant=2))
+
+    async def test_tenants_take_turns_when_more_waits_than_can_be_driven(self, persistence: Persistence) -> None:
+        """One with a thousand runs does not make another wait for more than its turn; its own runs keep their order."""
+        many = [Admission(a_run(new_id()), create_thread=True, tenant="/many") for _ in range(1000)]
+        await persistence.queue.admit_many(many)
+        few = {
+            tenant: [Admission(a_run(new_id()), create_thread=True, tenant=tenant) for _ in range(3)]
+            for tenant in ("/few", "/later", "/zero")
+        }
+        await persistence.queue.admit_many([each for admissions in few.values() for each in admissions])
+        tenant_of = {each.run.run_id: each.tenant for each in [*many, *(one for some in few.values() for one in some)]}
+        claimed: list[str] = []
+        async with driving(persistence, concurrency=2) as runs:
+            for _ in range(16):
+                claim = await runs.next()
+                claimed.append(claim.run.run_id)
+                await runs.end(claim)
+        turns = [tenant_of[run_id] for run_id in claimed]
+        assert {turns.count(tenant) for tenant in few} == {3}
+        assert all(len(set(turns[start : start + 4])) == 4 for start in range(0, 12, 4)), turns
+        mine = [run_id for run_id in claimed if tenant_of[run_id] == "/many"]
+        assert mine == [each.run.run_id for each in many[: len(mine)]]
 
     async def test_many_are_admitted_together_or_not_at_all(self, persistence: Persistence) -> None:
         now = datetime.now(UTC)

@@ -169,6 +169,8 @@ def variables(provider: Provider) -> dict[str, str]:
         "STEPWELL_OIDC_CLIENT_ID": CLIENT,
         "STEPWELL_JWT_OPERATOR_CLAIM": "roles",
         "STEPWELL_JWT_OPERATOR_VALUE": "stepwell-operator",
+        "STEPWELL_JWT_ROOTS_CLAIM": "workspaces",
+        "STEPWELL_JWT_READ_ROOTS_CLAIM": "read_workspaces",
     }
 
 
@@ -183,6 +185,10 @@ def site(variables: dict[str, str], clock: MovableClock, tmp_path: Path) -> Iter
     @app.get("/whoami")
     async def whoami(principal: Annotated[Principal, Depends(policy("threads:read"))]) -> dict[str, Any]:
         return {"user": principal.owner, "operator": principal.is_operator, "via": principal.via}
+
+    @app.get("/workspaces")
+    async def workspaces(principal: Annotated[Principal, Depends(policy("threads:read"))]) -> dict[str, Any]:
+        return {"roots": principal.grants.roots, "read_roots": principal.grants.read_roots}
 
     yield app
     database.close()

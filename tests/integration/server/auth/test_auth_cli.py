@@ -37,7 +37,15 @@ def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Pat
     assert keys(tmp_path, "revoke", key[1]).returncode == 1
 
 
-@pytest.mark.parametrize("arguments", [["--user", "system"], ["--user", ""], ["--user", "a", "--expires", "0"], []])
+def test_a_key_opens_the_workspaces_it_was_made_for(tmp_path: Path):
+    made = keys(tmp_path, "create", "--user", "ben", "--root", "/acme/main/", "--root", "acme/plans", "--read-root", "/shared/")
+    assert made.returncode == 0, made.stderr
+    assert "ben  /acme/main/  /acme/plans/  /shared/ (read)" in keys(tmp_path, "list").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--user", "system"], ["--user", ""], ["--user", "a", "--expires", "0"], ["--user", "a", "--root", "/"], []]
+)
 def test_a_key_for_nobody_is_refused_with_a_sentence(tmp_path: Path, arguments: list[str]):
     refused = keys(tmp_path, "create", *arguments)
     assert refused.returncode == 2

@@ -40,6 +40,19 @@ async def test_an_operator_is_told_by_the_configured_claim(browser, provider, ro
     assert (await ask(browser, provider.token(roles=["stepwell-operators", True]))).json()["operator"] is False
 
 
+async def test_workspaces_are_told_by_the_configured_claims(browser, provider):
+    """W9: roots come from the token, in their normal form; what is no list of roots opens nothing."""
+
+    async def opened(**claims):
+        return await browser.get("/workspaces", headers={"authorization": f"Bearer {provider.token(**claims)}"})
+
+    assert (await opened()).json() == {"roots": [], "read_roots": []}
+    told = await opened(workspaces=["acme/main", "/acme/main/"], read_workspaces="/acme/shared/")
+    assert told.json() == {"roots": ["/acme/main/"], "read_roots": ["/acme/shared/"]}
+    for wrong in (["/"], [".."], [""], [7], {"a": "/acme/"}, 7, ["/acme/../t10/"]):
+        assert refused(await opened(workspaces=wrong)), wrong
+
+
 async def test_keys_on_curves_count_too(browser, provider):
     provider.add_key("curve", "EC")
     assert (await ask(browser, provider.token(kid="curve", algorithm="ES256"))).status_code == 200

@@ -110,6 +110,7 @@ def _apply_strategy(run: Run, inflight: list[sqlite3.Row]) -> list[tuple[str, Ca
 
 
 def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
+    _require_share(connection, admission)
     if admission.max_active is None:
         return
     active = connection.execute(
@@ -121,13 +122,25 @@ def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
         )
 
 
+def _require_share(connection: sqlite3.Connection, admission: Admission) -> None:
+    if admission.max_of_tenant is None:
+        return
+    active = connection.execute(
+        "SELECT COUNT(*) FROM runs WHERE tenant = ? AND status IN ('pending', 'running')", (admission.tenant,)
+    ).fetchone()[0]
+    if active >= admission.max_of_tenant:
+        raise LimitReachedError(
+            f"This workspace has {active} runs under way, which is its share of this server. Wait for one to end, or cancel one."
+        )
+
+
 def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
     # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
     # run pass it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
-        " resumes, created_at, updated_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)",
+        " resumes, created_at, updated_at, tenant) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run.run_id,
             run.thread_id,
@@ -141,15 +154,17 @@ def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now:
             run.resumes,
             now,
             now,
+            admission.tenant,
         ),
     )
     row = connection.execute("SELECT metadata, status FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
     connection.execute(
-        "UPDATE threads SET metadata = ?, status = ?, updated_at = ? WHERE thread_id = ?",
+        "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
         (
             dumps({**loads(row["metadata"]), **(admission.thread_metadata or {})}),
             "busy" if due_at <= now else row["status"],
             now,
+            admission.tenant,
             run.thread_id,
         ),
     )

@@ -23,6 +23,12 @@ _FREE = f"""
 SELECT r.* FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
 WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
+# When more can be driven than there is room for: the next tenant after the one whose turn it was, and its oldest run.
+_TURN = f"""
+SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
+WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND t.tenant > :turn AND {suspects.FREE} ORDER BY t.tenant, t.next_run LIMIT 1
+"""  # noqa: S608 - fixed text
+_FIRST_TURN = _TURN.replace("t.tenant > :turn AND ", "")
 _WAITED = f"""
 SELECT r.* FROM runs AS r CROSS JOIN threads AS t ON t.thread_id = r.thread_id
 WHERE r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL ORDER BY r.number LIMIT :limit
@@ -39,21 +45,37 @@ class ClaimResult(NamedTuple):
     """When a run is due that is not due yet."""
     set_aside: list[UnreadableRun]
     """Runs that could not be read. They have ended, with that as their error."""
+    turn: str = ""
+    """The tenant whose turn was last."""
 
 
-def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float) -> ClaimResult:
-    """Take up to `limit` runs for `worker`."""
+def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
+    """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
     connection.execute(_COME_DUE, (now,))
     moment = {"now": now, "limit": min(limit, 1)}
     alone = [] if suspects.under_way(connection, now) else connection.execute(_WAITED, moment).fetchall()
-    rows = [*alone, *connection.execute(_FREE, {"limit": limit - len(alone)}).fetchall()]
+    room = limit - len(alone)
+    free = connection.execute(_FREE, {"limit": room + 1}).fetchall()
     later = (connection.execute(_NEXT_DUE).fetchone()[0], suspects.next_ready(connection, now))
-    taken = [_begin_or_set_aside(connection, row, worker, now) for row in rows]
+    taken = [_begin_or_set_aside(connection, row, worker, now) for row in [*alone, *(free if len(free) <= room else ())]]
+    if len(free) > room:
+        for _ in range(room):
+            if (row := _next_in_turn(connection, turn)) is None:
+                break
+            turn = row["turn"]
+            taken.append(_begin_or_set_aside(connection, row, worker, now))
     return ClaimResult(
         [one for one in taken if isinstance(one, ClaimedRun)],
         min((when for when in later if when is not None), default=None),
         [one for one in taken if isinstance(one, UnreadableRun)],
+        turn,
     )
+
+
+def _next_in_turn(connection: sqlite3.Connection, turn: str) -> sqlite3.Row | None:
+    """The oldest run of the next tenant that has one; after the last comes the first again."""
+    row: sqlite3.Row | None = connection.execute(_TURN, {"turn": turn}).fetchone()
+    return row if row is not None else connection.execute(_FIRST_TURN).fetchone()
 
 
 def _begin_or_set_aside(

@@ -52,6 +52,7 @@ class EmbeddedQueue:
         self._changed = asyncio.Event()
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._turn = ""
 
     async def admit(self, wanted: Admission) -> Admitted:
         return (await self.admit_many([wanted]))[0]
@@ -228,7 +229,9 @@ class EmbeddedQueue:
         if free <= 0:
             return [], _LOOK_AGAIN_S
         now = self._now()
-        claimed = await self._database.write(lambda connection: leases.claim(connection, worker, free, now))
+        turn = self._turn
+        claimed = await self._database.write(lambda connection: leases.claim(connection, worker, free, now, turn))
+        self._turn = claimed.turn
         self._tell_set_aside(claimed.set_aside)
         due = claimed.next_due
         return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)

@@ -1,0 +1,123 @@
+"""Where a workspace's files are: in the bucket that the settings name, or in a folder of this machine.
+
+A place gives the files of a root; the agents decide whose. In a folder, a root is a folder below it, and somebody who does not name one
+(a newcomer at the page) works in `LOCAL_ROOT`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from stepwell.backends import FilesystemBackend, SyncBackend, messages
+from stepwell.backends.disk.whole_files import FolderFiles
+from stepwell.backends.objects import Bucket, ObjectBackend, open_bucket
+from stepwell.backends.objects.root import is_read_only
+from stepwell.backends.objects.whole_files import BucketFiles
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    BackendProtocol,
+    EditResult,
+    ErrorText,
+    FileInfo,
+    GrepMatch,
+    WriteResult,
+)
+from stepwell.backends.whole_files import WholeFiles
+from stepwell.settings import Settings
+
+LOCAL_ROOT = "/local/workspace/"
+
+
+class Place(Protocol):
+    """Where the files of all roots are."""
+
+    @property
+    def default_root(self) -> str | None:
+        """The root of a request that names none; None if it has to."""
+        ...
+
+    def at(self, root: str) -> BackendProtocol:
+        """The files of one root, which is in its normal form."""
+        ...
+
+    def whole_files(self) -> WholeFiles:
+        """The same files for other programs: as bytes of any size."""
+        ...
+
+
+def open_place(settings: Settings) -> Place:
+    """The bucket of the settings, or else a folder among Stepwell's data."""
+    bucket = open_bucket(settings)
+    return InBucket(bucket) if bucket else InFolder(settings.data_folder / "workspace")
+
+
+@dataclass(frozen=True)
+class InBucket:
+    bucket: Bucket
+    default_root: str | None = None
+
+    def at(self, root: str) -> BackendProtocol:
+        return ObjectBackend(self.bucket, root)
+
+    def whole_files(self) -> WholeFiles:
+        return BucketFiles(self.bucket)
+
+
+@dataclass(frozen=True)
+class InFolder:
+    folder: Path
+    default_root: str | None = LOCAL_ROOT
+
+    def at(self, root: str) -> BackendProtocol:
+        return _Folder(self.folder / root.strip("/"))
+
+    def whole_files(self) -> WholeFiles:
+        return FolderFiles(self.folder)
+
+
+class _Folder(SyncBackend):
+    """A folder that is made when it is first used: in the thread that works on files, never on an event loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _open(self) -> FilesystemBackend:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return FilesystemBackend(self._folder)
+
+    def ls_info(self, path: str) -> list[FileInfo]:
+        return self._open().ls_info(path)
+
+    def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
+        return self._open().read(file_path, offset, limit)
+
+    def read_whole(self, file_path: str) -> bytes | ErrorText:
+        return self._open().read_whole(file_path)
+
+    def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
+        return self._open().grep_raw(pattern, path, glob)
+
+    def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
+        return self._open().glob_info(pattern, path)
+
+    def write(
+        self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> WriteResult:
+        if is_read_only():
+            return WriteResult(error=messages.read_only(file_path))
+        return self._open().write(file_path, content, overwrite=overwrite, expected_version=expected_version)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+        *,
+        expected_version: str | None = None,
+    ) -> EditResult:
+        if is_read_only():
+            return EditResult(error=messages.read_only(file_path))
+        return self._open().edit(file_path, old_string, new_string, replace_all, expected_version=expected_version)

@@ -1,0 +1,1 @@
+"""The subagent that reads and writes a workspace's files."""

@@ -1,0 +1,23 @@
+"""Files in an object store: Google Cloud Storage, S3, Azure Blob Storage, or memory, many tenants in one bucket.
+
+`backend` has the six verbs below one tenant's root; `root` says what a root is, and which one holds for a call; `names` says which
+object a path is; `search` finds; `changes` writes so that nobody's work is lost; `bucket` speaks with the store; `opening` makes a
+bucket of the settings.
+"""
+
+from stepwell.backends.objects.backend import ObjectBackend
+from stepwell.backends.objects.bucket import Bucket, Patience
+from stepwell.backends.objects.opening import memory_bucket, open_bucket
+from stepwell.backends.objects.root import check_root, gcs_root_path, get_gcs_root_path, set_gcs_root_path
+
+__all__ = [
+    "Bucket",
+    "ObjectBackend",
+    "Patience",
+    "check_root",
+    "gcs_root_path",
+    "get_gcs_root_path",
+    "memory_bucket",
+    "open_bucket",
+    "set_gcs_root_path",
+]

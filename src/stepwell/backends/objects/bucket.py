@@ -1,0 +1,275 @@
+"""One bucket: the five requests we make of an object store, bounded in number and time, their failures in words that leak nothing.
+
+Reading is tried again by obstore, with a growing, jittered pause. Writing is not: after a failed write only `changes` knows whether it
+was carried out, so every write here is one request with a precondition.
+
+obstore's own messages quote addresses, which may hold an account or a signature. They are neither shown nor logged: the log gets the
+status and the store's code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+import secrets
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
+
+from stepwell.backends.locks import LockTable
+from stepwell.backends.objects.names import StoreKind
+from stepwell.errors import BackendError, needs_extra
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from obstore import Attributes, ObjectMeta, UpdateVersion
+    from obstore.store import ObjectStore
+
+_log = logging.getLogger(__name__)
+
+LINEAGE = "stepwellwrites"
+"""The metadata field with the ids of the last writes. Letters only: Azure takes nothing else."""
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
+_MAY_PASS = ("408", "429")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a store, and how often to ask again."""
+
+    at_once: int = 32
+    """Requests under way at a time, for each event loop."""
+    request_s: float = 30.0
+    connect_s: float = 5.0
+    retries: int = 4
+    first_pause_s: float = 0.1
+    longest_pause_s: float = 2.0
+    total_s: float = 60.0
+    """For one request with all its retries."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An object as a listing shows it."""
+
+    key: str
+    size: int
+    modified: datetime
+
+
+@dataclass(frozen=True)
+class Held:
+    """What an object holds, and what a write over exactly this needs."""
+
+    size: int
+    modified: datetime
+    mark: UpdateVersion
+    attributes: Mapping[str, str] = field(hash=False)
+    data: bytes | None = field(default=None, repr=False)
+    """None if it was not asked for, or is larger than asked for."""
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """The ids of the last writes, oldest first. What another program wrote has an id made of its ETag and generation."""
+        ids = tuple(part for part in self.attributes.get(LINEAGE, "").split(",") if part)
+        return ids or (f"o{blake2b(repr(sorted(self.mark.items())).encode(), digest_size=5).hexdigest()}",)
+
+
+class ObjectsUnavailable(BackendError):
+    """The store gave no usable answer. The text is for the model: it names the kind of failure only.
+
+    `refused` means that the store has said no: nothing was carried out, and asking again does not help.
+    """
+
+    retryable = True
+
+    def __init__(self, why: str, *, refused: bool = False) -> None:
+        self.refused = refused
+        super().__init__(why)
+
+
+class Changed(Exception):
+    """The object is not the one that the write was meant for. Nothing was written."""
+
+
+class Bucket:
+    """A bucket of an object store, shared by all its tenants. `reader` tries again by itself, `writer` must not."""
+
+    def __init__(
+        self,
+        reader: ObjectStore,
+        writer: ObjectStore,
+        kind: StoreKind,
+        patience: Patience | None = None,
+        *,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(5),
+        jitter: Callable[[float], float] = lambda longest_s: random.uniform(0, longest_s),
+    ) -> None:
+        with needs_extra("Files in object storage", "objects"):
+            import obstore
+            from obstore import exceptions
+        self._api = obstore
+        self._errors = exceptions
+        self._reader, self._writer = reader, writer
+        self.kind = kind
+        self.patience = patience or Patience()
+        self.new_id = new_id
+        """Names a write, among the last ones of its object."""
+        self.jitter = jitter
+        """A pause, from the longest it may be."""
+        self.locks = LockTable(256)
+        """Who changes an object here waits for the others here, and does not meet them as conflicts."""
+        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._guard = threading.Lock()
+
+    async def fetch(self, key: str, limit: int) -> Held | None:
+        """An object with its bytes, unless there are more than `limit`; None if there is none."""
+        async with self._request():
+            try:
+                found = await self._api.get_async(self._reader, key)
+                data = (await found.bytes_async()).to_bytes() if found.meta["size"] <= limit else None
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+                return None
+            return _held(found.meta, found.attributes, data)
+
+    async def fetch_piece(self, key: str, start: int, end: int, mark: UpdateVersion) -> bytes:
+        """Some bytes of exactly the object that `mark` names. `Changed` if it is another one by now."""
+        options: dict[str, Any] = {"range": (start, end), **({"if_match": mark["e_tag"]} if "e_tag" in mark else {})}
+        async with self._request():
+            try:
+                found = await self._api.get_async(self._reader, key, options=cast("Any", options))
+                return (await found.bytes_async()).to_bytes()
+            except (self._errors.PreconditionError, FileNotFoundError) as error:
+                raise Changed from error
+
+    async def delete(self, key: str) -> None:
+        """Delete an object; nothing happens if there is none."""
+        async with self._request():
+            try:
+                await self._api.delete_async(self._writer, key)
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+
+    async def look(self, key: str) -> Held | None:
+        """An object without its bytes; None if there is none."""
+        async with self._request():
+            try:
+                found = await self._api.get_async(self._reader, key, options=cast("Any", {"head": True}))
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+                return None
+            return _held(found.meta, found.attributes, None)
+
+    async def put(self, key: str, data: bytes, attributes: Mapping[str, str], over: Held | None) -> None:
+        """Write an object over exactly what is `held`, or where there is none. `Changed` means that nothing was written."""
+        mode: Any = "create" if over is None else over.mark
+        async with self._request():
+            try:
+                await self._api.put_async(
+                    self._writer, key, data, attributes=cast("Attributes", dict(attributes)), mode=mode, use_multipart=False
+                )
+            except (self._errors.AlreadyExistsError, self._errors.PreconditionError) as error:
+                raise Changed from error
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+                raise Changed from error  # it was deleted, and the store says so before it looks at the precondition
+            except self._errors.BaseError as error:
+                if _find(_STATUS, error) == "409":  # S3's way to say that two writes met; neither was made
+                    raise Changed from error
+                raise
+
+    async def list_folder(self, prefix: str) -> tuple[list[Row], list[str]]:
+        """The objects directly below a prefix (which ends with a slash), and the prefixes below it."""
+        async with self._request():
+            try:
+                found = await self._api.list_with_delimiter_async(self._reader, prefix.rstrip("/"))
+            except FileNotFoundError as error:
+                self._check_bucket(error)
+                return [], []
+        rows = [_row(meta) for meta in found["objects"] if meta["path"].startswith(prefix)]
+        return rows, [f"{folder}/" for folder in found["common_prefixes"]]
+
+    async def list_below(self, prefix: str, page: int = 1_000, after: str | None = None) -> AsyncIterator[list[Row]]:
+        """All objects below a prefix (which ends with a slash), page by page; a page is fetched when it is asked for. `after` leaves
+        out the names up to it."""
+        pages = self._api.list(self._reader, prefix.rstrip("/"), offset=after, chunk_size=page)
+        while True:
+            async with self._request():
+                try:
+                    found = await anext(pages, None)
+                except FileNotFoundError as error:
+                    self._check_bucket(error)
+                    return
+            if found is None:
+                return
+            yield [_row(meta) for meta in found if meta["path"].startswith(prefix)]
+
+    def _check_bucket(self, error: FileNotFoundError) -> None:
+        """A missing object is an answer; a missing bucket is not."""
+        if _find(_CODE, error) in _NO_BUCKET:
+            raise error
+
+    @asynccontextmanager
+    async def _request(self) -> AsyncIterator[None]:
+        """Around one request: its turn, its time, and its failures."""
+        with self._explain():
+            async with self._turns(), asyncio.timeout(self.patience.total_s):
+                yield
+
+    def _turns(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        with self._guard:
+            return self._slots.setdefault(loop, asyncio.Semaphore(self.patience.at_once))
+
+    @contextmanager
+    def _explain(self) -> Iterator[None]:
+        """A failure in words for the model. The cause is not chained: its text holds addresses."""
+        try:
+            yield
+        except (self._errors.BaseError, OSError, ValueError) as error:
+            raise explain(error, is_name=isinstance(error, self._errors.InvalidPathError)) from None
+
+
+def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
+    """What the store said, by status and code, which alone are logged; `is_name` if it is about a name in a listing."""
+    status, code = _find(_STATUS, error), _find(_CODE, error)
+    _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
+    refused = status.startswith("4") and status not in _MAY_PASS
+    if is_name:
+        why = "another program has stored a name there that is no path; rename that object with the storage's own tools"
+    elif isinstance(error, TimeoutError):
+        why = "the storage did not answer in time"
+    elif status in ("401", "403"):  # the stores draw the line between the two in different places
+        why = "the storage refuses access with these credentials"
+    elif status == "404":
+        why = "its bucket does not exist"
+    else:
+        why = "the storage gave no usable answer"
+    return ObjectsUnavailable(why, refused=refused)
+
+
+def _find(what: re.Pattern[str], error: Exception) -> str:
+    """A status or a code in what obstore says."""
+    found = what.search(str(error))
+    return found[1] if found else "none"
+
+
+def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:
+    # Without what the store does not have: obstore takes no None here.
+    mark = cast("UpdateVersion", {name: value for name in ("e_tag", "version") if (value := meta.get(name))})
+    return Held(meta["size"], meta["last_modified"], mark, dict(attributes), data)
+
+
+def _row(meta: ObjectMeta) -> Row:
+    return Row(meta["path"], meta["size"], meta["last_modified"])

@@ -1,0 +1,129 @@
+"""A change of one object that is carried out once or not at all, however many write at a time and whatever becomes of the answers.
+
+```
+read what is there ──> make the new content of it ──> write it over exactly that
+   ^                                                     │ written: done
+   ├── somebody else was faster: rebase, at most 5 times ┤ changed: start again from what is there now
+   └── no answer: it may have been written ──────────────┘ look whether our id is in the object's lineage
+```
+
+A write carries an id, and an object the ids of its last writes (its lineage, in its metadata). After a lost answer we look again:
+
+| what is there now | then our write |
+|---|---|
+| a lineage with our id | was carried out, also if others have written since |
+| what we had read | was not (yet); the same write is sent again, and its precondition lets only one of the two through |
+| a lineage with the id before ours, and not ours | was not, and cannot be any more |
+| anything else (more writes since than a lineage remembers, or another program's) | nobody can say: a conflict that says so |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.backends.objects.bucket import LINEAGE, Bucket, Changed, Held, ObjectsUnavailable
+from stepwell.errors import VersionConflictError
+
+MAX_REBASES = 5
+MAX_REPEATS = 5
+"""How often a write is sent again after no answer."""
+REMEMBERED = 48
+"""Ids in a lineage: about 500 bytes of the 2 kB that the tightest store (S3) allows for metadata."""
+
+Read = Callable[[], Awaitable[Held | None]]
+Make = Callable[[Held | None], Awaitable[bytes]]
+"""Makes the new content from what is there; whatever it raises ends the change before anything is written."""
+
+
+class OutcomeUnknown(VersionConflictError):
+    """No answer came, and what is there now does not tell whether the change is part of it."""
+
+    retryable = False
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A write that was sent and not answered."""
+
+    over: Held | None
+
+
+async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_id: str | None = None) -> bytes:
+    """Change an object; gives the content that was written. `VersionConflictError` after too many rebases."""
+    write_id = write_id or bucket.new_id()
+    unanswered: Attempt | None = None
+    rebases = repeats = 0
+    written = b""
+    while True:
+        held = await _read_again(read, unanswered)
+        if unanswered:
+            fate = judge(unanswered, held, write_id)
+            if fate == "written":
+                return written
+            if fate == "unknown":
+                raise OutcomeUnknown("the storage did not answer, and others have written since")
+            if fate == "not written":
+                unanswered = None
+        written = await make(held)
+        try:
+            await bucket.put(key, written, _attributes(key, held, write_id), held)
+            return written
+        except Changed:
+            rebases += 1
+            if rebases > MAX_REBASES:
+                return await _settle(read, unanswered, write_id, written)
+        except ObjectsUnavailable as failure:
+            if failure.refused and unanswered is None:
+                raise
+            unanswered = Attempt(held)
+            repeats += 1
+            if repeats > MAX_REPEATS:
+                return await _settle(read, unanswered, write_id, written)
+        await _pause(bucket, max(rebases, repeats))
+
+
+def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["written", "pending", "not written", "unknown"]:
+    """What became of a write that was not answered, by what is there now; see the table above."""
+    before = unanswered.over
+    if held is not None and write_id in held.lineage:
+        return "written"
+    if (before.mark if before else None) == (held.mark if held else None):
+        return "pending"
+    if before is None or held is None:
+        return "not written"  # no longer possible: others have created the object, or deleted it
+    return "not written" if before.lineage[-1] in held.lineage else "unknown"
+
+
+async def _read_again(read: Read, unanswered: Attempt | None) -> Held | None:
+    try:
+        return await read()
+    except ObjectsUnavailable:
+        if unanswered:
+            raise OutcomeUnknown("the storage did not answer") from None
+        raise
+
+
+async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written: bytes) -> bytes:
+    """The last look, when it has been tried often enough."""
+    fate = judge(unanswered, await _read_again(read, unanswered), write_id) if unanswered else "not written"
+    if fate == "written":
+        return written
+    if fate == "not written":
+        raise VersionConflictError("others kept changing the object")
+    raise OutcomeUnknown("the storage did not answer")
+
+
+def _attributes(key: str, held: Held | None, write_id: str) -> dict[str, str]:
+    """What stands beside the content: as it was, with one id more."""
+    lineage = [*(held.lineage if held else ()), write_id][-REMEMBERED:]
+    kind = mimetypes.guess_type(key)[0] or "text/plain; charset=utf-8"
+    return {"Content-Type": kind, **(held.attributes if held else {}), LINEAGE: ",".join(lineage)}
+
+
+async def _pause(bucket: Bucket, times: int) -> None:
+    longest = min(bucket.patience.longest_pause_s, bucket.patience.first_pause_s * 2 ** (times - 1))
+    await asyncio.sleep(bucket.jitter(longest))

@@ -1,0 +1,140 @@
+"""Which roots a caller may use, by who they are, and the one that a run is tied to.
+
+```
+key or token ──> Grants ──open_root(what the request asks for)──> OpenedRoot ──pinned into the run──> the tools of its graph
+```
+A root in a request may only narrow: `/acme/main/sub/` is open below `/acme/main/`, and `t1` never opens `t10`, since roots end with a
+slash. Whether a root exists plays no part, so another tenant's reads like one that nobody has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.backends.objects.root import check_root
+from stepwell.errors import AccessError, InvalidRequestError
+
+ROOT_KEY = "gcs_root_path"
+"""Where a request names its root, in `configurable`."""
+
+PINNED_ROOT = "langgraph_auth_workspace"
+"""Where a run carries the root that was opened for it, in `configurable`. A server takes no name that begins so from a caller."""
+
+MAX_GRANTED = 100
+
+
+@dataclass(frozen=True)
+class OpenedRoot:
+    """The root of one request, in its normal form."""
+
+    root: str
+    read_only: bool = False
+
+    @property
+    def tenant(self) -> str:
+        """Whose it is: the first part of the root."""
+        return tenant_of(self.root)
+
+
+@dataclass(frozen=True)
+class Grants:
+    """Roots to work in, and roots to read only, in their normal form. Of two that hold, the one that allows more counts."""
+
+    roots: tuple[str, ...] = ()
+    read_roots: tuple[str, ...] = ()
+    unlimited: bool = False
+    """Every root, as on a laptop, where nobody is asked who they are."""
+
+    @property
+    def all_roots(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.roots, *self.read_roots)))
+
+    def with_more(self, more: Grants) -> Grants:
+        """These and those."""
+        return Grants((*self.roots, *more.roots), (*self.read_roots, *more.read_roots), self.unlimited or more.unlimited)
+
+    def open(self, root: str) -> OpenedRoot | None:
+        """A root if it is open to this caller."""
+        if self.unlimited or _covers(self.roots, root):
+            return OpenedRoot(root)
+        return OpenedRoot(root, read_only=True) if _covers(self.read_roots, root) else None
+
+
+Granted = Callable[[str], Grants]
+"""What an owner was given beside what their key or token says, such as in an operator's table."""
+
+NO_ROOTS = Grants()
+ANY_ROOT = Grants(unlimited=True)
+
+
+def nothing_more(owner: str) -> Grants:
+    """`Granted` where keys and tokens say all."""
+    return NO_ROOTS
+
+
+def make_grants(roots: Iterable[object], read_roots: Iterable[object]) -> Grants:
+    """Grants of texts from outside. `InvalidRequestError` for what is no root, or for too many."""
+    made = Grants(_check_all(roots), _check_all(read_roots))
+    if len(made.all_roots) > MAX_GRANTED:
+        raise InvalidRequestError(f"More than {MAX_GRANTED} workspace roots are granted. Grant a folder that holds several.")
+    return made
+
+
+def _check_all(given: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(check_root(each) for each in given))
+
+
+def open_root(grants: Grants, asked: object, default: str | None = None) -> OpenedRoot:
+    """The root of a request: the one it asks for, or `default`, or the caller's only one.
+
+    Raises:
+        AccessError: It is not open to the caller, whether it exists or not.
+        InvalidRequestError: It is no root, or none is named where there is a choice.
+    """
+    if not asked and default is None and not grants.unlimited:
+        return _open_only(grants)
+    opened = grants.open(check_root(asked or default))
+    if opened is None:
+        raise AccessError("This workspace root is not open to you. Use one that was given to you, or ask the operator for it.")
+    return opened
+
+
+def _open_only(grants: Grants) -> OpenedRoot:
+    if not (mine := grants.all_roots):
+        raise AccessError("No workspace is open to you. Ask the operator for a key or a token with a workspace root.")
+    if len(mine) > 1:
+        raise InvalidRequestError(
+            f"Several workspaces are open to you. Name one as config.configurable.{ROOT_KEY}, or as root= for files: "
+            f"{', '.join(mine[:10])}"
+        )
+    return OpenedRoot(mine[0], read_only=mine[0] not in grants.roots)
+
+
+def pin(opened: OpenedRoot | None) -> dict[str, Any]:
+    """What a run carries for its graph; None stands for no root at all."""
+    return {PINNED_ROOT: {"root": opened.root, "read_only": opened.read_only} if opened else {"root": None}}
+
+
+def pinned_root(configurable: Mapping[str, Any]) -> OpenedRoot | None:
+    """The root that a run is tied to; None where no server has tied it to one.
+
+    Raises:
+        AccessError: The caller of the run has none.
+    """
+    pinned = configurable.get(PINNED_ROOT)
+    if not isinstance(pinned, Mapping):
+        return None
+    if not pinned.get("root"):
+        raise AccessError(f"This run has no workspace. Start one that names its root, as config.configurable.{ROOT_KEY}.")
+    return OpenedRoot(check_root(pinned["root"]), bool(pinned.get("read_only")))
+
+
+def tenant_of(root: str) -> str:
+    """The first part of a root in its normal form."""
+    return root.split("/", 2)[1]
+
+
+def _covers(granted: Iterable[str], root: str) -> bool:
+    return any(root.startswith(each) for each in granted)

@@ -1,0 +1,73 @@
+"""A tenant's root: what it may be, and which one holds for the call that is being made.
+
+A root is the beginning of every name that a tenant can reach. It ends with a slash, so that `t1` is not the beginning of `t10/a.md`.
+
+Tools find the root of their request in a context variable: each call of a tool has its own, and requests that run at the same time in
+one process share nothing. `middleware.workspace` sets it around each call; code outside of an agent may set it for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+
+from stepwell.backends import paths
+from stepwell.backends.protocol import ErrorText
+from stepwell.errors import ConfigurationError, InvalidRequestError
+
+MAX_ROOT_BYTES = 512
+"""Half of the longest name a store takes, so that every tenant has room for paths."""
+
+_root: ContextVar[str] = ContextVar("gcs_root_path")
+_read_only: ContextVar[bool] = ContextVar("gcs_read_only", default=False)
+
+
+def check_root(raw: object) -> str:
+    """A tenant's root in its normal form, `/company/workspace/`. Slashes at the ends may be left out."""
+    if not isinstance(raw, str) or not raw.strip("/ ."):
+        raise InvalidRequestError(
+            "The workspace root is missing. Send it as config.configurable.gcs_root_path, such as '/company/workspace/'."
+        )
+    root = paths.resolve(raw)
+    if isinstance(root, ErrorText):
+        raise InvalidRequestError(f"The workspace root cannot be used. {root.removeprefix('Error: ')}")
+    if len(root.encode()) > MAX_ROOT_BYTES:
+        raise InvalidRequestError(f"The workspace root is longer than {MAX_ROOT_BYTES} bytes. Choose a shorter one.")
+    if any(part.endswith(".") or part.startswith(".well-known") for part in root.split("/")):
+        raise InvalidRequestError(
+            f"The workspace root {paths.show(raw)} has a part that ends with a full stop or is reserved. Choose another name."
+        )
+    return root + "/"
+
+
+def set_gcs_root_path(root: str) -> Token[str]:
+    """Make a root the one that holds from here on, in this task or thread; the token gives the one before back."""
+    return _root.set(check_root(root))
+
+
+def get_gcs_root_path() -> str:
+    """The root that holds here, `/company/workspace/`."""
+    try:
+        return _root.get()
+    except LookupError:
+        raise ConfigurationError(
+            "No workspace root is set here. GCSRuntimeMiddleware sets it around each tool call of an agent; elsewhere, call "
+            "set_gcs_root_path first."
+        ) from None
+
+
+def is_read_only() -> bool:
+    """Whether the files of the root that holds here may only be read."""
+    return _read_only.get()
+
+
+@contextmanager
+def gcs_root_path(root: str, *, read_only: bool = False) -> Iterator[None]:
+    """A root that holds within a `with`; with `read_only`, every write below it is refused there."""
+    token, before = set_gcs_root_path(root), _read_only.set(read_only)
+    try:
+        yield
+    finally:
+        _read_only.reset(before)
+        _root.reset(token)
