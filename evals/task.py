@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.outcome import Outcome
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,5 @@ class Task:
     files: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[Callable[..., Any], ...] = ()
     ceiling: Ceiling = Ceiling()
+    agent: Callable[[BaseChatModel, Any], Any] | None = None
+    """Another agent than the usual one, from a model and the budget that must stand outermost. A trial ends where it waits for somebody."""

@@ -47,12 +47,10 @@ class Trial:
 async def run_trial(
     task: Task, model: BaseChatModel, *, monotonic: Callable[[], float] = time.monotonic, grace_s: float = GRACE_S
 ) -> Trial:
-    """Let an agent with default settings do the task once."""
+    """Let an agent do the task once: one with default settings, if the task has none of its own."""
     limits = task.ceiling
     budget = BudgetMiddleware(max_tokens=limits.tokens, max_model_calls=limits.model_calls, max_seconds=limits.seconds)
-    agent = create_deep_agent(
-        model, list(task.tools), middleware=[budget, RobustCallsMiddleware()], checkpointer=InMemorySaver()
-    )
+    agent = task.agent(model, budget) if task.agent else _usual_agent(task, model, budget)
     config: RunnableConfig = {"configurable": {"thread_id": "trial"}, "recursion_limit": _NEVER_REACHED}
     started = monotonic()
     ended = await _drive(agent, task, config, grace_s)
@@ -61,6 +59,12 @@ async def run_trial(
     spent = values.get("spending") or {}
     faults = (ended,) if ended else _faults(task, values)
     return Trial(faults, spent.get("calls", 0), spent.get("tokens", 0), seconds)
+
+
+def _usual_agent(task: Task, model: BaseChatModel, budget: BudgetMiddleware) -> Any:
+    return create_deep_agent(
+        model, list(task.tools), middleware=[budget, RobustCallsMiddleware()], checkpointer=InMemorySaver()
+    )
 
 
 async def _drive(agent: Any, task: Task, config: RunnableConfig, grace_s: float) -> str | None:

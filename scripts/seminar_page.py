@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.apps.tutor.agent import build
-from stepwell.cli.demo.tutor import PERSON, REQUEST, build_demo_tutor, play_person
+from stepwell.cli.chat.tutor import play_person
+from stepwell.cli.demo.tutor import PERSON, REQUEST, build_demo_tutor
 from stepwell.cli.dialogue.terminal import Terminal
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "a-seminar.md"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.task import Task
-from evals.tasks import clarifying, delegation, file_work, large_results, limits, planning
+from evals.tasks import clarifying, delegation, file_work, large_results, limits, planning, tutoring
 
 TASKS: tuple[Task, ...] = (
     planning.PLAN,
@@ -14,4 +14,9 @@ TASKS: tuple[Task, ...] = (
     clarifying.ASK,
     clarifying.DO_NOT_ASK,
     limits.NOT_FOUND,
+    tutoring.VAGUE_ARGUMENT,
+    tutoring.VAGUE_SUBJECT,
+    tutoring.VAGUE_WISH,
+    tutoring.CLEAR_DOCUMENT,
+    tutoring.CLEAR_SEARCH,
 )

@@ -450,14 +450,14 @@ class MintRejectedError(PaymentError):
 
     code = "mint_rejected"
 
-    def __init__(self, message: str, mint_code: int = 0) -> None:
+    def __init__(self, message: str, mint_code: int = 0, code: str | None = None) -> None:
         self.mint_code = mint_code
-        super().__init__(message)
+        super().__init__(message, code)
 
 
 class PaymentRequiredError(PaymentError):
-    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `request` what
-    a wallet reads to pay (NUT-18)."""
+    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `spent_sats`
+    what was spent by then where it is known, `request` what a wallet reads to pay (NUT-18)."""
 
     code = "payment_required"
 
@@ -469,8 +469,10 @@ class PaymentRequiredError(PaymentError):
         balance_sats: int = 0,
         code: str | None = None,
         request: str | None = None,
+        spent_sats: int | None = None,
     ) -> None:
         self.request = request
+        self.spent_sats = spent_sats
         self.needed_sats = needed_sats
         self.balance_sats = balance_sats
         super().__init__(message, code)

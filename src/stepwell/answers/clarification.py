@@ -83,7 +83,8 @@ def clarification_schema(question: Json) -> dict[str, Any]:
     selected: dict[str, Any] = {"type": "array", "items": {"enum": options}, "uniqueItems": True}
     selected["maxItems"] = len(options) if question.get("allow_multiple") else 1
     if question.get("allow_freeform"):
-        return {"title": "Clarification", "type": "object", "properties": {"selected": selected, "freeform": text}}
+        own = {"type": "string", "maxLength": MAX_ANSWER_CHARS}
+        return {"title": "Clarification", "type": "object", "properties": {"selected": selected, "freeform": own}}
     selected["minItems"] = 1
     return {"title": "Clarification", "type": "object", "required": ["selected"], "properties": {"selected": selected}}
 

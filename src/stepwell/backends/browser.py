@@ -37,7 +37,7 @@ from stepwell.answers.client_tools import (
     SearchHits,
     WrittenFile,
 )
-from stepwell.backends import paths, text
+from stepwell.backends import messages, paths, text
 from stepwell.backends.device import DEADLINE_S, Device, DeviceCall, say_failure
 from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
@@ -155,7 +155,7 @@ class BrowserBackend(SyncBackend):
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         found = self.fetch(file_path)
         if found is None:
-            return say_failure(DeviceError(code="not_found"), DeviceCall("read_file", {}), str(paths.resolve_file(file_path)))
+            return messages.no_file(str(paths.resolve_file(file_path)))
         return found if isinstance(found, ErrorText) else found.text.encode()
 
     def search(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
@@ -196,12 +196,13 @@ class BrowserBackend(SyncBackend):
         return Matches([_match(path, row) for path, row in known.rows], note=known.note(content.truncated))
 
     def glob_info(self, pattern: str, path: str = paths.ROOT) -> list[FileInfo]:
-        folder, passes, plain = paths.resolve(path), compile_glob(pattern), paths.resolve_pattern(pattern)
-        for problem in (folder, passes, plain):
-            if isinstance(problem, ErrorText):
-                return Listing(error=problem)
-        assert not isinstance(folder, ErrorText)  # noqa: S101 - looked at above
-        content = self._ask(FileRows, str(folder), "glob_files", {"pattern": _below(folder, str(plain))})
+        folder, passes = paths.resolve(path), compile_glob(pattern)
+        if isinstance(folder, ErrorText):
+            return Listing(error=folder)
+        if isinstance(passes, ErrorText):
+            return Listing(error=passes)
+        plain = str(paths.resolve_pattern(pattern))
+        content = self._ask(FileRows, folder, "glob_files", {"pattern": _below(folder, plain)})
         if isinstance(content, ErrorText):
             return Listing(error=content)
         known = _Known((row for row in content.files if not row.is_dir), folder, passes)

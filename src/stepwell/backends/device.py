@@ -1,7 +1,7 @@
 """The user's device, asked to do something with the files of a project: one interrupt, whatever number of calls it holds.
 
 ```
-calls ─▶ interrupt {type: client_tool_execution, tool_calls, project_id, deadline_s, requires_approval} ─▶ the page does them
+calls ─▶ interrupt {type: client_tool_execution, message, tool_calls, project_id, deadline_s, requires_approval} ─▶ the page does them
 results <── {tool_results: [...]}, checked against one schema per operation before LangGraph keeps them (`answers.client_tools`)
 ```
 Nothing has happened before the interrupt, so a step that runs again asks nothing twice: LangGraph gives it the answer that it has.
@@ -37,6 +37,8 @@ WRITE_APPROVAL: Final = "write_approval"
 DEADLINE_S = 120.0
 CHANGING: Final = frozenset({"write_file", "patch_file"})
 MAX_REASON_CHARS = 1_000
+ABOUT: Final = ("path", "file_id", "title", "query", "pattern")
+"""The argument that says what a call is about, whichever of them it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Device:
         listed = zip(ids, calls, strict=True)
         return {
             "type": CLIENT_TOOL_EXECUTION,
+            "message": _say_what_waits(calls, project_id),
             "tool_calls": [{"id": name, "name": call.name, "args": dict(call.args)} for name, call in listed],
             "project_id": project_id,
             "deadline_s": self.deadline_s,
@@ -130,6 +133,15 @@ def say_failure(error: DeviceError, call: DeviceCall, path: str) -> ErrorText:
             )
         case _:
             return messages.unavailable(path, f"the user's device could not do it{quoted}")
+
+
+def _say_what_waits(calls: Sequence[DeviceCall], project_id: Any) -> str:
+    """For people who look at a thread that waits for a device."""
+    whose = f"the project '{project_id}'" if project_id else "the user's files"
+    about = [
+        " ".join([call.name, *(str(call.args[name])[:200] for name in ABOUT if call.args.get(name))][:2]) for call in calls
+    ]
+    return f"Waiting for the device with {whose}: {', '.join(about)}."
 
 
 def _configured() -> Mapping[str, Any]:

@@ -80,7 +80,7 @@ class FolderDevice:
         path = _path(args.get("path") or args["title"])
         old = self._read(path)
         if old is not None and not args.get("overwrite"):
-            raise OperationError("conflict", "The file exists already.")
+            raise OperationError("conflict", "it exists already")
         _require_base(old, args.get("base_hash"))
         return DeviceChange(path, args["content"], old)
 
@@ -90,10 +90,13 @@ class FolderDevice:
         if old is None:
             raise OperationError("not_found", "There is no such file.")
         _require_base(old, args.get("base_hash"))
-        edited = text.replace_exact(path, old, args["search"], args["replace"], bool(args.get("replace_all")))
-        if isinstance(edited, ErrorText):
-            raise OperationError("conflict", edited)
-        return DeviceChange(path, edited[0], old, args.get("description", ""), edited[1])
+        count = old.count(args["search"])
+        if count == 0:
+            raise OperationError("conflict", "the text to replace does not occur in it")
+        if count > 1 and not args.get("replace_all"):
+            raise OperationError("conflict", f"the text to replace occurs {count} times in it")
+        new = old.replace(args["search"], args["replace"])
+        return DeviceChange(path, new, old, args.get("description", ""), count)
 
     def _decide(self, planned: Mapping[str, DeviceChange | OperationError], approve: Approve) -> dict[str, OperationError]:
         """What is not done, and why."""
@@ -211,7 +214,7 @@ def _path(raw: str) -> str:
 
 def _require_base(old: str | None, base_hash: str | None) -> None:
     if base_hash is not None and (old is None or hash_of(old) != base_hash):
-        raise OperationError("conflict", "The file was changed meanwhile.")
+        raise OperationError("conflict", "it was changed meanwhile")
 
 
 def _rows(found: Sequence[FileInfo]) -> dict[str, Any]:

@@ -87,13 +87,22 @@ def _check_mount(mount: str) -> str:
     return mount
 
 
+def _say_failure(error: DeviceError, call: DeviceCall, about: str) -> str:
+    """As the mount says it, but for what names the tools that there are."""
+    if error.code == "not_found":
+        return f"Error: no file {paths.show(about)}. See which there are with list_files."
+    if error.code == "conflict" and call.name == "write_file":
+        return f"Error: {paths.show(about)} exists already. Change it with patch_file, or choose another title."
+    return say_failure(error, call, about)
+
+
 def _make_tool(tool: DeviceTool, device: Device) -> BaseTool:
     def run(runtime: ToolRuntime, **args: Any) -> ToolMessage:
         call = DeviceCall(tool.name, {name: value for name, value in args.items() if value is not None})
         (said,) = device.bind(runtime).perform([call])
         about = str(args.get("file_id") or args.get("title") or "/")
         failed = isinstance(said, DeviceError)
-        text = say_failure(said, call, about) if failed else tool.render(said, args)
+        text = _say_failure(said, call, about) if failed else tool.render(said, args)
         return ToolMessage(
             text, name=tool.name, tool_call_id=runtime.tool_call_id or "", status="error" if failed else "success"
         )

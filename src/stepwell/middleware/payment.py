@@ -3,7 +3,8 @@
 ```
 model call ─ the charge of the step before is confirmed (its key stands in the state, so its answer does too)
            ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
-                      │                 └─ error ───▶ release
+                      │                 ├─ error ───▶ release
+                      │                 └─ stopped ─▶ settle what it had said by then; release if that was nothing
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
                                                              └─ {cancel: true} ─▶ a last message
 ```
@@ -14,6 +15,7 @@ the state or in `config["configurable"]`. Subagents draw on their caller's. A to
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -129,6 +131,9 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             reservation = await self._reserve(payments, request.state, call, session_id)
         try:
             response = await handler(request)
+        except asyncio.CancelledError:
+            await self._break_off(payments, reservation, call)
+            raise
         except BaseException:
             await payments.meter.release(reservation)
             raise
@@ -198,6 +203,15 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         payments.charged.append(reservation.key)
         return session
 
+    async def _break_off(self, payments: RunPayments, reservation: Reservation, call: CallSize) -> None:
+        """Whoever stops a run has read what the model had said by then, and would get nearly all of it for nothing."""
+        said = payments.said_until_stopped((get_config().get("configurable") or {}).get("checkpoint_ns") or "")
+        if said is None:
+            await payments.meter.release(reservation)
+            return
+        await payments.meter.settle(reservation, CallSize(call.model, *said))
+        payments.stopped.append(reservation.key)
+
     def _expect(self, meter: Meter, request: ModelRequest[Any]) -> CallSize:
         if not meter.counts_tokens:
             return CallSize()
@@ -223,7 +237,9 @@ def _key(config: RunnableConfig, thread_id: object) -> str:
 def _ask(meter: Meter, why: PaymentError, state: Any, call: CallSize) -> str | None:
     """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
     needed, balance = meter.price_of(call), getattr(why, "balance_sats", 0)
-    return ask_payment(_payload(meter, str(why), why.code, needed, balance, state.get("payment_spent_sats", 0)))
+    spent = getattr(why, "spent_sats", None)  # the session's, of which this agent's state may know only a part
+    spent = state.get("payment_spent_sats", 0) if spent is None else spent
+    return ask_payment(_payload(meter, str(why), why.code, needed, balance, spent))
 
 
 def make_request_funding(own: Meter | None) -> BaseTool:

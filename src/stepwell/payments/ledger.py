@@ -205,7 +205,8 @@ class Ledger(Protocol):
     """Remembers money."""
 
     async def add_funding(self, new: NewFunding) -> Funding:
-        """Keep a token. The same one again, by the same owner, gives what is stored; otherwise `TokenInUseError`."""
+        """Keep a token. The same one again, by the same owner, gives what is stored; otherwise `TokenInUseError`. One that went back
+        untouched is as good as new."""
         ...
 
     async def approve(self, session_id: str) -> Session:
@@ -305,6 +306,11 @@ class Ledger(Protocol):
 
     async def close_empty(self, session_id: str, new: HandedOut) -> HandedOut | None:
         """A session without anything left: what it holds is earned, and `new` is a refund of nothing. None if there is something left."""
+        ...
+
+    async def keep_rest(self, session_id: str) -> int:
+        """A session whose rest is not worth the mint's fee stays as it is, with that as its reason. What was spent is earned, as far as
+        whole pieces go; gives how much."""
         ...
 
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:

@@ -5,7 +5,7 @@ A protocol, so that other money than ecash can be charged the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -50,6 +50,10 @@ class Meter(Protocol):
     def price_of(self, call: CallSize) -> int: ...
 
 
+def _nobody_stops(place: str) -> tuple[int, int] | None:
+    return None
+
+
 @dataclass(frozen=True)
 class RunPayments:
     """Who pays for a run, and what has been charged in it. Whoever drives a graph puts it into its config, under
@@ -62,6 +66,11 @@ class RunPayments:
     """The session that was found to pay when the run was admitted."""
     charged: list[str] = field(default_factory=list)
     """Keys of charges, in their order. Their answers stand when the run has come to its end."""
+    stopped: list[str] = field(default_factory=list)
+    """Those of them whose payer broke the answer off. They stand in any case: what was said by then has been read."""
+    said_until_stopped: Callable[[str], tuple[int, int] | None] = _nobody_stops
+    """The tokens that a call has read and said, by the namespace of its step, if the caller has stopped the run and it had begun to
+    answer."""
 
 
 class WalletMeter:

@@ -198,7 +198,12 @@ class HttpMint:
                     raw = await _receive(response)
                 finally:
                     await response.aclose()
-        except (httpx.HTTPError, TimeoutError, OSError) as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
+            raise MintUnavailableError(
+                f"The mint has not answered within {self._timeout_s:g} s. What was begun goes on later; try again in a moment.",
+                "mint_slow",
+            ) from error
+        except (httpx.HTTPError, OSError) as error:
             raise MintUnavailableError(f"The mint does not answer ({type(error).__name__}). Try again in a moment.") from error
         return _judge(response.status_code, raw)
 
@@ -219,7 +224,7 @@ def _judge(status: int, raw: bytes) -> Any:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise MintAnswerError(
-            f"The mint answered HTTP {status} with something that is no JSON. Is it a mint at all?"
+            f"The mint answered HTTP {status} with something that is no JSON. Nothing is built on it; see whether its address is right."
         ) from error
     if 300 <= status < 400:
         raise MintAnswerError("The mint wants us to ask somewhere else. Redirects of mints are not followed.")

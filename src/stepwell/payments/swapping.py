@@ -46,6 +46,7 @@ logger = logging.getLogger(__name__)
 
 _TRIES = 3
 _KEYSET_INACTIVE = 12002
+_NOT_BALANCED = 11005
 _NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
 """Spent, pending, signed, outputs pending: the mint has met this request before, and what became of it is still to be seen."""
 _OUTPUTS_USED = "outputs_used"
@@ -218,7 +219,14 @@ class Swapper:
             return  # whoever wants it done tries again
         if outcome.reason == "token_spent":
             raise TokenSpentError(
-                "The token was spent before it could be redeemed. Nothing was taken; send another one."
+                "The token was good when it was handed in, and was spent elsewhere before work began. Nothing was taken; send another one.",
+                "token_spent_since",
+            ) from refusal
+        if refusal.mint_code == _NOT_BALANCED:
+            raise MintRejectedError(
+                "The mint asks for another fee than it publishes. Nothing was taken; pay with a token of another mint.",
+                refusal.mint_code,
+                "mint_fee",
             ) from refusal
         raise refusal
 

@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 
 _LEAST_SEED = 16
 _TRIES = 10
+_BELOW_FEE = "refund_below_fee"
 _MOST_PAID_OUT = 100
 """Pieces of one payout: mints take no more at once."""
 
@@ -112,7 +113,7 @@ class Wallet:
             raise TokenInvalidError("The ceiling is less than nothing.", "ceiling")
         token, _ = read_token(text, self._mints)
         known = await self._ledger.funding(token.fingerprint)
-        if known is not None:
+        if known is not None and known.state != "returned":
             if known.owner != owner or session_id not in (None, known.session_id):
                 raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
             return known
@@ -192,7 +193,7 @@ class Wallet:
         handed_out = await self._ledger.handed_out(owner, refund_id)
         if not handed_out.claimed:
             try:
-                await self._notice_spent(handed_out)
+                await self._notice_spent([handed_out])
             except MintUnavailableError as error:
                 logger.warning("a refund is handed out without asking its mint: %s", error)
             handed_out = await self._ledger.handed_out(owner, refund_id)
@@ -235,18 +236,24 @@ class Wallet:
             current = await self._ledger.session(None, session.session_id)
             if current.touched_at != session.touched_at:
                 continue  # it was used again while others were paid back, each of which takes as long as its mint does
+            if current.reason == _BELOW_FEE:
+                continue  # it was tried, and nothing has come or gone since
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1
             except PaymentError as error:
                 failed += 1
+                if error.code == _BELOW_FEE:
+                    await self._ledger.keep_rest(session.session_id)
                 logger.info("payment session %s is not settled yet: %s", session.session_id, error.code)
-        for handed_out in await self._ledger.unclaimed():
+        for mint, waiting in _by_mint(await self._ledger.unclaimed()).items():
             try:
-                claimed += await self._notice_spent(handed_out)
+                claimed += await self._notice_spent(waiting)
             except PaymentError as error:
-                failed += 1
-                logger.info("refund %s could not be looked at: %s", handed_out.token_id, error.code)
+                failed += len(waiting)
+                logger.info(
+                    "%d refunds could not be looked at, since %s was not to be asked: %s", len(waiting), mint, error.code
+                )
         return Swept(refunded, len(stale), claimed, failed)
 
     async def audit(self) -> Audit:
@@ -301,13 +308,15 @@ class Wallet:
             HandedOut(self._new_id(), "refund", session.session_id, session.owner, session.mint, total(proofs), False, text),
         )
 
-    async def _notice_spent(self, handed_out: HandedOut) -> bool:
-        points = [proof.point for proof in decode_token(handed_out.token).proofs]
-        states = await self._swapper.mint(handed_out.mint).states(points)
-        if set(states.values()) != {"SPENT"}:
-            return False
-        await self._ledger.mark_claimed(handed_out.token_id)
-        return True
+    async def _notice_spent(self, waiting: Sequence[HandedOut]) -> int:
+        """Look which of these, all of one mint, were spent; how many. However many nobody fetches, the mint is asked about them at once."""
+        points = {ready.token_id: [proof.point for proof in decode_token(ready.token).proofs] for ready in waiting}
+        asked = dict.fromkeys(point for of_token in points.values() for point in of_token)
+        states = await self._swapper.mint(waiting[0].mint).states(list(asked))
+        spent = [token_id for token_id, of_token in points.items() if {states[point] for point in of_token} == {"SPENT"}]
+        for token_id in spent:
+            await self._ledger.mark_claimed(token_id)
+        return len(spent)
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[None]:
@@ -318,3 +327,10 @@ class Wallet:
             lock = locks[session_id] = asyncio.Lock()
         async with lock:
             yield
+
+
+def _by_mint(waiting: Iterable[HandedOut]) -> dict[str, list[HandedOut]]:
+    found: dict[str, list[HandedOut]] = {}
+    for ready in waiting:
+        found.setdefault(ready.mint, []).append(ready)
+    return found

@@ -24,6 +24,7 @@ from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.runs.paying import refuse_token
 from stepwell.runs.records import SYSTEM, Assistant, Json
 from stepwell.runs.repository import AssistantFilter, Page, Repository
 
@@ -215,5 +216,6 @@ def _settle_context(
             "Both 'context' and 'config.configurable' are given, and they are one thing. Give 'context' alone."
         )
     chosen = dict(configurable or context or {}) if configurable or context is not None else dict(old_context)
+    refuse_token(chosen)
     rest = {key: value for key, value in (old_config if config is None else config).items() if key != "configurable"}
     return ({**rest, "configurable": chosen} if chosen else rest), chosen

@@ -13,7 +13,7 @@ be drawn on. What runs short later pauses the run (`CashuPaymentMiddleware`).
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -88,27 +88,33 @@ class Cashier:
         order, funded = await self._exchange(owner, known, order)
         session = funded or await self._named(owner, order) or _open(known)
         if session is None:
+            if _only_declines(order):  # it is going to end, and costs nothing
+                return order
             raise self._nobody_pays()
         if not known or known[0].session_id != session.session_id:
             await self.wallet.ledger.attach(session.session_id, thread_id)
         return with_session(order, session.session_id)
 
-    def payments_of(self, run: Run) -> RunPayments | None:
+    def payments_of(
+        self, run: Run, said_until_stopped: Callable[[str], tuple[int, int] | None] | None = None
+    ) -> RunPayments | None:
         """What the run's graph is handed; None where it costs nothing."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
 
         session_id = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
-        return RunPayments(self._meter, run.owner, session_id)
+        payments = RunPayments(self._meter, run.owner, session_id)
+        return replace(payments, said_until_stopped=said_until_stopped) if said_until_stopped else payments
 
     async def confirm_charges(self, run: Run, payments: RunPayments, *, ended: bool) -> None:
         """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
-        end has stored them all."""
-        if not payments.charged:
-            return
-        kept = payments.charged if ended else sorted((await self._stored(run.thread_id, payments.charged)).kept)
-        await self.wallet.ledger.confirm(payments.session_id or "", kept)
+        end, or was stopped by its caller, has given them all."""
+        kept = payments.charged
+        if kept and not ended:
+            kept = sorted((await self._stored(run.thread_id, kept)).kept)
+        if kept or payments.stopped:
+            await self.wallet.ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
         """What a crash or a stop left open: charges stand where the thread has stored the answer. Where it is at rest without, they are
@@ -147,11 +153,12 @@ class Cashier:
     async def _exchange(self, owner: str, known: Sequence[Session], order: RunOrder) -> tuple[RunOrder, Session | None]:
         """The order with its tokens in the wallet, and the session that they are in."""
         session: Session | None = None
+        _refuse_elsewhere(order)
         for token in _tokens_in(order):
             session = await self.take(owner, token, session or _open(known))
         if session is None:
             return order, None
-        return _with_answers_for(without_token(order), session.session_id), session
+        return without_token(_with_answers_for(order, session.session_id)), session
 
     async def take(self, owner: str, token: str, top_up: Session | None = None) -> Session:
         """The session of a token: the one it was handed in for before, `top_up` if that is of the same mint, or a new one."""
@@ -192,30 +199,54 @@ def _open(sessions: Sequence[Session]) -> Session | None:
 
 def without_token(order: RunOrder) -> RunOrder:
     """The order without a token of an older client: where nothing is charged, it stays the payer's."""
+    _refuse_elsewhere(order)
     if not _found(order, TOKEN):
         return order
     command, config = dict(order.command or {}), dict(order.config)
-    for part, name in ((command, "update"), (config, "configurable")):
+    for part, name in ((command, "update"), (config, "configurable"), (command, "resume")):
         if name in part:
             part[name] = _without(part[name])
+    if isinstance(answers := command.get("resume"), Mapping):
+        command["resume"] = {name: _without(answer) for name, answer in answers.items()}
     return replace(order, input=_without(order.input), context=_without(order.context), command=command or None, config=config)
 
 
 def refuse_token(values: Any) -> None:
-    """For what is written into a thread's state without a run: nobody could be given a session for it."""
-    if isinstance(values, Mapping) and values.get(TOKEN):
+    """For what is stored without a run that it could pay for: nobody could be given a session for it."""
+    if _named_values(values).get(TOKEN):
         raise TokenInvalidError(
-            "A token must not be written into a thread, where it would be stored. Hand it to POST /api/wallet/fund: it gives an id.",
+            "A token must not be written here, where it would be stored. Hand it to POST /api/wallet/fund: it gives an id.",
             "token_in_graph",
         )
 
 
+def _refuse_elsewhere(order: RunOrder) -> None:
+    """What no client ever meant for a token, and what is stored as it comes."""
+    command = order.command or {}
+    goto, resume = command.get("goto"), command.get("resume")
+    targets = goto if isinstance(goto, list) else [goto]
+    inputs = [target.get("input") for target in targets if isinstance(target, Mapping)]
+    answers = resume if isinstance(resume, list) else []
+    for values in (*inputs, *answers, order.metadata, order.config.get("metadata")):
+        refuse_token(values)
+
+
+def _named_values(values: Any) -> Mapping[str, Any]:
+    """An object, or what LangGraph takes for one in an update: a list of pairs."""
+    if isinstance(values, Mapping):
+        return values
+    pairs = values if isinstance(values, list | tuple) else ()
+    return {
+        pair[0]: pair[1] for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+    }
+
+
 def _without(values: Any) -> Any:
-    return (
-        {name: value for name, value in values.items() if name != TOKEN}
-        if isinstance(values, Mapping) and TOKEN in values
-        else values
-    )
+    if TOKEN not in _named_values(values):
+        return values
+    if isinstance(values, Mapping):
+        return {name: value for name, value in values.items() if name != TOKEN}
+    return [pair for pair in values if not isinstance(pair, list | tuple) or pair[:1] not in ([TOKEN], (TOKEN,))]
 
 
 def _places(order: RunOrder) -> list[Mapping[str, Any]]:
@@ -224,7 +255,16 @@ def _places(order: RunOrder) -> list[Mapping[str, Any]]:
     resume = command.get("resume")
     answers = [resume, *resume.values()] if isinstance(resume, Mapping) else []
     places = [*answers, command.get("update"), order.input, order.context, order.config.get("configurable")]
-    return [place for place in places if isinstance(place, Mapping)]
+    return [_named_values(place) for place in places]
+
+
+def _only_declines(order: RunOrder) -> bool:
+    """Whether the order does nothing but decline to pay."""
+    resume = (order.command or {}).get("resume")
+    if not isinstance(resume, Mapping) or not resume:
+        return False
+    answers = [resume] if "cancel" in resume else list(resume.values())
+    return all(isinstance(answer, Mapping) and answer.get("cancel") is True for answer in answers)
 
 
 def _found(order: RunOrder, name: str) -> list[Any]:

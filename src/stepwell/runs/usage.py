@@ -31,6 +31,7 @@ class RunMeter(UsageMeter):
         super().__init__()
         self._calls = calls
         self._errors: dict[UUID, BaseException] = {}
+        self._places: dict[UUID, str] = {}
 
     def on_chat_model_start(
         self,
@@ -42,7 +43,7 @@ class RunMeter(UsageMeter):
         **kwargs: Any,
     ) -> None:
         super().on_chat_model_start(serialized, messages, run_id=run_id, metadata=metadata, **kwargs)
-        self._calls.model_began(run_id, self.open_calls[run_id].model, metadata or {})
+        self._begin(run_id, metadata or {})
 
     def on_llm_start(
         self,
@@ -54,7 +55,17 @@ class RunMeter(UsageMeter):
         **kwargs: Any,
     ) -> None:
         super().on_llm_start(serialized, prompts, run_id=run_id, metadata=metadata, **kwargs)
-        self._calls.model_began(run_id, self.open_calls[run_id].model, metadata or {})
+        self._begin(run_id, metadata or {})
+
+    def _begin(self, run_id: UUID, metadata: Mapping[str, Any]) -> None:
+        self._places[run_id] = str(metadata.get("langgraph_checkpoint_ns", ""))
+        self._calls.model_began(run_id, self.open_calls[run_id].model, metadata)
+
+    def said_at(self, namespace: str) -> tuple[int, int] | None:
+        """What calls of a step have read and said that have not come to their end; None if they have said nothing yet."""
+        here = [call for run_id, call in self.open_calls.items() if self._places.get(run_id) == namespace and call.said_chars]
+        used = sum((self.usage_so_far(call).tokens for call in here), TokenUse())
+        return (used.input, used.output) if here else None
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._errors[run_id] = error
@@ -63,6 +74,7 @@ class RunMeter(UsageMeter):
 
     def add(self, run_id: UUID, usage: CallUsage) -> None:
         super().add(run_id, usage)
+        self._places.pop(run_id, None)
         self._calls.model_ended(run_id, usage.tokens, usage.cost_usd, self._errors.get(run_id))
 
 

@@ -91,6 +91,25 @@ def test_a_question_waits_on_the_server_until_somebody_comes_back(server_process
     assert "Chosen: {'selected': ['my']}" in back.stdout
 
 
+def test_a_seminar_on_a_server_keeps_its_files_here_and_survives_a_kill(server_process: Server, tmp_path: Path):
+    """T8: the folder carries out what the server asks, claims it, and nothing is lost when the server is killed in between."""
+    variables = environment(STEPWELL_DATA_DIR=str(server_process.folder))
+    project = ["chat", "tutor", "--url", server_process.url, "--project", str(tmp_path)]
+    typed = "Should cities ban cars?\na\nCities should ban cars.\n"
+    begun = run_warm(project, server_process.folder, variables, typed=typed)
+    assert "About t1: how sure are you" in begun.stdout, begun.stderr
+    assert f"--thread {thread_of(begun)} --project {tmp_path}" in begun.stderr
+    server_process.signal(signal.SIGKILL)
+    server_process.wait()
+    server_process.start()
+    typed = "70\ny\n"
+    back = run_warm([*project, "--thread", thread_of(begun)], server_process.folder, variables, typed=typed)
+    assert "Phase 'define'" in back.stdout, back.stderr
+    kept = json.loads((tmp_path / "argument.json").read_text())
+    assert (kept["phase"], kept["nodes"]["t1"]["confidence"]) == ("define", 70)
+    assert [move["move"] for move in kept["moves"]].count("propose") == 1
+
+
 def test_threads_are_listed_opened_and_begun(server: Server):
     first = thread_of(chat(server, "--assistant", "echo", "--once", "the first"))
     typed = f"the second\n/threads\n/thread {first}\n/new\n/threads\n/thread\n"

@@ -18,9 +18,16 @@ from stepwell.cli.dialogue.engine_session import EngineSession, open_engine
 from stepwell.cli.dialogue.graph_session import GraphSession
 from stepwell.cli.dialogue.remote_session import RemoteSession, ServerLine
 from stepwell.cli.dialogue.session import OpenInterrupt, Session, StreamPart
+from stepwell.errors import StepwellError
 from stepwell.runs.graphs.sources import GraphSource
 
 THREAD = "00000000-0000-4000-8000-000000000001"
+
+FOR_DEVICE = {
+    "type": "client_tool_execution",
+    "tool_calls": [{"id": "1", "name": "read_file", "args": {"file_id": "/a.md"}}],
+    "requires_approval": False,
+}
 
 
 class Well(TypedDict, total=False):
@@ -48,6 +55,8 @@ class Digging:
         return {}
 
     def ask(self, state: Well) -> Well:
+        if state.get("wish") == "device":
+            return {"answer": interrupt(FOR_DEVICE)["tool_results"][0]["content"]["text"]}
         return {"answer": interrupt({"question": "Deep enough?"})} if state.get("wish") == "ask" else {"answer": "not asked"}
 
     def graph(self, **options: Any) -> Any:
@@ -100,6 +109,19 @@ async def test_an_interrupt_waits_and_its_answer_goes_on(session: Session) -> No
     assert await updates_of(session.answer({waiting.id: "yes"})) == [{"ask": {"answer": "yes"}}]
     assert await session.interrupts() == ()
     assert (await session.values())["answer"] == "yes"
+
+
+async def test_a_device_claims_what_it_carries_out(session: Session) -> None:
+    await updates_of(session.send({"wish": "device"}))
+    [waiting] = await session.interrupts()
+    held = await session.claim(waiting.id)
+    if not isinstance(session, GraphSession):  # in one process there is nobody to claim it from
+        assert held
+        with pytest.raises(StepwellError):
+            await session.claim(waiting.id)
+    results = [{"tool_call_id": "1", "content": {"text": "wet"}}]
+    await updates_of(session.answer({waiting.id: {"tool_results": results, **({"claim_id": held} if held else {})}}))
+    assert (await session.values())["answer"] == "wet"
 
 
 async def test_a_run_that_fails_raises_what_went_wrong(session: Session) -> None:

@@ -26,6 +26,7 @@ from stepwell.runs.embedded.ledger import EmbeddedLedger
 
 GRAPHS = Path(__file__).parent / "sold" / "langgraph.json"
 SATS, PRICE = 64, 5
+PATIENCE_S, LONG_PAUSE_S = 120, 4
 SEED = bytes(range(32))
 
 
@@ -57,18 +58,20 @@ class Payer:
     done: asyncio.Event
     taken_back: set[str] = field(default_factory=set)
     """Threads that something was rolled back on, or that are gone."""
+    stopped: set[str] = field(default_factory=set)
+    """Threads that an answer may have been broken off on: it is paid for, and what was said of it may be no whole answer."""
     threads: set[str] = field(default_factory=set)
     sessions: set[str] = field(default_factory=set)
 
     async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Until it is answered: the server may be down."""
-        for _ in range(200):
-            with suppress(httpx.TransportError):
-                response = await self.http.request(method, path, json=body)
-                if response.status_code not in (502, 503):
-                    return response
-            await asyncio.sleep(0.05)
-        raise AssertionError(f"{method} {path} was never answered")
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                with suppress(httpx.TransportError):
+                    response = await self.http.request(method, path, json=body)
+                    if response.status_code != 503:
+                        return response
+                await asyncio.sleep(0.05)
 
     async def fund(self) -> str | None:
         if not self.tokens:
@@ -118,6 +121,7 @@ class Payer:
         await asyncio.sleep(self.chance.uniform(0, 0.2))
         if action == "rollback":
             self.taken_back.add(thread_id)
+        self.stopped.add(thread_id)
         await self.ask("POST", f"/threads/{thread_id}/runs/{started.json()['run_id']}/cancel?wait=true&action={action}")
 
     async def copy(self, thread_id: str) -> None:
@@ -150,7 +154,7 @@ async def test_kills_cancels_copies_and_branches_cost_what_was_answered(
     record_property: Callable[[str, object], None],
 ) -> None:
     """P2, P4: through cancel with rollback, thread deletion, thread copy and older checkpoints, with kill -9 in between."""
-    kills, chance = effort.cases(6, 250), random.Random(20_262)
+    kills, chance = effort.cases(6, 200), random.Random(20_262)
     async with HttpMint(mint_process.url, timeout_s=60) as mint:
         tokens = await buy_many(mint, mint_process, SATS, effort.cases(40, 1_500))
         server.start()
@@ -159,8 +163,9 @@ async def test_kills_cancels_copies_and_branches_cost_what_was_answered(
             shared: dict[str, Any] = {"http": http, "tokens": tokens, "done": done}
             payers = [Payer(chance=random.Random(number), **shared) for number in range(4)]
             living = [asyncio.create_task(payer.live()) for payer in payers]
-            for _ in range(kills):
-                await asyncio.sleep(chance.uniform(0.05, 1.2))
+            for number in range(kills):
+                # Now and then there is time for what takes long: a request that is always cut off would never be answered.
+                await asyncio.sleep(chance.uniform(0.05, 1.2) if number % 4 else LONG_PAUSE_S)
                 await asyncio.to_thread(server.kill)
                 await asyncio.to_thread(server.start)
             done.set()
@@ -209,9 +214,12 @@ async def _check(
 ) -> dict[str, int]:
     charged, voided = _charges(database)
     owed = Counter(thread_id for thread_id, name in given if name in kept.get(thread_id, ()))
-    for thread_id in kept:
-        assert charged[thread_id] - voided[thread_id] == owed[thread_id], f"{thread_id}: charged or not, and not as answered"
     answered = Counter(thread_id for thread_id, _ in given)
+    stopped = {thread_id for payer in payers for thread_id in payer.stopped}
+    for thread_id in kept:
+        most = answered[thread_id] if thread_id in stopped else owed[thread_id]
+        paid = charged[thread_id] - voided[thread_id]
+        assert owed[thread_id] <= paid <= most, f"{thread_id}: charged or not, and not as answered"
     for payer in payers:
         for thread_id in payer.taken_back & payer.threads:
             assert charged[thread_id] - voided[thread_id] <= answered[thread_id]

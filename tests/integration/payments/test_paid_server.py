@@ -173,6 +173,18 @@ async def test_declining_to_pay_ends_the_run_with_a_sentence(server: Server, min
     assert (await balance(server, funding_id))["spent"] == PRICE
 
 
+async def test_declining_needs_no_money(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
+    """The session was paid back while the run waited: it can still be ended."""
+    funding_id = await fund(server, await buy(mint, mint_process, 9))
+    thread_id = await new_thread(server)
+    body = order(2, config={"configurable": {"funding_id": funding_id}})
+    paused = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()
+    await post(server, "/api/wallet/refund", {"funding_id": funding_id})
+    resume = {paused["__interrupt__"][0]["id"]: {"cancel": True}}
+    done = await post(server, f"/threads/{thread_id}/runs/wait", {"assistant_id": "paid", "command": {"resume": resume}})
+    assert "nobody paid" in done.json()["messages"][-1]["content"]
+
+
 async def test_paying_in_band(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
     """A token in `X-Cashu`, the change in the same header of the response, or in the last event of a stream."""
     waited = await post(server, "/runs/wait", order(2), **{"X-Cashu": await buy(mint, mint_process, 64)})
@@ -216,7 +228,7 @@ async def test_a_raw_token_of_an_older_client_is_exchanged(
     assert done["messages"][-1]["content"] == "done"
     assert done["payment_spent_sats"] == 3 * PRICE
     secrets = [proof.secret for token in (first, second) for proof in decode_token(token).proofs]
-    found = _tables_with(folder / "server.db", [first, second, *secrets])
+    found = tables_with(folder / "server.db", [first, second, *secrets])
     assert found <= {"payment_fundings", "payment_operations", "payment_inputs", "payment_proofs", "payment_tokens"}, found
     written = await post(server, f"/threads/{thread_id}/state", {"values": {"payment_token": first}})
     assert (written.status_code, written.json()["code"]) == (400, "token_in_graph")
@@ -237,7 +249,7 @@ async def test_the_same_token_fifty_times_at_once_is_one_credit(
 
 
 async def test_what_does_not_fit_is_said(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
-    for token, code in (("cashuBgarbage", "token_malformed"), ("hello", "token_malformed")):
+    for token, code in (("cashuBgarbage", "token_damaged"), ("hello", "token_malformed")):
         looked = (await post(server, "/api/wallet/validate", {"token": token})).json()
         assert (looked["ok"], looked["code"]) == (False, code)
         assert (await post(server, "/api/wallet/fund", {"token": token})).status_code == 400
@@ -280,6 +292,16 @@ async def test_a_copy_is_paid_for_by_the_same_session(server: Server, mint: Http
     assert (await balance(server, funding_id))["spent"] == 6 * PRICE
 
 
+async def test_a_charge_counts_as_stored_in_a_thread_that_is_written_at_the_end_only(
+    server: Server, mint: HttpMint, mint_process: MintProcess
+) -> None:
+    """Or the answer of a run that ran out of time would be in the thread, and its charge taken back."""
+    funding_id, thread_id = await fund(server, await buy(mint, mint_process, 64)), await new_thread(server)
+    body = order(2, config={"configurable": {"funding_id": funding_id}}, durability="exit")
+    key = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()["payment_charged"]
+    assert (await server.services.persistence.stored_charges(thread_id, [key, "another"])).kept == {key}
+
+
 async def _spend_all(server: Server, token: str) -> str:
     funding_id = await fund(server, token)
     await post(server, "/runs/wait", order(1, config={"configurable": {"funding_id": funding_id}}))
@@ -290,7 +312,7 @@ def _worth(token: str) -> int:
     return sum(proof.amount for proof in decode_token(token).proofs)
 
 
-def _tables_with(database: Path, needles: list[str]) -> set[str]:
+def tables_with(database: Path, needles: list[str]) -> set[str]:
     """The tables that have one of these texts anywhere."""
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

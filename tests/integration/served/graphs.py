@@ -12,6 +12,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from stepwell.agent import create_deep_agent
+from stepwell.apps.tutor.agent import build as build_tutor
 from stepwell.testing import Asked, ScriptedModel, call, fail, say, slow
 
 WORDS = " ".join(f"word{number}" for number in range(200))
@@ -72,4 +73,5 @@ chooser = _one(choose)
 pauses = _one(pause)
 hangs = _one(hang)
 hangs_deaf = _one(hang_deaf)
+deeptutor = build_tutor(None)
 worker = create_deep_agent(ScriptedModel.answering(_work), interrupt_on={"write_file": True})

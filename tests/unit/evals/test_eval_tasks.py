@@ -62,6 +62,9 @@ CONFIGURED = edit(STAGING, "30", "60")
 
 HONEST = "Built in 1887; 64 berths. The harbour master's phone number is not in the files, only the ferry office's, 555-0142."
 
+TOPIC = call("ask_user", question="Frame: what is it about?")
+DOCUMENT = write("/project/Bitcoin Thesis.md", "# Bitcoin Thesis\n\nSound money keeps its worth.\n")
+
 RIGHT = {
     "planning": [*PLANNED, say("Done.")],
     "delegation": {"main": [calls(TASK_A, TASK_B), COUNTED], "general-purpose": [say("7"), say("11")]},
@@ -71,9 +74,23 @@ RIGHT = {
     "asks-when-needed": [call("ls", path="/config"), ask(), CONFIGURED, say("Done.")],
     "does-not-ask": [CONFIGURED, say("Done.")],
     "says-what-is-missing": [call("grep", pattern="harbour"), say(HONEST)],
+    "tutor-asks-topic": [TOPIC],
+    "tutor-asks-aspect": [call("ask_choices", question="Frame: which aspect?", options=["money", "trade"])],
+    "tutor-asks-wish": [say("What should be better?")],
+    "tutor-writes": [DOCUMENT],
+    "tutor-searches": [call("grep", pattern="inflation", path="/project/")],
 }
 
 WRONG = [
+    ("tutor-asks-topic", [say("Arguments are fine things.")], "did not ask what is meant"),
+    ("tutor-asks-topic", [call("ask_user", question="What is it about?"), say("Well.")], "did not ask what is meant"),
+    ("tutor-asks-aspect", [say("Economics is about choice.")], "did not ask what is meant"),
+    ("tutor-asks-wish", [calls(write("/project/a.md", "better"), TOPIC)], "acted before it knew what is meant"),
+    ("tutor-writes", [TOPIC], "asked although everything was said"),
+    ("tutor-writes", [write("/scratch/a.md", "sound money"), say("Done.")], "wrote no document in the project"),
+    ("tutor-writes", [write("/project/a.md", "bitcoin")], "wrote a document that does not speak of sound money"),
+    ("tutor-searches", [TOPIC], "asked although everything was said"),
+    ("tutor-searches", [say("I found nothing.")], "did not search"),
     ("planning", [say("I would add the numbers.")], "/out/total.txt is missing"),
     ("planning", [say("I would add the numbers.")], "made no plan"),
     (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -79,6 +81,7 @@ def test_each_verb_is_one_operation_of_the_device(verb, operation, shown):
     (result,) = project.results()
     assert shown in result.text
     assert project.operations == [operation]
+    assert project.asked[0]["message"].startswith(f"Waiting for the device with the project 'thesis': {operation} ")
     assert project.asked[0]["project_id"] == "thesis"
     assert project.asked[0]["deadline_s"] == 120
     assert project.asked[0]["requires_approval"] is (operation in ("write_file", "patch_file"))
@@ -202,6 +205,13 @@ def test_search_is_offered_only_where_something_can_be_searched():
 def test_what_cannot_be_searched_by_meaning_says_where_it_goes():
     (result,) = Project(call("search", query="x", path="/scratch")).results()
     assert "search with path in: '/project/'" in result.text
+
+
+def test_of_two_places_that_can_be_searched_one_must_be_named():
+    tree = CompositeBackend(StateBackend(), {"/a/": BrowserBackend(), "/b/": BrowserBackend()})
+    assert "with path in: '/a/', '/b/'" in tree.search("x")
+    assert "with path in: '/a/', '/b/'" in asyncio.run(tree.asearch("x", "/c"))
+    assert "climbs out" in tree.search("x", "/a/../b")
 
 
 def test_a_path_that_cannot_be_one_asks_nobody():
@@ -389,7 +399,7 @@ def test_without_a_mount_there_are_seven_tools():
     assert texts[0] == "/draft.md [draft] id=/draft.md"
     assert texts[1] == "     1\tMoney is a tool."
     assert "Money is a sign" in files.read("/draft.md")
-    assert texts[-1].startswith("Error: no file '/none.md'")
+    assert texts[-1] == "Error: no file '/none.md'. See which there are with list_files."
 
 
 def test_the_seven_names_beside_the_agents_own_files_are_refused():

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.conftest import Effort
+from tests.unit.payments.conftest import SetClock
 
 from stepwell.errors import NotFoundError, PaymentError, TokenInvalidError
 from stepwell.payments.ledger import Reservation
@@ -26,6 +27,7 @@ FAULTS = st.lists(st.sampled_from([None, "before", "after", "pending"]), max_siz
 )
 AMOUNTS = st.sampled_from([1, 2, 3, 16, 20, 32, 48, 64, 128])  # of few pieces: signatures are what takes the time
 ANY = st.integers(min_value=0, max_value=10**6)
+MOSTLY = st.sampled_from([True, True, True, False])
 
 
 class History(RuleBasedStateMachine):
@@ -36,9 +38,9 @@ class History(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.mint = MemoryMint(fee_ppk=100)
-        self.ledger = MemoryLedger()
-        self.wallets = [Wallet(self.ledger, [self.mint], bytes(32), pause_s=0) for _ in range(2)]
+        self.mint, self.clock = MemoryMint(fee_ppk=100), SetClock()
+        self.ledger = MemoryLedger(self.clock)
+        self.wallets = [Wallet(self.ledger, [self.mint], bytes(32), clock=self.clock, pause_s=0) for _ in range(2)]
         self.tokens: list[str] = []
         self.sessions: list[tuple[str, str]] = []
         self.held: list[Reservation] = []
@@ -58,13 +60,19 @@ class History(RuleBasedStateMachine):
             History.counted[getattr(error, "code", "not_found")] += 1
             return None
 
-    @rule(amount=AMOUNTS, owner=st.sampled_from(OWNERS), faults=FAULTS)
-    def buys_and_funds(self, amount: int, owner: str, faults: list) -> None:
+    @rule(amount=AMOUNTS, owner=st.sampled_from(OWNERS), faults=FAULTS, ceiling=st.none() | st.integers(0, 40), approved=MOSTLY)
+    def buys_and_funds(self, amount: int, owner: str, faults: list, ceiling: int | None, approved: bool) -> None:
         self.mint.faults = faults
         token = self.mint.issue(amount)
         self.tokens.append(token)
-        if funding := self.do(lambda wallet: wallet.fund(owner, token)):
+        if funding := self.do(lambda wallet: wallet.fund(owner, token, ceiling_sats=ceiling, approved=approved)):
             self.sessions.append((owner, funding.session_id))
+
+    @rule(where=ANY)
+    def approves(self, where: int) -> None:
+        if self.sessions:
+            owner, session_id = self.sessions[where % len(self.sessions)]
+            self.do(lambda wallet: wallet.approve(owner, session_id), where)
 
     @rule(which=ANY, owner=st.sampled_from(OWNERS), where=ANY)
     def sends_a_token_again(self, which: int, owner: str, where: int) -> None:
@@ -72,13 +80,13 @@ class History(RuleBasedStateMachine):
             session = self.sessions[where % len(self.sessions)][1] if self.sessions and where % 3 else None
             self.do(lambda wallet: wallet.fund(owner, self.tokens[which % len(self.tokens)], session_id=session), where)
 
-    @rule(amount=AMOUNTS, where=ANY)
-    def tops_up(self, amount: int, where: int) -> None:
+    @rule(amount=AMOUNTS, where=ANY, approved=MOSTLY)
+    def tops_up(self, amount: int, where: int, approved: bool) -> None:
         if self.sessions:
             owner, session_id = self.sessions[where % len(self.sessions)]
             token = self.mint.issue(amount)
             self.tokens.append(token)
-            self.do(lambda wallet: wallet.fund(owner, token, session_id=session_id), where)
+            self.do(lambda wallet: wallet.fund(owner, token, session_id=session_id, approved=approved), where)
 
     @rule(which=ANY)
     def cheats(self, which: int) -> None:
@@ -106,6 +114,12 @@ class History(RuleBasedStateMachine):
         if self.held:
             self.do(lambda wallet: wallet.release(self.held[which % len(self.held)]), which)
 
+    @rule(which=ANY)
+    def takes_back(self, which: int) -> None:
+        if self.held:
+            held = self.held[which % len(self.held)]
+            self.do(lambda wallet: wallet.ledger.take_back(held.key, held.attempt), which)
+
     @rule(where=ANY)
     def confirms(self, where: int) -> None:
         if self.sessions:
@@ -125,6 +139,7 @@ class History(RuleBasedStateMachine):
             if fetch and token:
                 assert self._spend(token) in (ready.amount, 0)
 
+    @precondition(lambda self: self.loop.run_until_complete(self.ledger.earnings(self.mint.url)))
     @rule()
     def pays_out(self) -> None:
         self.do(lambda wallet: wallet.payout(self.mint.url))
@@ -135,6 +150,12 @@ class History(RuleBasedStateMachine):
         self.mint.down = down
         self.do(lambda wallet: wallet.recover())
         self.mint.down = False
+
+    @rule(hours=st.sampled_from([-48, 0, 2, 25]), faults=FAULTS)
+    def sweeps(self, hours: int, faults: list) -> None:
+        self.mint.faults = faults
+        self.clock.move(hours=hours)
+        self.do(lambda wallet: wallet.sweep())
 
     @rule(fee=st.sampled_from([0, 100, 1000]))
     def rotates(self, fee: int) -> None:
@@ -148,6 +169,8 @@ class History(RuleBasedStateMachine):
         assert totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
         for session in self.loop.run_until_complete(self.ledger.sessions()):
             assert 0 <= session.reserved <= session.balance
+            if session.ceiling is not None:
+                assert session.spent + session.reserved <= session.ceiling
 
     def _spend(self, token: str) -> int:
         try:
@@ -203,4 +226,4 @@ def test_credits_are_charges_balance_refunds_and_fees_after_every_step(
         )
     for what, count in sorted(History.counted.items()):
         record_property(what, count)
-    assert {"balance_short", "token_in_use"} <= set(History.counted), "nothing was tried"
+    assert {"balance_short", "ceiling", "token_in_use", "session_closed"} <= set(History.counted), "nothing was tried"

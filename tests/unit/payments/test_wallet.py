@@ -142,6 +142,25 @@ async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint:
     await pay(wallet, session_id, "b", 1)
 
 
+async def test_the_sweeper_leaves_a_rest_below_the_fee_and_asks_no_mint_about_it_again(
+    wallet: Wallet, mint: MemoryMint, clock: SetClock
+):
+    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    await pay(wallet, session_id, "a", 98)
+    await wallet.confirm(session_id)
+    clock.move(hours=25)
+    assert (await wallet.sweep()).failed == 1
+    assert mint.spend((await wallet.payout(mint.url)).token) == 98, "what was spent is earned"
+    assert (await wallet.sweep()).claimed == 1
+    mint.down = True
+    clock.move(hours=25)
+    assert (await wallet.sweep()).failed == 0
+    mint.down = False
+    await pay(wallet, session_id, "b", 1)
+    assert (await wallet.refund("alice", session_id)).amount == 0
+    assert (await wallet.audit()).adds_up
+
+
 async def test_a_refund_waits_for_calls_that_are_under_way(wallet: Wallet, mint: MemoryMint):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     reservation = await wallet.reserve("alice", session_id, "a", 10)
@@ -320,6 +339,32 @@ async def test_an_idle_session_is_paid_back_and_a_busy_one_is_not(wallet: Wallet
     mint.spend(await wallet.claim("alice", (await wallet.refund("alice", idle)).token_id))
     assert (await wallet.sweep()).claimed == 1
     assert (await wallet.session("alice", idle)).state == "refunded"
+
+
+class CountingMint(MemoryMint):
+    """Counts how often it is asked what is spent."""
+
+    questions = 0
+
+    async def states(self, points):
+        self.questions += 1
+        return await super().states(points)
+
+
+async def test_a_sweep_asks_once_about_all_refunds_that_nobody_has_fetched(ledger: MemoryLedger, clock: SetClock):
+    mint = CountingMint(fee_ppk=100)
+    wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
+    refunds = []
+    for number in range(5):
+        session_id = (await wallet.fund("alice", mint.issue(20))).session_id
+        await pay(wallet, session_id, f"k{number}", 3)
+        refunds.append(await wallet.refund("alice", session_id))
+    for refund in refunds[:3]:
+        mint.spend(refund.token)
+    mint.questions = 0
+    assert (await wallet.sweep()).claimed == 3
+    assert mint.questions == 1
+    assert len(await ledger.unclaimed()) == 2
 
 
 class WatchedMint(MemoryMint):

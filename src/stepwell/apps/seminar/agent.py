@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Any, NotRequired, Protocol
 
-from langchain.agents.middleware.types import AgentMiddleware, hook_config
+from langchain.agents.middleware.types import AgentMiddleware, OmitFromInput, PrivateStateAttr, hook_config
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -45,14 +45,14 @@ NAME = "seminar_agent"
 
 
 class SeminarState(DeepAgentState):
-    artifact: NotRequired[Annotated[list[Version], incremental(reduce_versions)]]
+    artifact: NotRequired[Annotated[list[Version], OmitFromInput, incremental(reduce_versions)]]
     funding_id: NotRequired[str | None]
-    payment_status: NotRequired[str]
+    payment_status: NotRequired[Annotated[str, OmitFromInput]]
     """`none` without a purse; then `active`, `refunded`, or `exhausted`."""
-    payment_spent_sats: NotRequired[int]
-    payment_refund_id: NotRequired[str | None]
-    payment_held: NotRequired[dict[str, Any] | None]
-    """The reservation: its key and attempt."""
+    payment_spent_sats: NotRequired[Annotated[int, OmitFromInput]]
+    payment_refund_id: NotRequired[Annotated[str | None, OmitFromInput]]
+    payment_held: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
+    """The reservation: its key and attempt. Nobody can send one in: it might be another payer's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,11 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
-from stepwell.apps.tutor.keeping import SeminarLoading, SeminarRereading, SeminarSaving
-from stepwell.apps.tutor.rules import PROJECT_MOUNT, SeminarRules
+from stepwell.apps.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
+from stepwell.apps.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules
 from stepwell.apps.tutor.state import DeeptutorState
 from stepwell.apps.tutor.unaided import build_unaided
 from stepwell.backends.state import StateBackend
-from stepwell.errors import MissingExtraError, ModelUnavailableError
 from stepwell.middleware.approvals import ApprovalMiddleware
 from stepwell.middleware.charging import charge_for
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
@@ -39,7 +38,8 @@ from stepwell.middleware.subagents.specs import SubAgent
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
-from stepwell.models import capabilities_of, resolve_model
+from stepwell.models import capabilities_of, model_from_environment, resolve_model
+from stepwell.settings import Settings
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -58,12 +58,10 @@ def make_graph() -> Graph:
 
 def find_model() -> BaseChatModel | None:
     """The configured model if it can use tools. What is configured wrongly is an error, not a reason to go on without."""
-    try:
-        model = resolve_model(None)
-    except MissingExtraError:
-        raise
-    except ModelUnavailableError:
+    settings = Settings.load()
+    if model_from_environment(settings) is None:
         return None
+    model = resolve_model(None, settings=settings)
     return model if capabilities_of(model).tools else None
 
 
@@ -99,6 +97,7 @@ def tutor_stack(
         ClientToolsMiddleware(mount=PROJECT_MOUNT),
         SubAgentMiddleware(subagents=[_reader()], build=lambda spec: _build_reader(model, spec, payment)),
         SeminarLoading(),
+        SeminarCommands(),
         SeminarRules(),  # inside of clarification and files: it decides whether their tools may run
         SeminarRereading(),
         SeminarSaving(),  # what comes after a model runs last to first: saved, then read again if that failed
@@ -130,6 +129,7 @@ def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | No
         payment,
         FilesystemMiddleware(backend=_scratch()),
         ClientToolsMiddleware(mount=PROJECT_MOUNT),
+        ProjectIsRead(),
         SummarizationMiddleware(model),
         prompt_caching(model),
         PatchToolCallsMiddleware(),

@@ -33,6 +33,8 @@ class Dialogue:
     utterances: tuple[Utterance, ...]
     this_turn: tuple[AnyMessage, ...]
     """What came after the last utterance."""
+    length: int = 0
+    """How many messages the thread has."""
     done: frozenset[str] = frozenset()
     """Tools of the running step that have succeeded before the one that looks."""
 
@@ -64,7 +66,7 @@ def read_dialogue(messages: Sequence[AnyMessage]) -> Dialogue:
         if said is not None:
             utterances.append(Utterance(message.id or str(place), said))
             start = place + 1
-    return Dialogue(tuple(utterances), tuple(messages[start:]))
+    return Dialogue(tuple(utterances), tuple(messages[start:]), len(messages))
 
 
 def _said(message: AnyMessage) -> str | None:
@@ -85,6 +87,14 @@ def last_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
 def asks(message: AIMessage) -> bool:
     """Whether a message puts a question to the person."""
     return any(call["name"] in QUESTION_TOOLS for call in message.tool_calls)
+
+
+def with_text(message: AIMessage, text: str) -> AIMessage:
+    """A message with another text; what else it holds, a provider's own blocks for instance, stays."""
+    if isinstance(message.content, str):
+        return message.model_copy(update={"content": text})
+    others = [block for block in message.content if not (isinstance(block, str) or block.get("type") == "text")]
+    return message.model_copy(update={"content": [*others, *([{"type": "text", "text": text}] if text else [])]})
 
 
 def messages_of(state: Mapping[str, Any]) -> list[AnyMessage]:

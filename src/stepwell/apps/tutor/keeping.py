@@ -27,7 +27,8 @@ from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR, sha256
 from stepwell.apps.tutor.argument.progress import describe_progress
 from stepwell.apps.tutor.argument.project import merge, read_files, write_files
 from stepwell.apps.tutor.argument.validity import FileRefusedError
-from stepwell.apps.tutor.dialogue import asks, last_answer, messages_of
+from stepwell.apps.tutor.commands import show
+from stepwell.apps.tutor.dialogue import asks, last_answer, messages_of, read_dialogue, with_text
 from stepwell.apps.tutor.state import Kept
 from stepwell.backends.device import PROJECT, Device, DeviceCall, say_failure
 
@@ -158,6 +159,20 @@ class SeminarLoading(AgentMiddleware[Any, Any, Any]):
         return self.before_agent(state, runtime)
 
 
+class SeminarCommands(AgentMiddleware[Any, Any, Any]):
+    """Answers what only shows the argument (`/export md`, `/lint`, `/help`), without a model. Stands behind `SeminarLoading`."""
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        said = read_dialogue(messages_of(state)).last
+        shown = show(from_data(state.get("argument")), said.text) if said is not None else None
+        return None if shown is None else {"messages": [AIMessage(shown)], "jump_to": "end"}
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        return self.before_agent(state, runtime)
+
+
 class SeminarSaving(AgentMiddleware[Any, Any, Any]):
     """Saves when a turn ends: with a question, or with the agent's last message."""
 
@@ -182,7 +197,7 @@ class SeminarRereading(AgentMiddleware[Any, Any, Any]):
         message = last_answer(messages_of(state))
         if message is None:
             return update
-        noted = message.model_copy(update={"content": f"{message.text}\n\n({update['kept']['notice']})".strip()})
+        noted = with_text(message, f"{message.text}\n\n({update['kept']['notice']})".strip())
         return {**update, "messages": [noted]}  # the same id: it takes the message's place
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:

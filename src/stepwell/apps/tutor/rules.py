@@ -2,11 +2,12 @@
 
 - At most one question in a turn, by `ask_user` or `ask_choices`. A second one is refused. A question in prose is taken out; if it was how
   the turn ended, it becomes such a call.
-- A question names a clause, or the phase while there is no thesis. It is refused otherwise.
+- A question names a clause, or the phase while there is no thesis. It stands by itself, so that what was changed is saved before it. It is
+  refused otherwise.
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
-- A change of the thesis is shown as a diff with both confidences, in the message that ends its turn.
+- A hint, and a change of the thesis as a diff with both confidences, are shown in the message that ends their turn.
 - The seminar's files are written by code. A file tool on them is refused.
 """
 
@@ -35,8 +36,9 @@ from stepwell.apps.tutor.argument.words import (
     take_questions_out,
     words_of,
 )
-from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, messages_of, read_dialogue
-from stepwell.apps.tutor.tools import CHANGED, build_argument_tools, replay_step
+from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
+from stepwell.apps.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
+from stepwell.backends import paths
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -44,6 +46,7 @@ TELL_NOW = (
     "The user asks to be told. Tell them now, in plain words: make the move for them with propose_node or update_node if the phase needs "
     "one, and say what you wrote and why. Do not ask anything before that."
 )
+READ_ONLY = "You read the user's files and change none of them. Say in your answer what should be written."
 PROJECT_MOUNT = "/project/"
 _OWN_FILES = frozenset(f"{PROJECT_MOUNT}{name}" for name in (ARGUMENT, SEMINAR, LOG))
 _PATCH_ARGS = {"file_id": "file_path", "search": "old_string", "replace": "new_string"}
@@ -94,6 +97,28 @@ class SeminarRules(RequestMiddleware):
         return _refuse(request, fault) if fault else _with_record(request, await handler(request))
 
 
+class ProjectIsRead(RequestMiddleware):
+    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue end at its door, and a
+    thesis that it wrote into the seminar's files would look like the person's own edit."""
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else handler(request)
+
+    def awrap_tool_call(  # type: ignore[override]  # as above
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        return self._awrap_tool_call(request, handler)
+
+    async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        return _refuse(request, READ_ONLY) if _changes_project(request) else await handler(request)
+
+
+def _changes_project(request: ToolCallRequest) -> bool:
+    call = request.tool_call
+    path = paths.resolve(str(call["args"].get("file_path", "")))
+    return call["name"] in _FILE_CHANGES and paths.is_within(path, PROJECT_MOUNT.rstrip("/"))
+
+
 def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
     """The model had nothing for somebody who asked to be told: the method's own words, for what the phase needs."""
     noted = from_data(reduce_argument(to_data(argument), [call.update["argument"]])) if "argument" in call.update else argument
@@ -119,25 +144,27 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
     left_out = False
     if not _may_tell(argument, dialogue):
         text, left_out = take_offers_out(text)
-    change = _change_to_show(message, argument, dialogue)
-    if not asked and not left_out and not change:
+    to_show = _to_show(message, argument, dialogue)
+    if not asked and not left_out and not to_show:
         return message
-    text = "\n\n".join(part for part in (change, text, LEFT_OUT if left_out else "") if part)
-    update: dict[str, Any] = {"content": _with_text(message, text)}
+    text = "\n\n".join(part for part in (*to_show, text, LEFT_OUT if left_out else "") if part)
+    reviewed = with_text(message, text)
     wanted = [question for question in asked if not is_closer(question)]
     if wanted and not message.tool_calls:
-        update["tool_calls"] = [_question_call(message, argument, wanted[-1])]
-    return message.model_copy(update=update)
+        return reviewed.model_copy(update={"tool_calls": [_make_call(argument, wanted[-1], dialogue.length)]})
+    return reviewed
 
 
-def _change_to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> str:
-    """How the thesis changed in the turn that this message ends, if nothing has shown it yet."""
+def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
+    """What the person must see of the turn that this message ends, where no text has shown it yet: a hint, a change of the thesis."""
     if message.tool_calls and not asks(message):
-        return ""
-    this_turn = dialogue.this_turn
-    changed = any(isinstance(each, ToolMessage) and each.name == "update_node" and CHANGED in each.text for each in this_turn)
-    shown = any(isinstance(each, AIMessage) and CHANGED in each.text for each in (*this_turn, message))
-    return f"{CHANGED} {describe_change(argument)}" if changed and not shown else ""
+        return []
+    results = [each for each in dialogue.this_turn if isinstance(each, ToolMessage) and each.status != "error"]
+    wanted = [str(each.text) for each in results if each.name == "hint"]
+    if any(each.name == "update_node" and CHANGED in each.text for each in results):
+        wanted.append(f"{CHANGED} {describe_change(argument)}")
+    said = "\n".join(each.text for each in (*dialogue.this_turn, message) if isinstance(each, AIMessage))
+    return [each for each in wanted if each not in said]
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:
@@ -158,16 +185,11 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
     return dialogue.wants_to_be_told or bool(hinted)
 
 
-def _with_text(message: AIMessage, text: str) -> str | list[Any]:
-    if isinstance(message.content, str):
-        return text
-    others = [block for block in message.content if not (isinstance(block, str) or block.get("type") == "text")]
-    return [*others, {"type": "text", "text": text}] if text else others
-
-
-def _question_call(message: AIMessage, argument: Argument, question: str) -> Any:
-    named = question if names_its_subject(question, argument) else f"About {_subject(argument)}: {question}"
-    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_{message.id or 'prose'}", "type": "tool_call"}
+def _make_call(argument: Argument, question: str, number: int) -> Any:
+    """The question as a call; `number` makes an id that no other question of the thread has."""
+    subject = argument.phase.capitalize() if argument.thesis is None else f"About {_subject(argument)}"
+    named = question if names_its_subject(question, argument) else f"{subject}: {question}"
+    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_in_prose_{number}", "type": "tool_call"}
 
 
 def _subject(argument: Argument) -> str:
@@ -185,12 +207,14 @@ def names_its_subject(question: str, argument: Argument) -> bool:
 
 def _call_fault(request: ToolCallRequest) -> str | None:
     call, state = request.tool_call, request.state
-    if call["name"] in _FILE_CHANGES and str(call["args"].get("file_path", "")) in _OWN_FILES:
+    if call["name"] in _FILE_CHANGES and paths.resolve(str(call["args"].get("file_path", ""))) in _OWN_FILES:
         return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
     if call["name"] not in QUESTION_TOOLS:
         return None
-    argument, dialogue = replay_step(state, call["id"])
-    return question_fault(call["args"], argument, dialogue)
+    message = last_answer(messages_of(state))
+    if message is not None and any(other["name"] in CHANGING_TOOLS for other in message.tool_calls):
+        return "Ask by itself, when your changes are made: they are saved before the person is asked."
+    return question_fault(call["args"], from_data(state.get("argument")), read_dialogue(messages_of(state)))
 
 
 def question_fault(args: Mapping[str, Any], argument: Argument, dialogue: Dialogue) -> str | None:
@@ -229,7 +253,7 @@ def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
     call = request.tool_call
     if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
         return result
-    argument, _ = replay_step(request.state, call["id"])
+    argument = from_data(request.state.get("argument"))
     question = str(call["args"].get("question", ""))
     about = next((name for name in words_of(question) if name in argument.nodes), argument.phase)
     asked = moves.record(argument, "tutor", "ask", about, question)

@@ -2,7 +2,8 @@
 
 `argument` is the document (`argument.document.to_data`), `progress` what follows from it for a client to show. Money never enters the
 graph: `payment_balance_sats`, `payment_spent_sats` and `payment_status` mirror the ledger; `payment_token` and `payment_refund_token`
-exist because clients of this schema know them, and are always None.
+exist because clients of this schema know them, and are always None. A run's input may name the project and say something; what code
+keeps (argument, progress, payment) cannot be sent in.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
-from langchain.agents.middleware.types import PrivateStateAttr
+from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
+from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from stepwell.apps.tutor.argument.document import reduce_argument
@@ -41,19 +43,34 @@ def reduce_latest(state: Mapping[str, Any], writes: Sequence[Mapping[str, Any]])
     return dict(writes[-1]) if writes else dict(state)
 
 
+class TutorInput(TypedDict, total=False):
+    """What a run may be given."""
+
+    messages: list[AnyMessage]
+    current_project_id: str | None
+    write_approval: bool | dict[str, bool] | None
+
+
+class TutorOutput(TutorInput, total=False):
+    """What a thread shows."""
+
+    argument: dict[str, Any]
+    progress: dict[str, Any]
+
+
 class DeeptutorState(DeepAgentState):
     """State of the tutor."""
 
-    payment_token: NotRequired[str | None]
-    payment_balance_sats: NotRequired[int]
-    payment_spent_sats: NotRequired[int]
-    payment_refund_token: NotRequired[str | None]
-    payment_status: NotRequired[PaymentStatus]
-    payment_refund_claimed: NotRequired[bool]
+    payment_token: NotRequired[Annotated[str | None, OmitFromInput]]
+    payment_balance_sats: NotRequired[Annotated[int, OmitFromInput]]
+    payment_spent_sats: NotRequired[Annotated[int, OmitFromInput]]
+    payment_refund_token: NotRequired[Annotated[str | None, OmitFromInput]]
+    payment_status: NotRequired[Annotated[PaymentStatus, OmitFromInput]]
+    payment_refund_claimed: NotRequired[Annotated[bool, OmitFromInput]]
     current_project_id: NotRequired[str | None]
     write_approval: NotRequired[bool | dict[str, bool] | None]
-    argument: NotRequired[Annotated[dict[str, Any], incremental(reduce_argument)]]
-    progress: NotRequired[Annotated[dict[str, Any], incremental(reduce_latest)]]
+    argument: NotRequired[Annotated[dict[str, Any], OmitFromInput, incremental(reduce_argument)]]
+    progress: NotRequired[Annotated[dict[str, Any], OmitFromInput, incremental(reduce_latest)]]
     kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, incremental(reduce_latest)]]
     told: NotRequired[Annotated[str, PrivateStateAttr]]
     """The utterance whose wish to be told stands in the log."""

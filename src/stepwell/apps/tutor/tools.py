@@ -153,7 +153,8 @@ def _run(name: str, runtime: ToolRuntime, args: Mapping[str, Any]) -> Command[An
 
 
 def _set_question(argument: Argument, args: SetQuestion, dialogue: Dialogue) -> tuple[Argument, str]:
-    return moves.set_question(argument, args.text), f"The question is: {args.text}"
+    author: Author = "user" if is_said_in(args.text, dialogue.texts) else "tutor"
+    return moves.set_question(argument, args.text, author=author), f"The question is: {args.text}"
 
 
 def _propose(argument: Argument, args: ProposeNode, dialogue: Dialogue) -> tuple[Argument, str]:
@@ -220,7 +221,7 @@ def _hint(argument: Argument, args: Hint, dialogue: Dialogue) -> tuple[Argument,
     if take_questions_out(args.text)[1]:
         raise MoveRefusedError("A hint does not ask. Put a question with ask_user, and say the rest in the hint.")
     kept = moves.record(argument, "tutor", "hint", args.about, args.text, args.level)
-    return kept, f"Hint {args.level} of {TOP_LEVEL} about {args.about} is in the log; say it to the user in your own message."
+    return kept, f"Hint {args.level} of {TOP_LEVEL}: {args.text}"
 
 
 def _set_phase(argument: Argument, args: SetPhase, dialogue: Dialogue) -> tuple[Argument, str]:
@@ -278,9 +279,13 @@ _TABLE: Mapping[str, tuple[type[BaseModel], str, Perform]] = {
     ),
     "link": (LinkNodes, "Say how one clause bears on another, or why.", _link),
     "update_node": (UpdateNode, "Change a clause's words, status, source or confidence, or name the thesis's terms.", _update),
-    "hint": (Hint, "Help with what the user is stuck on. Begin at level 1; one level more each time they stay stuck.", _hint),
+    "hint": (
+        Hint,
+        "Help with what the user is stuck on; it is shown to them. Begin at level 1; one level more each time they stay stuck.",
+        _hint,
+    ),
     "set_phase": (SetPhase, "Go on to the next phase when nothing is missing, or back to an earlier one.", _set_phase),
     "lint_seminar": (LintSeminar, "What a careful reader would mark, and what the phase still needs.", _lint),
     "export": (Export, "The whole argument as Markdown, JSON, Argdown or Mermaid.", _export),
 }
-ARGUMENT_TOOLS = frozenset(_TABLE)
+CHANGING_TOOLS = frozenset(_TABLE) - {"lint_seminar", "export"}

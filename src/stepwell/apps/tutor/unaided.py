@@ -24,17 +24,16 @@ from langgraph.graph.state import CompiledStateGraph
 from stepwell.answers.clarification import ASK_CHOICES, ASK_USER, ask_choices, ask_user
 from stepwell.answers.client_tools import DeviceError
 from stepwell.apps.tutor import keeping
-from stepwell.apps.tutor.argument import moves
-from stepwell.apps.tutor.argument.document import PHASES, Argument, MoveRefusedError, Phase, changes, from_data, reduce_argument
-from stepwell.apps.tutor.argument.exports import FORMS, describe_change, export
-from stepwell.apps.tutor.argument.lint import lint
+from stepwell.apps.tutor.argument.document import Argument, MoveRefusedError, changes, from_data, reduce_argument
+from stepwell.apps.tutor.argument.exports import describe_change
 from stepwell.apps.tutor.argument.method import ABOUT, is_complete
 from stepwell.apps.tutor.argument.progress import describe_progress
-from stepwell.apps.tutor.argument.questions import SKIP, Question, go_on, next_question, read_percent, split_source, take_answer
-from stepwell.apps.tutor.argument.telling import give_hint, tell
+from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
+from stepwell.apps.tutor.argument.telling import tell
 from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
+from stepwell.apps.tutor.commands import carry_out
 from stepwell.apps.tutor.dialogue import last_answer, messages_of, read_dialogue
-from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.apps.tutor.state import DeeptutorState, TutorInput, TutorOutput
 from stepwell.backends.device import Device, DeviceCall, say_failure
 from stepwell.middleware.clarify import USER_WORDS
 
@@ -45,15 +44,6 @@ ABOUT_UNAIDED = (
     "No model that could lead this dialogue is configured, so my questions come from the method itself: from what each phase still needs "
     "and from what a careful reader would mark. I do not understand what you write; I keep it in order. /help lists what else you can say."
 )
-HELP = f"""/hint               a hint, a little more each time
-/tell               the words themselves ("just tell me" does the same)
-/skip               leave a question that comes from the lint
-/edit ID WORDS      put a clause in other words; end the thesis with how sure you are of it, from 0 to 100
-/withdraw ID        give a clause up
-/ground WORDS       one more ground for the thesis
-/objection WORDS    one more objection
-/lint               what a careful reader would mark
-/export FORM        the argument as {", ".join(FORMS)}"""
 COMPLETE = "The seminar is complete. /edit, /ground and /objection go on with it, and /export shows it."
 NO_PROJECT = "No project is open, so there are no files to work on."
 _SEARCH = re.compile(r"(?:please )?search (?:in )?my files for (?:mentions of )?(.{1,200})", re.IGNORECASE)
@@ -71,7 +61,7 @@ class UnaidedState(DeeptutorState):
 
 def build_unaided(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """The tutor's graph where no capable model is configured."""
-    builder = StateGraph(UnaidedState)
+    builder = StateGraph(UnaidedState, input_schema=TutorInput, output_schema=TutorOutput)
     for name, node in {
         "load": _load,
         "take": _take,
@@ -106,17 +96,17 @@ def _after_keeping(state: Mapping[str, Any]) -> str:
     return END if is_complete(from_data(state.get("argument"))) else "ask"
 
 
-async def _load(state: UnaidedState) -> Update:
+def _load(state: UnaidedState) -> Update:
     update = keeping.load(state)
     fault = update["kept"].get("notice")
     return {**update, "messages": [AIMessage(fault)]} if fault else update
 
 
-async def _save(state: UnaidedState) -> Update:
+def _save(state: UnaidedState) -> Update:
     return keeping.save(state)
 
 
-async def _reread(state: UnaidedState) -> Update:
+def _reread(state: UnaidedState) -> Update:
     update = keeping.reread(state)
     argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
     before = last_answer(messages_of(state))
@@ -125,7 +115,7 @@ async def _reread(state: UnaidedState) -> Update:
     return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
 
 
-async def _ask(state: UnaidedState) -> Update:
+def _ask(state: UnaidedState) -> Update:
     """Put the question of the last message. Nothing has happened before it."""
     argument = from_data(state.get("argument"))
     question = next_question(argument)
@@ -167,12 +157,14 @@ def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list
     ]
 
 
-async def _take(state: UnaidedState) -> Update:
+def _take(state: UnaidedState) -> Update:
     """One move from the person's last words, and on to the next phase if nothing is missing any more."""
     dialogue = read_dialogue(messages_of(state))
     before = from_data(state.get("argument"))
     first = not any(isinstance(each, AIMessage) for each in messages_of(state))
     notes = [ABOUT_UNAIDED] if first else []
+    if first and before != Argument():
+        notes.append(f"We go on with “{before.question}”, at the phase '{before.phase}'.")
     text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
     if errand := read_errand(text):
         return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
@@ -189,11 +181,13 @@ def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, s
     said = text.strip()
     try:
         if said.startswith("/") and not asks_to_be_told(said):
-            return _command(argument, question, said)
+            return carry_out(argument, question, said)
         if question is None:
-            return argument, COMPLETE if said and not first else ""
+            return argument, COMPLETE if said else ""
         if asks_to_be_told(said):
             told, words = tell(argument, question)
+            if question.need == "lint":
+                return told, "There is nothing that I could say for you here, so I leave it."
             return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
         if not said or (first and not (question.need == "question" and _is_opening_question(said))):
             return argument, ""  # they have not seen the question yet, so this is no answer to it
@@ -204,58 +198,6 @@ def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, s
 
 def _is_opening_question(text: str) -> bool:
     return text.strip().endswith("?") and len(words_of(text)) > 3
-
-
-def _command(argument: Argument, question: Question | None, text: str) -> tuple[Argument, str]:
-    name, _, rest = text.partition(" ")
-    match name.casefold(), rest.strip():
-        case "/hint", _ if question is not None:
-            return give_hint(argument, question)
-        case "/skip", _ if question is not None:
-            if question.need != "lint":
-                raise MoveRefusedError("This question cannot be left: the phase needs its answer. /hint and /tell help.")
-            return take_answer(argument, question, SKIP), ""
-        case "/lint", _:
-            return argument, "\n".join(f"- {finding.sentence}" for finding in lint(argument)) or "Nothing to mark."
-        case "/ground", words if words and argument.thesis is not None:
-            return _add_ground(argument, words), ""
-        case "/objection", words if words and argument.thesis is not None:
-            return _add_objection(argument, words), ""
-        case "/edit", words if words:
-            return _edit(argument, words), ""
-        case "/withdraw", node_id if node_id:
-            return moves.update_node(argument, node_id, status="withdrawn"), ""
-        case "/export", wanted if wanted in FORMS:
-            form = next(form for form in FORMS if form == wanted)
-            return argument, f"```\n{export(argument, form)}```"
-    return argument, HELP
-
-
-def _add_ground(argument: Argument, words: str) -> Argument:
-    """One more ground for the thesis; the seminar goes back to ask why it is one."""
-    text, source = split_source(words)
-    grown = moves.propose_node(argument, "citation" if source else "narrative", text, source=source)
-    thesis = grown.thesis
-    linked = moves.link(grown, list(grown.nodes)[-1], "supports", thesis.id) if thesis else grown
-    return _go_back(linked, "grounds")
-
-
-def _add_objection(argument: Argument, words: str) -> Argument:
-    return _go_back(moves.propose_node(argument, "refutation", words), "steelman")
-
-
-def _go_back(argument: Argument, to: Phase) -> Argument:
-    return moves.set_phase(argument, to) if PHASES.index(argument.phase) > PHASES.index(to) else argument
-
-
-def _edit(argument: Argument, words: str) -> Argument:
-    """`n1 the new words`; the thesis with how sure one is of it at the end."""
-    node_id, _, text = words.partition(" ")
-    thesis = argument.thesis
-    if thesis is None or node_id != thesis.id:
-        return moves.update_node(argument, node_id, text=text)
-    body, _, last = text.rstrip("% ").rpartition(" ")
-    return moves.update_node(argument, node_id, text=body, confidence=read_percent(last))
 
 
 def _announce(before: Argument, after: Argument) -> list[str]:
@@ -284,7 +226,7 @@ def read_errand(text: str) -> dict[str, Any] | None:
     return None
 
 
-async def _run_errand(state: UnaidedState) -> Update:
+def _run_errand(state: UnaidedState) -> Update:
     errand = state.get("errand") or {}
     argument = from_data(state.get("argument"))
     if keeping.project_of(state) is None:

@@ -21,6 +21,7 @@ TITLE_CHARS = 60
 """A thread is listed under the beginning of its first message."""
 
 NOTHING_SAID = "(The turn ended without a word. This chat shows what an assistant keeps in the 'messages' of its state.)"
+NO_DEVICE = "The agent asks for files on your device, and goes on waiting. With --project FOLDER it can work in a folder here."
 NOBODY = "The agent asks, and there is nobody to answer."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
 HELP = """/files         the files the agent keeps
@@ -128,9 +129,12 @@ class Chat:
     def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
         """Those for the device are carried out; the others are put to the person."""
         device = self._device
+        for_device = [each for each in interrupts if is_for_device(each.value)]
+        if device is None and for_device:
+            self._terminal.line(NO_DEVICE)
+            raise UnansweredError
         if device is None:
             return answer_all(interrupts, self._ask)
-        for_device = [each for each in interrupts if is_for_device(each.value)]
         answers = answer_all([each for each in interrupts if each not in for_device], self._ask)
         for each in for_device:
             answers[each.id] = device.answer(each.value, partial(self._claim, each.id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,10 +41,12 @@ def run(*, url: str, assistant: str | None, thread: str | None, once: str | None
         session = runner.run(conversations.open(thread)) if thread else None
         device = FolderProject(project, terminal) if project is not None else None
         chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=FOR_TUTOR if device else ())
-        return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread))
+        more = f" --project {shlex.quote(str(project))}" if project is not None else ""
+        return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread), more=more)
 
 
-def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool) -> int:
+def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool, more: str = "") -> int:
+    """`more` are arguments that whoever goes on with the thread needs too."""
     if once is not None:
         code = chat.only(once)
         print(f"Thread {chat.thread_id}", file=sys.stderr)
@@ -55,7 +58,7 @@ def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool
         except EOFError:  # an interrupt waits, and nobody is there; it goes on waiting
             return 0
     code = chat.converse()
-    print(f"Go on with: {_carry_on(url, chat.thread_id)}", file=sys.stderr)
+    print(f"Go on with: {_carry_on(url, chat.thread_id)}{more}", file=sys.stderr)
     return code
 
 

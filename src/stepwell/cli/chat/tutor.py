@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from stepwell.cli.chat.command import SCRIPTED, choose_model
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import FOR_TUTOR, TUTOR_HELP, FolderProject
+from stepwell.cli.chat.project import CHOICES, FOR_TUTOR, TUTOR_HELP, FolderProject
 from stepwell.cli.dialogue.graph_session import GraphConversations
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import ConfigurationError
@@ -49,8 +50,26 @@ def _build(model: Any, ask_before: tuple[str, ...]) -> Any:
 
 def _demonstrate(terminal: Terminal) -> int:
     """A whole seminar by a scripted model and a scripted person, in a folder that is thrown away."""
-    from stepwell.cli.demo.tutor import play_seminar
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from stepwell.cli.demo.tutor import PERSON, REQUEST, build_demo_tutor
 
     terminal.line(SCRIPTED)
     with TemporaryDirectory() as folder, asyncio.Runner() as runner:
-        return play_seminar(runner, terminal, Path(folder))
+        return play_person(runner, terminal, build_demo_tutor(InMemorySaver()), Path(folder), (REQUEST, *PERSON))
+
+
+def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
+    """A tutor talks to somebody whose lines are written down. Saves are allowed from the first one on."""
+    person = iter(lines)
+
+    def answer(text: str) -> str:
+        typed = "a" if text == CHOICES else next(person)
+        terminal.line(text)
+        terminal.line(f"answer> {typed}   (scripted)")
+        return typed
+
+    first = next(person)
+    terminal.line(f"you> {first}   (scripted)")
+    device = FolderProject(folder, terminal, ask=answer)
+    return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

@@ -7,15 +7,14 @@ any number of people can play it at once, each from the start.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import InjectedToolCallId, tool
-from langgraph.types import interrupt
 
 from stepwell.agent import create_deep_agent
 from stepwell.middleware import SubAgent
+from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.testing.scripted.asked import Asked
 from stepwell.testing.scripted.model import ScriptedModel
 from stepwell.testing.scripted.replies import Reply, call, calls, say, slow
@@ -44,24 +43,6 @@ class ScriptModel(ScriptedModel):
         return LangSmithParams(ls_provider="script", ls_model_name="demo", ls_model_type="chat")
 
 
-@tool
-def ask_choices(question: str, options: list[str], tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
-    """Ask the person to choose. Use it when the work depends on what they want."""
-    offered = [{"id": each, "label": READERS.get(each, each)} for each in options]
-    answer = interrupt(
-        {
-            "type": "clarification_request",
-            "tool": "ask_choices",
-            "tool_call_id": tool_call_id,
-            "question": question,
-            "options": offered,
-            "allow_multiple": False,
-            "allow_freeform": True,
-        }
-    )
-    return f"The person chose: {_chosen(answer)}"
-
-
 def make_graph() -> Any:
     return build_demo(pace_s=PACE_S)
 
@@ -87,8 +68,8 @@ def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
     }
     return create_deep_agent(
         model=model,
-        tools=[ask_choices],
         subagents=[researcher, historian],
+        middleware=[ClarifyWithHumanMiddleware()],
         interrupt_on={"write_file": True},
         checkpointer=checkpointer,
         name="demo_agent",
@@ -125,7 +106,8 @@ def _report_back(asked: Asked) -> Reply:
 
 
 def _clarify(asked: Asked) -> Reply:
-    return call("ask_choices", question="Who is the note for?", options=list(READERS))
+    readers = [{"id": name, "label": label} for name, label in READERS.items()]
+    return call("ask_choices", question="Who is the note for?", options=readers)
 
 
 def _write(asked: Asked) -> Reply:
@@ -170,13 +152,5 @@ def _was_refused(asked: Asked) -> bool:
 
 def _note(asked: Asked) -> str:
     told = next((str(message.text) for message in asked.messages if getattr(message, "name", "") == "ask_choices"), "")
-    reader = next((each for each in NOTES if told.endswith(f": {each}")), None)
-    return NOTES[reader] if reader else f"{NOTES['traveller']} (Written for: {told.removeprefix('The person chose: ')[:200]})"
-
-
-def _chosen(answer: Any) -> str:
-    """What a person chose or wrote, in whichever of the shapes it comes."""
-    if isinstance(answer, dict):
-        selected, words = answer.get("selected"), answer.get("freeform") or answer.get("response")
-        return ", ".join(map(str, selected)) if isinstance(selected, list) and selected else str(words or "nothing")
-    return str(answer)
+    reader = next((each for each in NOTES if f"({each})" in told), None)
+    return NOTES[reader] if reader else f"{NOTES['traveller']} (Written for: {told.removeprefix('The user writes: ')[:200]})"

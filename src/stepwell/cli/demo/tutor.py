@@ -6,15 +6,8 @@ are taken verbatim, each question names its clause, no phase is skipped. It must
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import CHOICES, FolderProject
-from stepwell.cli.dialogue.graph_session import GraphConversations
-from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.testing.scripted.model import ScriptedModel
 from stepwell.testing.scripted.replies import Reply, call, calls, say
 
@@ -92,9 +85,7 @@ def tutor_lines() -> list[Reply]:
         call("set_phase", phase="reply"),
         _ask("About r1: what do you say to it, from what you have said already?"),
         call("hint", about="r1", level=1, text="Look at n1 again: who are the people in it, and what do they do there."),
-        _ask("About r1: n1 speaks of people. What do they do to the shops?").saying(
-            "A hint: look at n1 again, at who the people in it are and what they do there."
-        ),
+        _ask("About r1: n1 speaks of people. What do they do to the shops?"),
         calls(
             call("propose_node", kind="reply", text=REPLY, about="r1"),
             call("link", source="p1", relation="uses", target="n1"),
@@ -122,26 +113,3 @@ def build_demo_tutor(checkpointer: Any = None) -> Any:
     from stepwell.apps.tutor.agent import build
 
     return build(ScriptedModel(tutor_lines()), checkpointer=checkpointer)
-
-
-def play_seminar(runner: asyncio.Runner, terminal: Terminal, folder: Path) -> int:
-    """Both voices, from frame to close, with the files in a folder."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    return play_person(runner, terminal, build_demo_tutor(InMemorySaver()), folder, (REQUEST, *PERSON))
-
-
-def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
-    """A tutor talks to somebody whose lines are written down. Saves are allowed from the first one on."""
-    person = iter(lines)
-
-    def answer(text: str) -> str:
-        typed = "a" if text == CHOICES else next(person)
-        terminal.line(text)
-        terminal.line(f"answer> {typed}   (scripted)")
-        return typed
-
-    first = next(person)
-    terminal.line(f"you> {first}   (scripted)")
-    device = FolderProject(folder, terminal, ask=answer)
-    return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

@@ -111,7 +111,10 @@ def clarify(request: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     options = _read_options(request.get("options"))
     question = str(request.get("question") or "The agent asks.")
     if not options:
-        return {"response": ask(question)}
+        prompt = question
+        while not (response := ask(prompt).strip()):
+            prompt = "Please write an answer."
+        return {"response": response}
     multiple, freeform = bool(request.get("allow_multiple")), bool(request.get("allow_freeform"))
     how = _explain_choice(multiple, freeform)
     lines = [f"  {number}. {option.label}" for number, option in enumerate(options, 1)]

@@ -9,17 +9,22 @@ from stepwell.payments.ledger import Funding, NewFunding, Session
 from stepwell.payments.sql.rows import find_session, move, to_funding, to_session
 from stepwell.payments.states import TAKES_MONEY
 
+# Money that went back untouched is nobody's here: whoever has it may hand it in, alone or together with other money.
+_TAKEN = """
+SELECT 1 FROM payment_inputs AS i JOIN payment_fundings AS f ON f.fingerprint = i.fingerprint
+WHERE i.point = ? AND f.state <> 'returned'
+"""
 _IN_USE = "This token, or a part of it, was handed in before. It counts where it was handed in first."
 
 
 def add_funding(connection: sqlite3.Connection, new: NewFunding, now: float) -> Funding:
     known = find_funding(connection, new.fingerprint)
-    if known is not None:
+    if known is not None and known.state != "returned":
         if known.owner != new.owner or (new.top_up and known.session_id != new.session_id):
             raise TokenInUseError(_IN_USE)
         return known
     for point in new.points:
-        if connection.execute("SELECT 1 FROM payment_inputs WHERE point = ?", (point,)).fetchone():
+        if connection.execute(_TAKEN, (point,)).fetchone():
             raise TokenInUseError(_IN_USE)
     session = _open_session(connection, new) if new.top_up else _make_session(connection, new, now)
     _insert(connection, new, now)
@@ -66,7 +71,7 @@ def _make_session(connection: sqlite3.Connection, new: NewFunding, now: float) -
 
 def _insert(connection: sqlite3.Connection, new: NewFunding, now: float) -> None:
     connection.execute(
-        "INSERT INTO payment_fundings (fingerprint, session_id, owner, state, amount, fee, token, created_at)"
+        "INSERT OR REPLACE INTO payment_fundings (fingerprint, session_id, owner, state, amount, fee, token, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             new.fingerprint,
@@ -80,7 +85,8 @@ def _insert(connection: sqlite3.Connection, new: NewFunding, now: float) -> None
         ),
     )
     connection.executemany(
-        "INSERT INTO payment_inputs (point, fingerprint) VALUES (?, ?)", [(point, new.fingerprint) for point in new.points]
+        "INSERT OR REPLACE INTO payment_inputs (point, fingerprint) VALUES (?, ?)",
+        [(point, new.fingerprint) for point in new.points],
     )
 
 

@@ -64,6 +64,28 @@ def close_empty(connection: sqlite3.Connection, session_id: str, new: HandedOut,
     return new
 
 
+def keep_rest(connection: sqlite3.Connection, session_id: str) -> int:
+    """The rest is not worth the mint's fee, and stays the payer's. Whole pieces that fit into what was spent are earned. Not while a call
+    is under way or its answer may turn out to be lost: what was earned is not given back."""
+    session = find_session(connection, None, session_id)
+    undecided = connection.execute(
+        "SELECT 1 FROM payment_reservations WHERE session_id = ? AND state = 'settled'", (session_id,)
+    ).fetchone()
+    if session.state not in SPENDS_MONEY or session.reserved or undecided:
+        return 0
+    pieces = connection.execute(
+        "SELECT point, amount FROM payment_proofs WHERE session_id = ? AND holder = 'session' ORDER BY amount DESC, point",
+        (session_id,),
+    ).fetchall()
+    room = earned = sum(piece["amount"] for piece in pieces) - session.balance
+    for piece in pieces:
+        if piece["amount"] <= room:
+            room -= piece["amount"]
+            connection.execute("UPDATE payment_proofs SET holder = 'earnings' WHERE point = ?", (piece["point"],))
+    connection.execute("UPDATE payment_sessions SET reason = 'refund_below_fee' WHERE session_id = ?", (session_id,))
+    return int(earned - room)
+
+
 def hand_back(connection: sqlite3.Connection, session_id: str, new: HandedOut, now: float) -> HandedOut:
     """Tokens that nothing was taken from go back as they came. Refused once one of them was, or is being, redeemed."""
     session = find_session(connection, None, session_id)

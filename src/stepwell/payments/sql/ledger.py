@@ -183,6 +183,9 @@ class SqlLedger(ABC):
         now = self._now()
         return await self._write(lambda connection: handed_out.close_empty(connection, session_id, new, now))
 
+    async def keep_rest(self, session_id: str) -> int:
+        return await self._write(lambda connection: handed_out.keep_rest(connection, session_id))
+
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:
         now = self._now()
         return await self._write(lambda connection: handed_out.hand_back(connection, session_id, new, now))
@@ -250,4 +253,6 @@ def _shortage(short: reservations.Short, needed: int) -> Exception:
         )
     else:
         message = f"The next call costs up to {needed} sats, and {session.available} can be spent. Top up the session to go on."
-    return PaymentRequiredError(message, needed_sats=needed, balance_sats=session.available, code=short.why)
+    return PaymentRequiredError(
+        message, needed_sats=needed, balance_sats=session.available, code=short.why, spent_sats=session.spent
+    )

@@ -159,7 +159,7 @@ def _begin_redeem(connection: sqlite3.Connection, session: Session, operation: O
 
 def _begin_settle(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> bool:
     """Only if nothing is under way that would change what is to be parted: a call, or a token that comes in."""
-    if session.state not in SPENDS_MONEY or session.reserved or session.balance + session.spent != _held(connection, session):
+    if session.state not in SPENDS_MONEY or session.reserved or not _all_held(connection, operation):
         return False
     waiting = connection.execute(
         "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('authorized', 'redeeming')", (session.session_id,)
@@ -172,12 +172,12 @@ def _begin_settle(connection: sqlite3.Connection, session: Session, operation: O
     return True
 
 
-def _held(connection: sqlite3.Connection, session: Session) -> int:
-    row = connection.execute(
-        "SELECT COALESCE(SUM(amount), 0) AS held FROM payment_proofs WHERE session_id = ? AND holder = 'session'",
-        (session.session_id,),
-    ).fetchone()
-    return int(row["held"])
+def _all_held(connection: sqlite3.Connection, operation: Operation) -> bool:
+    """The pieces that are to be swapped are still the session's."""
+    held = connection.execute(
+        "SELECT point FROM payment_proofs WHERE session_id = ? AND holder = 'session'", (operation.session_id,)
+    ).fetchall()
+    return {proof.point for proof in operation.inputs} <= {row["point"] for row in held}
 
 
 def _credit(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> None:

@@ -370,6 +370,43 @@ class RefundRules(LedgerCase):
         assert [waiting.state for waiting in await ledger.fundings(funded.session_id)] == ["redeemed", "returned"]
         assert mint.spend(token) == 50, "nobody has touched it"
 
+    async def test_what_was_spent_is_earned_though_the_rest_is_not_worth_its_fee(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
+    ) -> None:
+        """99 sats in pieces of 64, 32, 2 and 1, of which 98 were spent: three pieces are earned, one stays the payer's."""
+        held = await wallet.reserve(OWNER, funded.session_id, "k", 98)
+        await wallet.settle(held, 98)
+        assert await ledger.keep_rest(funded.session_id) == 0, "the answer may still turn out to be lost"
+        await wallet.confirm(funded.session_id)
+        assert await ledger.keep_rest(funded.session_id) == 98
+        assert await ledger.keep_rest(funded.session_id) == 0
+        assert [proof.amount for proof in await ledger.session_proofs(funded.session_id)] == [1]
+        assert (await require_balanced(ledger, funded.session_id)).reason == "refund_below_fee"
+        assert mint.spend((await wallet.payout(mint.url)).token) == 98
+        await wallet.fund(OWNER, mint.issue(32), session_id=funded.session_id)
+        await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "l", 10), 10)
+        assert (await wallet.refund(OWNER, funded.session_id)).amount == 1 + 31 - 10 - 1
+        assert (await require_balanced(ledger, funded.session_id)).balance == 0
+        assert (await wallet.audit()).adds_up
+
+    async def test_money_that_went_back_untouched_can_be_handed_in_again(
+        self, ledger: Ledger, wallet: Wallet, mint: MemoryMint
+    ) -> None:
+        """By whoever has it now, as it was or as the one token that two became."""
+        first = (await wallet.fund(OWNER, mint.issue(32))).session_id
+        await wallet.fund(OWNER, mint.issue(64), session_id=first)
+        back = await wallet.claim(OWNER, (await wallet.refund(OWNER, first)).token_id)
+        second = (await wallet.fund("bob", back)).session_id
+        again = await wallet.claim("bob", (await wallet.refund("bob", second)).token_id)
+        third = (await wallet.fund(OWNER, again)).session_id
+        assert len({first, second, third}) == 3
+        with pytest.raises(TokenInUseError):
+            await wallet.fund("bob", again)
+        await wallet.settle(await wallet.reserve(OWNER, third, "k", 10), 10)
+        assert (await require_balanced(ledger, third)).balance == 96 - 1 - 10
+        assert (await wallet.sweep()).claimed == 2, "what was handed back is spent now"
+        assert (await wallet.audit()).adds_up
+
     async def test_earnings_are_paid_out_once(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session) -> None:
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 40), 40)
         await wallet.refund(OWNER, funded.session_id)

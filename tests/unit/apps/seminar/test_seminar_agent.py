@@ -81,6 +81,13 @@ async def test_without_enough_money_no_model_is_asked_and_nothing_is_taken(balan
     assert not {"settle", "refund"} & set(till.done)
 
 
+async def test_a_reservation_that_is_sent_in_is_not_taken():
+    till = Till(100, held={"another payer's": 30})
+    values = await run(paid(till), payment_held={"key": "another payer's", "attempt": 1}, payment_status="active")
+    assert values["payment_status"] == "exhausted"
+    assert till.held == {"another payer's": 30}
+
+
 async def test_a_run_that_fails_is_not_charged():
     till = Till(100)
     with pytest.raises(RuntimeError):

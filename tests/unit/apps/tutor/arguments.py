@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from stepwell.apps.tutor.argument import moves
 from stepwell.apps.tutor.argument.document import KINDS, PHASES, RELATIONS, STATUSES, Argument, MoveRefusedError
 from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
 
+FEWER = settings(max_examples=max(1, settings.default.max_examples // 4))
+"""An argument is a large example: a quarter of the usual number says as much as others do in full."""
 ANSWERS = {
     "question": "Should cities close their centres to private cars?",
     "thesis": "Cities should close their centres to private cars.",

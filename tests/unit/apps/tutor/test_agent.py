@@ -6,18 +6,21 @@ import json
 from pathlib import Path
 from typing import get_type_hints
 
+import pytest
 from langchain.agents.middleware.types import AgentMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.apps import APPLICATIONS
-from stepwell.apps.tutor.agent import build, tutor_stack
+from stepwell.apps.tutor.agent import build, make_graph, tutor_stack
 from stepwell.apps.tutor.state import DeeptutorState
+from stepwell.errors import ConfigurationError
 from stepwell.testing import ScriptedModel, call, calls, say
 
 from .seminars import Tutor, results_of, tutor_with
 
 ROOT = Path(__file__).parents[4]
 THESIS = "Cities should close their centres to private cars."
+MODEL_VARIABLES = ("STEPWELL_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OLLAMA_MODEL_NAME", "STEPWELL_LOCAL_MODEL")
 
 
 def test_the_three_graphs_are_published():
@@ -68,6 +71,17 @@ def test_the_state_has_the_fields_that_clients_know():
     } <= fields.keys()
     channels = build(ScriptedModel([say("Hello.")]), checkpointer=InMemorySaver()).channels
     assert {"argument", "current_project_id", "files", "todos", "payment_status"} <= channels.keys()
+
+
+@pytest.mark.parametrize("model", [None, ScriptedModel([say("Hello."), say("Hello.")])])
+async def test_what_code_keeps_cannot_be_sent_in(model):
+    graph = build(model, checkpointer=InMemorySaver())
+    sent = {"argument": {"nodes": 5}, "progress": {}, "kept": {"loaded": True}, "told": "x", "payment_token": "cashuB"}
+    thread = {"configurable": {"thread_id": "1"}}
+    await graph.ainvoke({"messages": [("user", "Hello")], "current_project_id": None, **sent}, thread)
+    values = (await graph.aget_state(thread)).values
+    assert values.get("argument", {}).get("nodes", {}) == {}
+    assert [values.get(name) or None for name in ("payment_token", "told", "kept")] == [None] * 3
 
 
 async def test_scratch_files_are_free_to_write_on_the_server_and_stay_in_the_thread(tmp_path):
@@ -141,6 +155,15 @@ async def test_files_that_cannot_be_read_end_the_turn_with_line_and_reason(tmp_p
     assert (tmp_path / "argument.json").read_text() == '{\n  "format": 7\n}'
 
 
+async def test_an_export_needs_no_model(tmp_path):
+    """T8: what only shows the argument is answered by code."""
+    tutor = tutor_with(tmp_path, [call("propose_node", kind="thesis", text=THESIS), say("Noted.")])
+    await tutor.say(THESIS)
+    assert f't1["t1: {THESIS}"]' in (await tutor.say("/export mermaid"))["messages"][-1].text
+    assert "There are: md, json, argdown, mermaid." in (await tutor.say("/export pdf"))["messages"][-1].text
+    assert (await tutor.say("/lint"))["messages"][-1].text == "Nothing to mark."
+
+
 async def test_the_reader_finds_things_in_the_users_files(tmp_path):
     (tmp_path / "a.md").write_text("Inflation is a tax.\n")
     scripts = {
@@ -166,3 +189,21 @@ def test_the_assembled_prompt_is_pinned():
         assert f'"{example}": open.' in prompt
     for example in ("Create a new document titled", "Search my files for mentions of inflation"):
         assert example in prompt
+
+
+@pytest.mark.parametrize("local", [None, "smollm2-135m"])
+def test_where_no_capable_model_is_configured_the_method_leads_alone(monkeypatch, tmp_path, local):
+    """T8: nothing configured, or a model that cannot use tools."""
+    monkeypatch.chdir(tmp_path)
+    for name in MODEL_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    if local:
+        monkeypatch.setenv("STEPWELL_MODEL", f"local:{local}")
+    assert set(make_graph().nodes) == {"__start__", "load", "take", "errand", "save", "reread", "ask"}
+
+
+def test_a_model_that_is_configured_wrongly_is_an_error_and_no_reason_to_go_on_without(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEPWELL_MODEL", "nobody:knows")
+    with pytest.raises(ConfigurationError, match="nobody"):
+        make_graph()

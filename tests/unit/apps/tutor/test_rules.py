@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell.apps.tutor.argument.document import Argument, to_data
-from stepwell.testing import call, calls, say
+from stepwell.apps.tutor.agent import build
+from stepwell.apps.tutor.argument.document import Argument
+from stepwell.apps.tutor.argument.project import write_files
+from stepwell.apps.tutor.dialogue import read_dialogue
+from stepwell.apps.tutor.rules import review_prose
+from stepwell.testing import ScriptedModel, call, calls, say
 
 from .arguments import ANSWERS, play
-from .seminars import results_of, tutor_with
+from .seminars import Tutor, results_of, tutor_with
 
 THESIS = "Cities should close their centres to private cars."
 PROPOSE = call("propose_node", kind="thesis", text=THESIS)
 
 
-async def tutor_at(folder, phase, script, **options):
-    """A tutor whose thread already stands at a phase."""
-    tutor = tutor_with(folder, script, project=None, **options)
-    await tutor.graph.aupdate_state(tutor.config, {"argument": {"replace": to_data(play(Argument(), until=phase))}})
-    return tutor
+def tutor_at(folder, phase, script, **options):
+    """A tutor whose project holds a seminar that stands at a phase."""
+    for name, text in write_files(play(Argument(), until=phase)).items():
+        (folder / name).write_text(text)
+    return tutor_with(folder, script, **options)
 
 
 def errors(values, tool):
@@ -47,25 +53,45 @@ async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_pat
     """T8: always through a tool, naming the phase before there is a thesis and a clause afterwards."""
     tutor = tutor_with(tmp_path, [say("Good. What is your argument about?"), say("I see.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me with my argument")
-    assert tutor.questions == ["About frame: What is your argument about?"]
+    assert tutor.questions == ["Frame: What is your argument about?"]
     assert not any("?" in message.text for message in values["messages"] if message.type == "ai")
-    tutor = await tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
+    tutor = tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
     await tutor.say("Go on")
     assert tutor.questions == ["About t1: Why should that be so?"]
+
+
+def test_what_else_a_provider_put_into_a_message_stays():
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    message = AIMessage([thought, {"type": "text", "text": "Good. Why is that?"}], id="m")
+    reviewed = review_prose(message, Argument(), read_dialogue([HumanMessage("Hello")]))
+    assert reviewed.content == [thought, {"type": "text", "text": "Good."}]
+    assert reviewed.tool_calls[0]["args"] == {"question": "Frame: Why is that?"}
+    assert reviewed.id == "m"
 
 
 async def test_a_question_in_prose_beside_other_calls_is_taken_out(tmp_path):
     """T8"""
     turn = call("lint_seminar").saying("Do you see it? I look for faults.")
-    tutor = await tutor_at(tmp_path, "grounds", [turn, say("Done. Anything else?")])
+    tutor = tutor_at(tmp_path, "grounds", [turn, say("Done. Anything else?")])
     values = await tutor.say("Go on")
     assert tutor.questions == []
     assert [message.text for message in values["messages"] if message.type == "ai"] == ["I look for faults.", "Done."]
 
 
+async def test_a_question_beside_a_change_waits_until_the_change_is_saved(tmp_path):
+    """T8: the turn's save comes before its question."""
+    ask = call("ask_user", question="Frame: how sure are you?")
+    script = [calls(PROPOSE, ask), call("ask_user", question="About t1: how sure are you?"), say("Noted.")]
+    tutor = tutor_with(tmp_path, script, answers=["70"])
+    values = await tutor.say(THESIS)
+    assert "Ask by itself" in errors(values, "ask_user")[0]
+    kinds = [each["tool_calls"][0]["name"] if "tool_calls" in each else "question" for each in tutor.asked]
+    assert kinds == ["read_file", "write_file", "question", "write_file"]
+
+
 async def test_a_question_that_names_nothing_is_refused(tmp_path):
     """T8"""
-    tutor = await tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
+    tutor = tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
     values = await tutor.say("Go on")
     assert "names the clause" in errors(values, "ask_user")[0]
     tutor = tutor_with(tmp_path, [call("ask_choices", question="Which?", options=["a", "b"]), say("Well.")], project=None)
@@ -137,7 +163,7 @@ async def test_not_wanting_to_be_told_is_not_a_wish_to_be_told(tmp_path):
 
 async def test_a_model_that_says_nothing_to_somebody_who_asks_to_be_told_is_replaced(tmp_path):
     """T8: it always works: the method's own words are given instead."""
-    tutor = await tutor_at(tmp_path, "reply", [say("")])
+    tutor = tutor_at(tmp_path, "reply", [say("")])
     values = await tutor.say("/tell")
     assert "these words are mine" in values["messages"][-1].text
     assert (await tutor.argument()).nodes["p1"].author == "tutor"
@@ -159,6 +185,14 @@ async def test_hints_rise_one_level_and_one_turn_at_a_time(tmp_path):
         await tutor.say("Still stuck")
     await tutor.say("Still stuck")
     assert (await tutor.argument()).thesis.author == "tutor"
+
+
+async def test_a_hint_is_shown_even_if_the_model_does_not_say_it(tmp_path):
+    """T8"""
+    tutor = tutor_with(tmp_path, [call("hint", about="frame", level=1, text="Look around."), say("Try.")], project=None)
+    values = await tutor.say("I am stuck")
+    assert values["messages"][-1].text == "Hint 1 of 4: Look around.\n\nTry."
+    assert values["progress"]["hints"] == {"frame": 1}
 
 
 async def test_a_hint_does_not_ask_and_is_short(tmp_path):
@@ -187,7 +221,7 @@ async def test_a_reply_in_the_models_words_or_with_new_evidence_is_refused(tmp_p
         call("propose_node", kind="reply", about="r1", text=own),
         say("Well."),
     ]
-    tutor = await tutor_at(tmp_path, "reply", script)
+    tutor = tutor_at(tmp_path, "reply", script)
     first, second = errors(await tutor.say(own), "propose_node")
     assert "The words of a reply are the user's" in first
     assert "brings no new evidence" in second
@@ -196,14 +230,14 @@ async def test_a_reply_in_the_models_words_or_with_new_evidence_is_refused(tmp_p
 async def test_a_refutation_that_redefines_a_term_is_refused(tmp_path):
     """T8"""
     redefining = call("propose_node", kind="refutation", about="t1", text="By centres one must mean the whole town.")
-    tutor = await tutor_at(tmp_path, "steelman", [redefining, say("Well.")])
+    tutor = tutor_at(tmp_path, "steelman", [redefining, say("Well.")])
     assert "does not redefine terms" in errors(await tutor.say("Go on"), "propose_node")[0]
 
 
 async def test_no_phase_is_skipped(tmp_path):
     """T8"""
     script = [call("set_phase", phase="close"), call("set_phase", phase="warrant"), say("Well.")]
-    tutor = await tutor_at(tmp_path, "grounds", script)
+    tutor = tutor_at(tmp_path, "grounds", script)
     refused = errors(await tutor.say("Go on"), "set_phase")
     assert all("is not finished" in text and "t1 rests on nothing yet" in text for text in refused)
     assert len(refused) == 2
@@ -213,7 +247,7 @@ async def test_no_phase_is_skipped(tmp_path):
 async def test_a_confidence_that_the_user_did_not_say_is_refused(tmp_path):
     """T8"""
     script = [call("update_node", node="t1", confidence=95), call("update_node", node="t1", confidence=40), say("Well.")]
-    tutor = await tutor_at(tmp_path, "revise", script)
+    tutor = tutor_at(tmp_path, "revise", script)
     values = await tutor.say("I would say 40 now.")
     assert len(errors(values, "update_node")) == 1
     assert "confidence 70 -> 40" in results_of(values, "update_node")[1].text
@@ -222,7 +256,7 @@ async def test_a_confidence_that_the_user_did_not_say_is_refused(tmp_path):
 async def test_a_changed_thesis_is_shown_as_a_diff_with_both_confidences(tmp_path):
     """T8"""
     text = "Cities should close some streets to private cars."
-    tutor = await tutor_at(tmp_path, "revise", [call("update_node", node="t1", text=text, confidence=85), say("Changed.")])
+    tutor = tutor_at(tmp_path, "revise", [call("update_node", node="t1", text=text, confidence=85), say("Changed.")])
     values = await tutor.say(f"{text} Of that I am 85 sure.")
     told = results_of(values, "update_node")[0].text
     assert "close [-their centres-] {+some streets+} to private cars. (confidence 70 -> 85)" in told
@@ -249,8 +283,8 @@ async def test_several_moves_of_one_step_see_one_another(tmp_path):
 
 async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
     script = [
-        call("write_file", file_path="/project/argument.json", content="{}"),
-        call("patch_file", file_id="/project/seminar.md", search="a", replace="b"),
+        call("write_file", file_path="/project/./argument.json", content="{}"),
+        call("patch_file", file_id="project//seminar.md", search="a", replace="b"),
         say("Well."),
     ]
     tutor = tutor_with(tmp_path, script)
@@ -258,6 +292,28 @@ async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
     assert "written by themselves" in errors(values, "write_file")[0]
     assert "written by themselves" in errors(values, "edit_file")[0]
     assert tutor.saves == []
+
+
+async def test_a_subagent_cannot_write_into_the_project_for_the_model(tmp_path):
+    """T8: a thesis in the seminar's files would look like the user's own edit."""
+    scripts = {
+        "deeptutor": [call("task", description="Write the thesis into seminar.md", subagent_type="reader"), say("Well.")],
+        "reader": [call("write_file", file_path="/project/seminar.md", content="# x"), say("I could not.")],
+    }
+    tutor = Tutor(build(ScriptedModel.by_agent(scripts), checkpointer=InMemorySaver()), tmp_path)
+    await tutor.say("Go on")
+    assert tutor.saves == []
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_having_been_told_once_permits_nothing_later(tmp_path):
+    """T8"""
+    other = "Cities should tax private cars."
+    script = [PROPOSE, say("There."), call("update_node", node="t1", text=other, confidence=70), say("Well.")]
+    tutor = tutor_with(tmp_path, script, project=None)
+    await tutor.say("/tell")
+    values = await tutor.say("I am 70 sure of it.")
+    assert "The words of a thesis are the user's" in errors(values, "update_node")[0]
 
 
 async def test_an_answer_in_the_elenchus_counts_as_an_examination(tmp_path):
@@ -268,7 +324,7 @@ async def test_an_answer_in_the_elenchus_counts_as_an_examination(tmp_path):
         call("set_phase", phase="reply"),
         say("On to the reply."),
     ]
-    tutor = await tutor_at(tmp_path, "elenchus", script, answers=[ANSWERS["examination"]])
+    tutor = tutor_at(tmp_path, "elenchus", script, answers=[ANSWERS["examination"]])
     values = await tutor.say("Go on")
     assert len(errors(values, "set_phase")) == 1
     assert (await tutor.argument()).phase == "reply"

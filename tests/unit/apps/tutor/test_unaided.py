@@ -96,9 +96,15 @@ async def test_a_second_thread_goes_on_where_the_files_are(tmp_path):
     tutor = tutor_without_model(tmp_path, answers=WHOLE[:6])
     await tutor.say(ANSWERS["question"])
     second = tutor_without_model(tmp_path, answers=WHOLE[6:])
-    await second.say("Let us go on")
+    values = await second.say("Let us go on")
+    assert (
+        "We go on with “Should cities close their centres to private cars?”, at the phase 'warrant'."
+        in values["messages"][1].text
+    )
     assert second.questions[0].startswith("About n1")
     assert is_complete(await second.argument())
+    third = tutor_without_model(tmp_path)
+    assert "The seminar is complete." in (await third.say("Hello"))["messages"][-1].text
 
 
 async def test_an_edit_by_hand_is_taken_and_the_turn_is_kept_too(tmp_path):

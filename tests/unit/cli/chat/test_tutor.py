@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import io
 import json
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from stepwell.cli import main
+from stepwell.cli.chat.loop import Chat
 from stepwell.cli.chat.project import FolderProject
+from stepwell.cli.dialogue.graph_session import GraphConversations, GraphSession
 from stepwell.cli.dialogue.terminal import Terminal
 
 ROOT = Path(__file__).parents[4]
@@ -102,6 +108,20 @@ def test_a_device_that_was_not_fast_enough_does_nothing(tmp_path):
     with pytest.raises(LookupError):
         device.answer(WRITE, too_late)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_project_what_is_asked_of_the_device_goes_on_waiting():
+    def read(state):
+        interrupt(READ)
+
+    graph = StateGraph(dict).add_sequence([read]).add_edge(START, "read").compile(checkpointer=InMemorySaver())
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        session = GraphSession(graph, "t")
+        chat = Chat(runner, Terminal(io.StringIO(), screen), GraphConversations(graph), session=session)
+        assert chat.only("Read a.md") == 1
+        assert len(runner.run(session.interrupts())) == 1
+    assert "With --project FOLDER it can work in a folder here." in screen.getvalue()
 
 
 def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monkeypatch, capsys):

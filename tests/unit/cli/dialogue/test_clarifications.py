@@ -71,3 +71,9 @@ def test_a_question_without_options_takes_the_line():
 def test_a_question_of_somebody_elses_graph_gets_what_was_typed(line: str, given: Any):
     assert answer("first?", line) == (given, ["first?"])
     assert answer({"question": "which word?"}, line) == (given, ["which word?"])
+
+
+def test_an_empty_line_is_no_answer():
+    given, shown = answer({"type": "clarification_request", "tool": "ask_user", "question": "Why?"}, "", "  ", "because")
+    assert given == {"response": "because"}
+    assert shown == ["Why?", "Please write an answer.", "Please write an answer."]

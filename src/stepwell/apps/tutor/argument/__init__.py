@@ -9,6 +9,8 @@ lint       what a careful reader would mark
 questions  the next question without a model, and what an answer to it does
 telling    hints, and the words that are given to whoever asks to be told
 files      argument.json and log.md; seminar reads and writes seminar.md; project decides which of them a person has edited
+validity   whether what a person has edited is an argument; told with line and reason
+progress   how far an argument is, as data for a client to show
 exports    Markdown, JSON, Argdown, Mermaid
 ```
 """

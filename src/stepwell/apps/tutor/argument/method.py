@@ -7,7 +7,8 @@ frame ─> define ─> grounds ─> warrant ─> steelman ─> elenchus ─> rep
   claim    words     it         carry      against it  to         say to   hold
            mean                                        questions  that     now
 ```
-One may go back at any time, and forward one phase at a time, when nothing is missing in the phase that is left.
+One may go back at any time, and forward one phase at a time, when nothing is missing in the phase that is left. A thesis that was
+withdrawn needs no grounds and no objection any more; what is left is said at the end.
 """
 
 from __future__ import annotations
@@ -100,14 +101,16 @@ def phase_fault(argument: Argument, to: Phase) -> str | None:
 def supporters(argument: Argument) -> list[Node]:
     """The grounds on which the thesis rests, directly or through others."""
     thesis = argument.thesis
+    sources: dict[str, list[str]] = {}
+    for link in argument.links_of("supports"):
+        sources.setdefault(link.target, []).append(link.source)
     reached: dict[str, Node] = {}
     waiting = [thesis.id] if thesis else []
     while waiting:
-        target = waiting.pop()
-        for link in argument.links_of("supports", target=target):
-            if link.source not in reached:
-                reached[link.source] = argument.nodes[link.source]
-                waiting.append(link.source)
+        for source in sources.get(waiting.pop(), ()):
+            if source not in reached:
+                reached[source] = argument.nodes[source]
+                waiting.append(source)
     return list(reached.values())
 
 
@@ -135,12 +138,12 @@ def _define(argument: Argument) -> Iterator[Missing]:
 
 def _grounds(argument: Argument) -> Iterator[Missing]:
     thesis = argument.thesis
-    if thesis is None:
+    if thesis is None or thesis.status == "withdrawn":
         return
     for node in argument.of_kind("citation", "narrative", side="own"):
         if not argument.links_of("supports", source=node.id):
             yield Missing("place", node.id, f"{node.id} supports nothing yet.")
-    if thesis.status != "withdrawn" and not supporters(argument):
+    if not supporters(argument):
         yield Missing("ground", thesis.id, f"{thesis.id} rests on nothing yet.")
 
 
@@ -154,11 +157,11 @@ def _warrant(argument: Argument) -> Iterator[Missing]:
 def _steelman(argument: Argument) -> Iterator[Missing]:
     thesis = argument.thesis
     refutations = argument.of_kind("refutation")
-    if not refutations and thesis is not None:
+    if not refutations and thesis is not None and thesis.status != "withdrawn":
         yield Missing("refutation", thesis.id, f"Nothing has been put against {thesis.id} yet.")
     for node in refutations:
         attacks = [link for link in argument.links if link.relation == "attacks" and link.source == node.id]
-        if not attacks:
+        if not attacks and argument.of_kind("thesis", "citation", "narrative", side="own"):
             yield Missing("target", node.id, f"What {node.id} attacks has not been said.")
         for link in attacks:
             if not argument.links[link]:
@@ -187,7 +190,8 @@ def _reply(argument: Argument) -> Iterator[Missing]:
         if not argument.links_of("answers", target=node.id):
             yield Missing("reply", node.id, f"{node.id} has not been answered.")
     for node in argument.of_kind("reply"):
-        if not any(link.relation == "uses" and link.source == node.id for link in argument.links):
+        used = any(link.relation == "uses" and link.source == node.id for link in argument.links)
+        if not used and argument.of_kind("thesis", "definition", "citation", "narrative", side="own"):
             yield Missing("basis", node.id, f"Which of your clauses {node.id} rests on has not been said.")
 
 
@@ -197,7 +201,8 @@ def _revise(argument: Argument) -> Iterator[Missing]:
             need: Need = "rewording" if _wants_rewording(argument, node) else "decision"
             yield Missing(need, node.id, f"{node.id} was challenged; whether you hold, revise or withdraw it is open.")
     thesis = argument.thesis
-    if thesis is not None and not any(version.phase in ("revise", "close") for version in argument.versions):
+    held = thesis is not None and thesis.status != "withdrawn"
+    if thesis is not None and held and not any(version.phase in ("revise", "close") for version in argument.versions):
         yield Missing("confidence_now", thesis.id, f"How sure you are of {thesis.id} after all this has not been said.")
 
 

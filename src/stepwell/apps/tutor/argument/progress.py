@@ -20,7 +20,8 @@ def describe_progress(argument: Argument) -> dict[str, Any]:
             {"name": phase, "about": ABOUT[phase], "missing": [gap.sentence for gap in missing(argument, phase)]}
             for phase in PHASES
         ],
-        "hints": {about: hint_level(argument, about) for about in _hinted(argument)},
+        "hints": {about: hint_level(argument, about) for about in _about(argument, "hint")},
+        "told": _about(argument, "tell"),
         "thesis_changes": describe_changes(argument),
         "findings": [
             {"severity": finding.severity, "about": finding.about, "sentence": finding.sentence} for finding in lint(argument)
@@ -43,5 +44,6 @@ def describe_changes(argument: Argument) -> list[dict[str, Any]]:
     ]
 
 
-def _hinted(argument: Argument) -> list[str]:
-    return list(dict.fromkeys(move.about for move in argument.moves if move.move in ("hint", "tell")))
+def _about(argument: Argument, kind: str) -> list[str]:
+    """What the moves of a kind were about, once each."""
+    return list(dict.fromkeys(move.about for move in argument.moves if move.move == kind))

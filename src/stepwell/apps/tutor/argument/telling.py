@@ -123,11 +123,8 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
 
 
 def hint_level(argument: Argument, about: str) -> int:
-    """The highest hint that was given about something; being told counts as the highest there is."""
-    told = [move for move in argument.moves if move.about == about]
-    return max(
-        [move.level for move in told if move.move == "hint"] + [TOP_LEVEL for move in told if move.move == "tell"], default=0
-    )
+    """The highest hint that was given about something. Having been told once is no hint: it permits nothing later."""
+    return max((move.level for move in argument.moves if move.move == "hint" and move.about == about), default=0)
 
 
 def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:

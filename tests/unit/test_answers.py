@@ -1,0 +1,71 @@
+"""Answers of any form, to questions of any form: they fit or are refused with a sentence, and nothing else ever happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.answers import AnswerShapes
+from stepwell.answers.clarification import clarification_schema
+from stepwell.answers.client_tools import CONTENTS, client_tools_schema
+from stepwell.errors import AnswerShapeError
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def objects(**fields: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects that have some of these fields, each as it should be or anything."""
+    return st.fixed_dictionaries({}, optional={name: strategy | ANY for name, strategy in fields.items()})
+
+
+NAMES = st.sampled_from(["a", "b", *CONTENTS])
+CONTENT = objects(
+    files=st.lists(objects(path=st.text(max_size=4), size=st.integers())),
+    text=st.text(max_size=4),
+    hits=st.lists(objects(path=NAMES, text=NAMES)),
+    matches=st.lists(objects(path=NAMES, line_number=st.integers(), line_content=NAMES)),
+    file_id=NAMES,
+    occurrences=st.integers(),
+)
+RESULTS = st.lists(
+    objects(tool_call_id=NAMES, content=CONTENT, error=objects(code=st.sampled_from(["failed", "rejected"]), message=NAMES)),
+    max_size=3,
+)
+QUESTIONS = objects(
+    options=st.lists(objects(id=NAMES, label=NAMES) | NAMES, max_size=3),
+    allow_multiple=st.booleans(),
+    allow_freeform=st.booleans(),
+    tool_calls=st.lists(objects(id=NAMES, name=NAMES), max_size=3),
+)
+ANSWERS = ANY | objects(
+    response=NAMES, selected=st.lists(NAMES, max_size=3), freeform=NAMES, tool_results=RESULTS, claim_id=NAMES
+)
+
+
+@pytest.mark.parametrize("kind", ["clarification_request", "client_tool_execution"])
+@given(question=QUESTIONS, answer=ANSWERS)
+def test_any_answer_fits_or_is_refused(kind: str, question: dict[str, Any], answer: Any) -> None:
+    """T3, T5."""
+    assert refusal({**question, "type": kind}, answer).endswith("The question 'q' is still open.")
+
+
+def refusal(question: dict[str, Any], answer: Any) -> str:
+    """What is said of an answer; one that fits leaves the question open too, until it is taken."""
+    try:
+        AnswerShapes().require("q", question, answer)
+    except AnswerShapeError as refused:
+        return str(refused)
+    return "The question 'q' is still open."
+
+
+@given(question=QUESTIONS)
+def test_every_question_has_a_schema(question: dict[str, Any]) -> None:
+    assert clarification_schema(question)["type"] == "object"
+    assert client_tools_schema(question)["type"] == "object"
