@@ -179,6 +179,9 @@ async def test_where_users_sign_in_each_has_the_roots_that_were_given(tmp_path: 
                     said[f"{user} {root}"] = str(final.get("__error__", "asked"))
                 except httpx.HTTPStatusError as refused:  # before anything was started
                     said[f"{user} {root}"] = refused.response.json()["detail"]
+        async with httpx.AsyncClient(base_url=server.url, headers={"x-api-key": keys["ada"]}, trust_env=False) as http:
+            me = (await http.get("/api/me")).json()
+    assert (me["roots"], me["read_roots"]) == (["/acme/"], [])
     assert said["ada /acme/plans/"] == "asked"
     refusals = {text for asked, text in said.items() if asked != "ada /acme/plans/"}
     assert len(refusals) == 1

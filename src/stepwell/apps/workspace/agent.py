@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
@@ -27,6 +28,7 @@ from stepwell.apps.workspace.mentions import MentionsMiddleware
 from stepwell.apps.workspace.models import main_model, subagent_model
 from stepwell.apps.workspace.places import Place, open_place
 from stepwell.apps.workspace.subagents import SUBAGENTS, Workspace, load_subagents
+from stepwell.backends.objects.grants import pinned_root
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.middleware.approvals import ApprovalMiddleware
 from stepwell.middleware.change_previews import ChangePreviewMiddleware, PreviewedApprovals
@@ -37,7 +39,7 @@ from stepwell.middleware.subagents.specs import SubAgent, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
-from stepwell.middleware.workspace import ConfigToStateMiddleware, GCSRuntimeMiddleware, find_root
+from stepwell.middleware.workspace import WRITE_TOOLS, ConfigToStateMiddleware, GCSRuntimeMiddleware, find_root
 from stepwell.models import resolve_model
 from stepwell.settings import Settings
 
@@ -119,7 +121,7 @@ class Recipe(NamedTuple):
             RobustCallsMiddleware(),
             PatchToolCallsMiddleware(),
             *spec.get("middleware", ()),
-            PreviewedApprovals(interrupt_on=dict(approvals)) if approvals else None,
+            _approvals_of(approvals) if approvals else None,
             ChangePreviewMiddleware(self._files_of) if approvals else None,  # behind the approvals, so it runs before them
         ]
         return [entry for entry in stack if entry]
@@ -143,6 +145,21 @@ class Recipe(NamedTuple):
     def _files_of(self, runtime: Any) -> BackendProtocol:
         """The files of a run, for mentions and previews, which are read outside of a tool call."""
         return self.place.at(find_root(runtime.state, runtime.config, self.grants.roots))
+
+
+def _approvals_of(wanted: Mapping[str, Any]) -> PreviewedApprovals:
+    """Approvals that ask nobody about a change that `GCSRuntimeMiddleware` refuses anyway, because its caller may only read."""
+    made = PreviewedApprovals(interrupt_on=dict(wanted))
+    made.interrupt_on = {
+        name: {**config, "when": _may_write} if name in WRITE_TOOLS and "when" not in config else config
+        for name, config in made.interrupt_on.items()
+    }
+    return made
+
+
+def _may_write(request: ToolCallRequest) -> bool:
+    pinned = pinned_root(request.runtime.config.get("configurable", {}))
+    return pinned is None or not pinned.read_only
 
 
 def _prompt(name: str) -> str:

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.backends.objects.grants import make_grants
+from stepwell.backends.objects.grants import NO_ROOTS, Grants, make_grants
 from stepwell.errors import NotFoundError, NotSignedInError
+from stepwell.server.assembly import Services
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.login.authentication import Authenticator
 from stepwell.server.login.principal import Principal
@@ -41,18 +42,25 @@ async def get_me(request: Request, services: Given) -> Response:
     except NotSignedInError:
         principal = None
     asks_who = request.app.state.asks_who
+    grants = _grants_of(principal, services)
     me = {
         "signed_in": principal is not None,
         "asks_who": asks_who,
         "user": principal and principal.user_id,
         "is_operator": principal is not None and principal.is_operator,
         "via": principal and principal.via,
-        "roots": list(principal.grants.roots) if principal else [],
-        "read_roots": list(principal.grants.read_roots) if principal else [],
+        "roots": list(grants.roots),
+        "read_roots": list(grants.read_roots),
         "sign_in": request.app.state.sign_in_ways if asks_who else [],
         "server": {"version": version("stepwell"), "demo": bool(services.registry.demos)},
     }
     return json_response(me)
+
+
+def _grants_of(principal: Principal | None, services: Services) -> Grants:
+    if principal is None:
+        return NO_ROOTS
+    return services.workspace.grants_of(principal) if services.workspace else principal.grants
 
 
 @router.get(

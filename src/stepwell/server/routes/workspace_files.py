@@ -185,7 +185,9 @@ async def put_part(
 ) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    workspace.open(principal, upload.root, writing=True)
+    opened = workspace.open(principal, upload.root, writing=True)
+    announced = request.headers.get("content-length", "0")
+    await workspace.shares.require_room(workspace.files, opened.tenant, int(announced) if announced.isdigit() else 0)
     return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request)})
 
 

@@ -10,7 +10,7 @@ from binascii import Error as NotBase64
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from stepwell.backends.objects.grants import Granted, OpenedRoot, nothing_more, open_root
+from stepwell.backends.objects.grants import Granted, Grants, OpenedRoot, nothing_more, open_root
 from stepwell.backends.whole_files import WholeFiles
 from stepwell.errors import AccessError, InvalidRequestError
 from stepwell.server.login.principal import Principal
@@ -32,13 +32,17 @@ class Workspace:
     """The root of a request that names none, where nobody is asked who they are."""
     granted: Granted = nothing_more
 
+    def grants_of(self, principal: Principal) -> Grants:
+        """All that is open to a caller."""
+        return principal.grants.with_more(self.granted(principal.owner))
+
     def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
         """The root of a request, counted as one operation of its tenant.
 
         Raises:
             AccessError: It is not open to the caller, or not for writing.
         """
-        grants = principal.grants.with_more(self.granted(principal.owner))
+        grants = self.grants_of(principal)
         default = self.default_root if grants.unlimited else None
         if grants.unlimited and not (asked or default):
             raise InvalidRequestError("Say which workspace it is: root=/company/workspace/")

@@ -32,7 +32,7 @@ from stepwell.errors import InvalidRequestError, LimitReachedError, NotFoundErro
 
 MAX_PART_BYTES = 32 * 1024 * 1024
 MAX_PARTS = 1_000
-MAX_OPEN = 50
+MAX_OPEN = 10
 """Uploads of one tenant that are not completed yet."""
 LASTS = timedelta(days=1)
 

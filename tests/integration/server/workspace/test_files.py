@@ -199,6 +199,8 @@ async def test_what_is_too_large_is_refused(tmp_path: Path, store: FakeObjectSto
         assert (await space.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 1000)).status_code == 200
         full = await space.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 501)
         assert (full.status_code, "holds 1,000" in full.text) == (507, True)
+        begun = (await space.ask("tom", "POST", UPLOADS, json={"path": "/c"})).json()["upload_id"]
+        assert (await space.ask("tom", "PUT", f"{UPLOADS}/{begun}/1", content=b"x" * 501)).status_code == 507
         assert (await space.ask("ten", "PUT", f"{FILES}/b", content=b"x" * 501)).status_code == 200
         assert [each for each in (tmp_path / "uploads").iterdir() if each.name.startswith("receiving")] == []
 

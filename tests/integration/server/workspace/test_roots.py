@@ -173,6 +173,20 @@ async def test_an_older_checkpoint_has_its_root(waiting, store: FakeObjectStore)
     assert store.contents.names("files") == ["acme/main/a.md"]
 
 
+async def test_nobody_is_asked_about_a_change_that_is_refused(tmp_path: Path, store: FakeObjectStore):
+    """Who may only read is told so at once, and is not asked to approve what cannot happen."""
+    users = {"rob": ([], ["/acme/main/"]), "ann": ["/acme/main/"]}
+    async with open_space(tmp_path, bucket_of(store), users, approvals=True) as space:
+        for user, waits in (("rob", False), ("ann", True)):
+            async with space.client(user) as client:
+                thread = (await client.threads.create())["thread_id"]
+                order = say("write_file", file_path="/a.md", content="x")
+                final = await client.runs.wait(thread, "workspace", input=order)
+                assert bool((await client.threads.get(thread))["interrupts"]) is waits
+            assert ("for reading only" in str(final)) is not waits
+    assert store.contents.names("files") == []
+
+
 async def test_a_reader_cannot_approve_a_write(tmp_path: Path, store: FakeObjectStore):
     """Two keys of one person, one of them to read only: what is approved with that one is not carried out."""
     users = {"eve": ["/acme/main/"]}

@@ -165,7 +165,16 @@ async def test_a_copy_has_the_checkpoints_and_writes_of_all_namespaces(persisten
         assert len(original) == 2
         assert copied == original
     left = await persistence.database.read(lambda connection: rows_that_name(connection, copy.thread_id, copy.thread_id))
-    assert set(left) == {"threads", "thread_values", "checkpoints", "writes", "interrupts", "trail", "evidence"}
+    assert set(left) == {
+        "threads",
+        "thread_values",
+        "checkpoints",
+        "writes",
+        "interrupts",
+        "trail",
+        "evidence",
+        "payment_threads",
+    }
 
 
 async def test_threads_that_are_kept_for_a_while_go_when_their_time_is_up(tmp_path: Path):
