@@ -966,23 +966,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agent": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ask the workspace's agent and follow it */
-        post: operations["ask_agent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/me": {
         parameters: {
             query?: never;
@@ -1154,312 +1137,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/wallet/validate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** What a token is worth; nothing happens to it */
-        post: operations["validate_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/fund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Hand a token in for a session, a new one or one to top up; nothing is taken before the first call */
-        post: operations["fund_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/balance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** How a session stands */
-        get: operations["get_balance"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Your sessions, newest first */
-        get: operations["list_sessions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/refund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** End a session and make its rest ready; asking again gives the same refund */
-        post: operations["refund_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/claim": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Fetch a refund; the same token every time, until the mint says that it is spent */
-        post: operations["claim_refund"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/pricing": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What model calls cost, for which graphs, and in whose money */
-        get: operations["get_pricing"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The lines of the ledger about a session, oldest first */
-        get: operations["get_history"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Payment sessions of all users, those touched last first, for operators */
-        get: operations["list_sessions_of_all"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/sessions/{funding_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Anybody's session with its tokens, its refund and its lines, without bearer data, for operators */
-        get: operations["get_session_of_all"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/owed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What payers are owed, by mint, for operators */
-        get: operations["get_owed"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/operations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Swaps of which nobody knows whether the mint did them, for operators */
-        get: operations["list_payment_operations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/operations/{operation_id}/reopen": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Have a swap of unknown outcome tried again, and see what came of it, for operators */
-        post: operations["reopen_payment_operation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Whether the books add up and the mints agree, for operators */
-        get: operations["audit_wallet"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/payout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Take earnings out as a token, or see an earlier payout again until it is spent, for operators */
-        post: operations["pay_out"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/payouts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Earlier payouts that are not known to be spent yet, for operators */
-        get: operations["list_payouts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/recover": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Finish the swaps that are under way, now, for operators */
-        post: operations["recover_payments"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/wallet/all/sweep": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pay idle sessions back and notice what was spent, now, for operators */
-        post: operations["sweep_payments"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/ok": {
         parameters: {
             query?: never;
@@ -1532,22 +1209,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AgentQuestion
-         * @description What a person says to the agent, or, with `command`, what they decide about something that waits on `thread_id`.
-         */
-        AgentQuestion: {
-            /** Messages */
-            messages?: unknown[];
-            config?: components["schemas"]["RunConfig"] | null;
-            /** Thread Id */
-            thread_id?: string | null;
-            command?: components["schemas"]["RunCommand"] | null;
-            /** Assistant Id */
-            assistant_id?: string | null;
-            /** Stream Mode */
-            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
-        };
         /** ApprovalResponse */
         ApprovalResponse: {
             /** At */
@@ -1666,90 +1327,6 @@ export interface components {
             sort_order?: ("asc" | "desc") | null;
             /** Select */
             select?: ("assistant_id" | "graph_id" | "name" | "description" | "config" | "context" | "created_at" | "updated_at" | "metadata" | "version")[] | null;
-        };
-        /**
-         * AuditResponse
-         * @description Whether the money is all there.
-         */
-        AuditResponse: {
-            /** Adds Up */
-            adds_up: boolean;
-            /** Spent Elsewhere Sats */
-            spent_elsewhere_sats: number;
-            totals: components["schemas"]["AuditTotals"];
-            /** Mints */
-            mints: components["schemas"]["MintAuditResponse"][];
-        };
-        /**
-         * AuditTotals
-         * @description Sums over everything, in sats.
-         */
-        AuditTotals: {
-            /** Credits */
-            credits: number;
-            /** Charges */
-            charges: number;
-            /** Refunds */
-            refunds: number;
-            /** Fees */
-            fees: number;
-            /** Balances */
-            balances: number;
-            /** Session Proofs */
-            session_proofs: number;
-            /** Earned Proofs */
-            earned_proofs: number;
-            /** Paid Out */
-            paid_out: number;
-        };
-        /**
-         * BalanceResponse
-         * @description How a session stands. `funded` is what was redeemed; `waiting` are tokens that nothing was taken of yet.
-         */
-        BalanceResponse: {
-            /** Funding Id */
-            funding_id: string;
-            /** Funded */
-            funded: number;
-            /** Waiting */
-            waiting: number;
-            /** Reserved */
-            reserved: number;
-            /** Spent */
-            spent: number;
-            /** Fees */
-            fees: number;
-            /** Refunded */
-            refunded: number;
-            /** Balance */
-            balance: number;
-            /** Ceiling */
-            ceiling: number | null;
-            /** Lost Answers */
-            lost_answers: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
-            /** Mint */
-            mint: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Touched At
-             * Format: date-time
-             */
-            touched_at: string;
-            /** Refund Id */
-            refund_id?: string | null;
-            /** Price */
-            price: {
-                [key: string]: unknown;
-            };
         };
         /**
          * BatchRun
@@ -1874,6 +1451,27 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** ClaimResponse */
+        ClaimResponse: {
+            /** Claim Id */
+            claim_id: string;
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supported" | "partial" | "unsupported" | "contradicted";
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Evidence
+             * @description Ids of quotes
+             */
+            evidence: string[];
+            /** In Report */
+            in_report: boolean;
+        };
         /**
          * CommandResponse
          * @description What became of a command: `success` with a result, or `error` with a code and a sentence.
@@ -1971,28 +1569,6 @@ export interface components {
             /** Bytes */
             bytes: number;
         };
-        /**
-         * DebtResponse
-         * @description What payers could ask for at one mint: how many there are of each, and their sats.
-         */
-        DebtResponse: {
-            /** Mint */
-            mint: string;
-            /** Sessions */
-            sessions: number;
-            /** Balances Sats */
-            balances_sats: number;
-            /** Tokens */
-            tokens: number;
-            /** Tokens Sats */
-            tokens_sats: number;
-            /** Refunds */
-            refunds: number;
-            /** Refunds Sats */
-            refunds_sats: number;
-            /** Total Sats */
-            total_sats: number;
-        };
         /** DefectResponse */
         DefectResponse: {
             /** Where */
@@ -2071,28 +1647,6 @@ export interface components {
             note: string;
         };
         /**
-         * EntryResponse
-         * @description A line of the ledger. A `void` takes a charge back whose answer was lost.
-         */
-        EntryResponse: {
-            /** Seq */
-            seq: number;
-            /** Funding Id */
-            funding_id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "credit" | "charge" | "void" | "refund" | "fee";
-            /** Amount Sats */
-            amount_sats: number;
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-        };
-        /**
          * EventsQuery
          * @description Which events are wanted, and after which place.
          */
@@ -2105,40 +1659,6 @@ export interface components {
             depth?: number | null;
             /** Since */
             since?: number | null;
-        };
-        /**
-         * FundResponse
-         * @description The session that a token is in now. Nothing is taken before the first call.
-         */
-        FundResponse: {
-            /** Funding Id */
-            funding_id: string;
-            /** Net Sats */
-            net_sats: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
-        };
-        /**
-         * FundedToken
-         * @description A token that was handed in for a session, by its hash.
-         */
-        FundedToken: {
-            /** Fingerprint */
-            fingerprint: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "redeemed" | "rejected" | "returned";
-            /** Amount Sats */
-            amount_sats: number;
-            /** Fee Sats */
-            fee_sats: number;
-            /** Reason */
-            reason: string | null;
         };
         /**
          * GraphSchemas
@@ -2424,22 +1944,6 @@ export interface components {
              */
             checkpoint_id: string | null;
         };
-        /**
-         * MintAuditResponse
-         * @description One mint's money. `spent_elsewhere_sats` is null where it could not be asked, and `trouble` says why.
-         */
-        MintAuditResponse: {
-            /** Mint */
-            mint: string;
-            /** For Payers Sats */
-            for_payers_sats: number;
-            /** Earned Sats */
-            earned_sats: number;
-            /** Spent Elsewhere Sats */
-            spent_elsewhere_sats: number | null;
-            /** Trouble */
-            trouble: string | null;
-        };
         /** ModelResponse */
         ModelResponse: {
             /**
@@ -2561,143 +2065,6 @@ export interface components {
             ok: boolean;
         };
         /**
-         * OperationResponse
-         * @description A swap at a mint.
-         */
-        OperationResponse: {
-            /** Operation Id */
-            operation_id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "redeem" | "settle";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "done" | "failed" | "unknown";
-            /** Reason */
-            reason: string | null;
-            /** Funding Id */
-            funding_id: string;
-            /** Owner */
-            owner: string;
-            /** Mint */
-            mint: string;
-            /** Amount Sats */
-            amount_sats: number;
-            /** Fee Sats */
-            fee_sats: number;
-            /**
-             * Begun At
-             * Format: date-time
-             */
-            begun_at: string;
-        };
-        /**
-         * OwedResponse
-         * @description What payers are owed, and the refunds that wait to be fetched.
-         */
-        OwedResponse: {
-            /** Total Sats */
-            total_sats: number;
-            /** Mints */
-            mints: components["schemas"]["DebtResponse"][];
-            /** Refunds */
-            refunds: components["schemas"]["RefundOfAll"][];
-        };
-        /**
-         * PayoutAsk
-         * @description Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted.
-         */
-        PayoutAsk: {
-            /**
-             * Mint
-             * @description The mint whose earnings are taken out
-             */
-            mint?: string | null;
-            /**
-             * Payout Id
-             * @description An earlier payout that is not spent yet; without a mint
-             */
-            payout_id?: string | null;
-        };
-        /**
-         * PayoutLine
-         * @description Earnings that were taken out, without their token.
-         */
-        PayoutLine: {
-            /** Payout Id */
-            payout_id: string;
-            /** Mint */
-            mint: string;
-            /** Amount Sats */
-            amount_sats: number;
-            /** Spent */
-            spent: boolean;
-            /**
-             * Made At
-             * Format: date-time
-             */
-            made_at: string;
-        };
-        /**
-         * PayoutResponse
-         * @description Earnings as a token. `left_sats` did not fit into it, and can be paid out next.
-         */
-        PayoutResponse: {
-            /** Payout Id */
-            payout_id: string;
-            /** Mint */
-            mint: string;
-            /** Amount Sats */
-            amount_sats: number;
-            /** Spent */
-            spent: boolean;
-            /**
-             * Made At
-             * Format: date-time
-             */
-            made_at: string;
-            /** Token */
-            token: string;
-            /** Left Sats */
-            left_sats: number;
-        };
-        /**
-         * PricingResponse
-         * @description What model calls cost, where, and in whose money.
-         */
-        PricingResponse: {
-            /**
-             * Charged
-             * @description False: everything here is free
-             */
-            charged: boolean;
-            /**
-             * Unit
-             * @default sat
-             */
-            unit: string;
-            /** Price */
-            price?: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Graphs
-             * @default []
-             */
-            graphs: string[];
-            /**
-             * Mints
-             * @default []
-             */
-            mints: string[];
-            /** Deposit Sats */
-            deposit_sats?: number | null;
-        };
-        /**
          * Pruned
          * @description How many threads were pruned.
          */
@@ -2720,70 +2087,6 @@ export interface components {
             end: number;
             /** Text */
             text: string;
-        };
-        /**
-         * RecoveryResponse
-         * @description How many swaps still wait for their mint, and how many have an unknown outcome.
-         */
-        RecoveryResponse: {
-            /** Waiting */
-            waiting: number;
-            /** Unknown */
-            unknown: number;
-        };
-        /**
-         * RefundAsk
-         * @description A session to end.
-         */
-        RefundAsk: {
-            /** Funding Id */
-            funding_id: string;
-        };
-        /**
-         * RefundClaim
-         * @description A refund to fetch.
-         */
-        RefundClaim: {
-            /** Refund Id */
-            refund_id: string;
-        };
-        /**
-         * RefundOfAll
-         * @description A payer's refund, without its token. `spent`: its mint says so.
-         */
-        RefundOfAll: {
-            /** Refund Id */
-            refund_id: string;
-            /** Funding Id */
-            funding_id: string;
-            /** Owner */
-            owner: string;
-            /** Mint */
-            mint: string;
-            /** Amount Sats */
-            amount_sats: number;
-            /** Spent */
-            spent: boolean;
-            /**
-             * Made At
-             * Format: date-time
-             */
-            made_at: string;
-        };
-        /**
-         * RefundResponse
-         * @description What is left of a session, ready to be fetched.
-         */
-        RefundResponse: {
-            /** Refund Id */
-            refund_id: string;
-            /** Amount Sats */
-            amount_sats: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
         };
         /**
          * ReportResponse
@@ -2826,7 +2129,7 @@ export interface components {
              */
             elsewhere: number;
             /** Claims */
-            claims: components["schemas"]["stepwell__server__schemas__evidence__ClaimResponse"][];
+            claims: components["schemas"]["ClaimResponse"][];
             /** Quotes */
             quotes: components["schemas"]["QuoteResponse"][];
             /** Sources */
@@ -3054,56 +2357,6 @@ export interface components {
              */
             demo: boolean;
         };
-        /**
-         * SessionOfAll
-         * @description A payer's session. Amounts are sats.
-         */
-        SessionOfAll: {
-            /** Funding Id */
-            funding_id: string;
-            /** Owner */
-            owner: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
-            /** Mint */
-            mint: string;
-            /** Funded */
-            funded: number;
-            /** Spent */
-            spent: number;
-            /** Balance */
-            balance: number;
-            /** Reserved */
-            reserved: number;
-            /** Refunded */
-            refunded: number;
-            /** Fees */
-            fees: number;
-            /** Ceiling */
-            ceiling: number | null;
-            /** Lost Answers */
-            lost_answers: number;
-            /**
-             * Ending
-             * @description Its last thread is gone: the next sweep pays it back
-             */
-            ending: boolean;
-            /** Reason */
-            reason: string | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Touched At
-             * Format: date-time
-             */
-            touched_at: string;
-        };
         /** SourceResponse */
         SourceResponse: {
             /** Source Id */
@@ -3234,85 +2487,6 @@ export interface components {
             };
         };
         /**
-         * StatementEntry
-         * @description A line of the ledger. `key` names the call or the swap that it is about.
-         */
-        StatementEntry: {
-            /** Seq */
-            seq: number;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "credit" | "charge" | "void" | "refund" | "fee";
-            /** Amount Sats */
-            amount_sats: number;
-            /** Key */
-            key: string;
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-        };
-        /**
-         * StatementResponse
-         * @description A session with its tokens, its refund and its lines; `next` is the `after` of the next page.
-         */
-        StatementResponse: {
-            /** Funding Id */
-            funding_id: string;
-            /** Owner */
-            owner: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
-            /** Mint */
-            mint: string;
-            /** Funded */
-            funded: number;
-            /** Spent */
-            spent: number;
-            /** Balance */
-            balance: number;
-            /** Reserved */
-            reserved: number;
-            /** Refunded */
-            refunded: number;
-            /** Fees */
-            fees: number;
-            /** Ceiling */
-            ceiling: number | null;
-            /** Lost Answers */
-            lost_answers: number;
-            /**
-             * Ending
-             * @description Its last thread is gone: the next sweep pays it back
-             */
-            ending: boolean;
-            /** Reason */
-            reason: string | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Touched At
-             * Format: date-time
-             */
-            touched_at: string;
-            /** Tokens */
-            tokens: components["schemas"]["FundedToken"][];
-            refund: components["schemas"]["RefundOfAll"] | null;
-            /** History */
-            history: components["schemas"]["StatementEntry"][];
-            /** Next */
-            next: number | null;
-        };
-        /**
          * StepResponse
          * @description Something that ran, from its start to its end.
          */
@@ -3389,20 +2563,6 @@ export interface components {
         Superstep: {
             /** Updates */
             updates: components["schemas"]["StateUpdate"][];
-        };
-        /**
-         * SweepResponse
-         * @description What a sweep did: sessions ended, calls released that never came back, tokens found to be spent, and what could not be done now.
-         */
-        SweepResponse: {
-            /** Refunded */
-            refunded: number;
-            /** Released */
-            released: number;
-            /** Claimed */
-            claimed: number;
-            /** Failed */
-            failed: number;
         };
         /**
          * ThreadCommand
@@ -3559,40 +2719,6 @@ export interface components {
             unpriced_runs: number;
         };
         /**
-         * TokenFund
-         * @description A token to keep for a session, a new one or one to top up.
-         */
-        TokenFund: {
-            /**
-             * Token
-             * @description A Cashu token: cashuA… or cashuB…
-             */
-            token: string;
-            /** Funding Id */
-            funding_id?: string | null;
-            /**
-             * Ceiling Sats
-             * @description The most that may ever be spent, over all top-ups
-             */
-            ceiling_sats?: number | null;
-            /**
-             * Refund Pubkey
-             * @description The rest is locked to this key (NUT-11)
-             */
-            refund_pubkey?: string | null;
-        };
-        /**
-         * TokenValidate
-         * @description A token to look at.
-         */
-        TokenValidate: {
-            /**
-             * Token
-             * @description A Cashu token: cashuA… or cashuB…
-             */
-            token: string;
-        };
-        /**
          * TurnResponse
          * @description A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message.
          */
@@ -3676,28 +2802,6 @@ export interface components {
              * @description Runs whose price nobody knows: the cost is that of the others
              */
             unpriced_runs: number;
-        };
-        /**
-         * ValuationResponse
-         * @description What a token is worth. `code` and `detail` say why it would not be taken.
-         */
-        ValuationResponse: {
-            /** Ok */
-            ok: boolean;
-            /** Amount Sats */
-            amount_sats?: number | null;
-            /** Fee Sats */
-            fee_sats?: number | null;
-            /** Net Sats */
-            net_sats?: number | null;
-            /** Mint */
-            mint?: string | null;
-            /** Unit */
-            unit?: string | null;
-            /** Code */
-            code?: string | null;
-            /** Detail */
-            detail?: string | null;
         };
         /** VerificationCounts */
         VerificationCounts: {
@@ -3796,37 +2900,6 @@ export interface components {
             deadline_at: string | null;
             /** @description The device that is about to carry it out; null: nobody's */
             claim: components["schemas"]["InterruptClaimHolder"] | null;
-        };
-        /** ClaimResponse */
-        stepwell__server__schemas__evidence__ClaimResponse: {
-            /** Claim Id */
-            claim_id: string;
-            /** Text */
-            text: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "supported" | "partial" | "unsupported" | "contradicted";
-            /** Reasons */
-            reasons: string[];
-            /**
-             * Evidence
-             * @description Ids of quotes
-             */
-            evidence: string[];
-            /** In Report */
-            in_report: boolean;
-        };
-        /**
-         * ClaimResponse
-         * @description The refund itself. Asking again gives the same token, until the mint says that it is spent.
-         */
-        stepwell__server__schemas__wallet__ClaimResponse: {
-            /** Token */
-            token: string;
-            /** Amount Sats */
-            amount_sats: number;
         };
         /**
          * Problem
@@ -4139,10 +3212,7 @@ export interface operations {
     stream_run: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A Cashu token that pays for the run */
-                "x-cashu"?: string | null;
-            };
+            header?: never;
             path: {
                 thread_id: string;
             };
@@ -4179,10 +3249,7 @@ export interface operations {
     wait_run: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A Cashu token that pays for the run */
-                "x-cashu"?: string | null;
-            };
+            header?: never;
             path: {
                 thread_id: string;
             };
@@ -5305,10 +4372,7 @@ export interface operations {
     stream_stateless_run: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A Cashu token that pays for the run */
-                "x-cashu"?: string | null;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5343,10 +4407,7 @@ export interface operations {
     wait_stateless_run: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A Cashu token that pays for the run */
-                "x-cashu"?: string | null;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -6367,41 +5428,6 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    ask_agent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentQuestion"];
-            };
-        };
-        responses: {
-            /** @description Server-sent events */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/event-stream": unknown;
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
     get_me: {
         parameters: {
             query?: never;
@@ -6720,543 +5746,6 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    validate_token: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TokenValidate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ValuationResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    fund_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TokenFund"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FundResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_balance: {
-        parameters: {
-            query: {
-                funding_id: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BalanceResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_sessions: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BalanceResponse"][];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    refund_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RefundAsk"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RefundResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    claim_refund: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RefundClaim"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["stepwell__server__schemas__wallet__ClaimResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            410: components["responses"]["Problem410"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_pricing: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PricingResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_history: {
-        parameters: {
-            query: {
-                funding_id: string;
-                /** @description The seq of the last line that was seen */
-                after?: number;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EntryResponse"][];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_sessions_of_all: {
-        parameters: {
-            query?: {
-                state?: ("pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error") | null;
-                owner?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SessionOfAll"][];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_session_of_all: {
-        parameters: {
-            query?: {
-                /** @description The seq of the last line that was seen */
-                after?: number;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                funding_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StatementResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_owed: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OwedResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_payment_operations: {
-        parameters: {
-            query?: {
-                /** @description Also those that are under way or wait for their mint */
-                pending?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationResponse"][];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    reopen_payment_operation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                operation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    audit_wallet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuditResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    pay_out: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PayoutAsk"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayoutResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    list_payouts: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayoutLine"][];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    recover_payments: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RecoveryResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    sweep_payments: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SweepResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
