@@ -3,6 +3,7 @@
 Here an agent answers questions about a database that it can read and not change."""
 
 import sqlite3
+import threading
 from contextlib import closing
 
 from stepwell import ToolUseError, create_deep_agent
@@ -16,12 +17,15 @@ database.executescript("""
 """)
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
 database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY)
+# Calls of one turn run side by side, and Python's SQLite locks up for good when two threads use a connection that has an authorizer.
+one_at_a_time = threading.Lock()
 
 
 def query(sql: str) -> list[tuple]:
     """Run one SELECT on the table orders (day, item, pieces, price)."""
     try:
-        return database.execute(sql).fetchall()
+        with one_at_a_time:
+            return database.execute(sql).fetchall()
     except sqlite3.Error as error:  # the model reads what follows and tries again
         raise ToolUseError(f"SQLite refuses this: {error}. Send one SELECT.") from error
 
