@@ -30,6 +30,7 @@ from stepwell.errors import (
     RefundUnavailableError,
     TokenInUseError,
     TokenInvalidError,
+    TokenSpentError,
 )
 from stepwell.payments.accepting import UNIT, Valuation, read_token, value_token
 from stepwell.payments.auditing import Audit, audit_money
@@ -112,12 +113,15 @@ class Wallet:
         if ceiling_sats is not None and ceiling_sats < 0:
             raise TokenInvalidError("The ceiling is less than nothing.", "ceiling")
         token, _ = read_token(text, self._mints)
-        known = await self._ledger.funding(token.fingerprint)
-        if known is not None and known.state != "returned":
-            if known.owner != owner or session_id not in (None, known.session_id):
-                raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
+        if known := await self._known(owner, token, session_id):
             return known
-        value = await self.validate(text)
+        try:
+            value = await self.validate(text)
+        except TokenSpentError:
+            # By ourselves, if somebody sent the same token at the same moment and it was redeemed since.
+            if known := await self._known(owner, token, session_id):
+                return known
+            raise
         return await self._ledger.add_funding(
             NewFunding(
                 fingerprint=value.fingerprint,
@@ -134,6 +138,15 @@ class Wallet:
                 refund_key=key,
             )
         )
+
+    async def _known(self, owner: str, token: Token, session_id: str | None) -> Funding | None:
+        """What became of a token that was handed in before and did not go back untouched."""
+        known = await self._ledger.funding(token.fingerprint)
+        if known is None or known.state == "returned":
+            return None
+        if known.owner != owner or session_id not in (None, known.session_id):
+            raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
+        return known
 
     async def find_funding(self, owner: str, text: str) -> Funding | None:
         """What became of a token that this owner handed in before."""

@@ -13,11 +13,10 @@ frees what nobody resumes. Each step has a node of its own, and naming an effect
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import resources
-from typing import Annotated, Any, NotRequired, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from langchain.agents.middleware.types import AgentMiddleware, OmitFromInput, PrivateStateAttr, hook_config
+from langchain.agents.middleware.types import AgentMiddleware, hook_config
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -27,15 +26,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from stepwell.agent import compile_agent
-from stepwell.apps.seminar.artifact import Version, artifact_tools, reduce_versions
+from stepwell.apps.seminar.artifact import artifact_tools
+from stepwell.apps.seminar.state import SeminarState
 from stepwell.errors import ConfigurationError, PaymentError
 from stepwell.middleware.charging import charge_for
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.models import capabilities_of, resolve_model
-from stepwell.state.channels import incremental
-from stepwell.state.schema import DeepAgentState
 from stepwell.tools.effect_journal import effect_key
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -44,20 +42,9 @@ Owner = Callable[[RunnableConfig], str | None]
 NAME = "seminar_agent"
 
 
-class SeminarState(DeepAgentState):
-    artifact: NotRequired[Annotated[list[Version], OmitFromInput, incremental(reduce_versions)]]
-    funding_id: NotRequired[str | None]
-    payment_status: NotRequired[Annotated[str, OmitFromInput]]
-    """`none` without a purse; then `active`, `refunded`, or `exhausted`."""
-    payment_spent_sats: NotRequired[Annotated[int, OmitFromInput]]
-    payment_refund_id: NotRequired[Annotated[str | None, OmitFromInput]]
-    payment_held: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
-    """The reservation: its key and attempt. Nobody can send one in: it might be another payer's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A reservation as it is named to the purse."""
+class Held(NamedTuple):
+    """A reservation as it is named to the purse. No dataclass, here and below: graph servers load this file by its path, and a dataclass
+    needs its module to be known."""
 
     key: str
     attempt: int
@@ -83,8 +70,7 @@ class Purse(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """What a run costs, and who is asked for it. `owner` says whose sessions may be drawn on; None trusts whoever names one."""
 
     purse: Purse
