@@ -43,6 +43,7 @@ def packages() -> Path:
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.test.mjs")))
+@pytest.mark.timeout(240)
 def test_the_javascript_sdk(url: str, providers: str, packages: Path, tmp_path: Path, script: str) -> None:
     for path in SCRIPTS.glob("*.mjs"):
         shutil.copy(path, tmp_path)
@@ -50,7 +51,7 @@ def test_the_javascript_sdk(url: str, providers: str, packages: Path, tmp_path: 
     environment = {"PATH": os.environ["PATH"], "SERVER_URL": url, "NO_PROXY": "127.0.0.1"}
     environment |= {"SHAPES": " ".join(SHAPES), "PROVIDERS": " ".join(PROVIDERS), "PROVIDERS_URL": providers}
     command = ["node", "--test", "--test-reporter=spec", script]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=90, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     assert "fail 0" in done.stdout
     assert "pass 0" not in done.stdout
