@@ -48,10 +48,12 @@ def test_only_ours_are_taken_out_of_a_longer_chain(theirs_first):
 
 def test_a_paid_call_costs_no_tracing_either():
     """It runs around every model call, and is measured."""
-    payment = CashuPaymentMiddleware(WalletMeter(Wallet(MemoryLedger(), [], bytes(32)), FlatPrice(1)))
+    ledger = MemoryLedger()
+    payment = CashuPaymentMiddleware(WalletMeter(Wallet(ledger, [], bytes(32)), FlatPrice(1)))
     agent = create_agent(ScriptedModel(), [len_of], middleware=[payment])
     assert untrace(agent) >= 4
     assert untrace(agent) == 0
+    ledger.close()
 
 
 def len_of(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,8 +30,10 @@ def mint() -> MemoryMint:
 
 
 @pytest.fixture
-def wallet(mint: MemoryMint) -> Wallet:
-    return Wallet(MemoryLedger(), [mint], bytes(32), pause_s=0)
+def wallet(mint: MemoryMint) -> Iterator[Wallet]:
+    ledger = MemoryLedger()
+    yield Wallet(ledger, [mint], bytes(32), pause_s=0)
+    ledger.close()
 
 
 async def test_each_call_of_the_tutor_is_charged_and_a_short_balance_pauses_it(wallet: Wallet, mint: MemoryMint):
