@@ -121,7 +121,7 @@ def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
     if payments.free:
         yield "  payments  free: everybody uses every agent for nothing (STEPWELL_FREE)"
     if charging := payments.charging:
-        paid = charging.paid_graphs or PAYABLE
+        paid = charging.graphs(PAYABLE)
         free = [name for name in served.registry.names if name not in paid]
         yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (
             f" (free: {', '.join(free)})" if free else ""

@@ -23,7 +23,7 @@ def charge_for(graph_id: str, *, required: bool = False, settings: Settings | No
         ConfigurationError: It is `required`, and the operator has said neither what it costs nor that it is free.
     """
     payments = PaymentSettings.load((settings or Settings.load()).payments)
-    if payments.charging and graph_id in (payments.charging.paid_graphs or (graph_id,)):
+    if payments.charging and graph_id in payments.charging.graphs((graph_id,)):
         from stepwell.middleware.payment import CashuPaymentMiddleware  # with the extra, which only those need who charge
 
         return [CashuPaymentMiddleware()]

@@ -45,10 +45,9 @@ from stepwell.models.usage import label_of, usage_of
 from stepwell.payments.ledger import Reservation, Session
 from stepwell.payments.meter import Meter, RunPayments
 from stepwell.payments.pricing import CallSize
-from stepwell.payments.states import CHARGED, PAYMENTS
+from stepwell.payments.states import CHARGED, FUNDING_ID, PAYMENTS, TOKEN
 from stepwell.tools.effect_journal import effect_key
 
-FUNDING_ID = "funding_id"
 _UNIT = "sat"
 _CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
 
@@ -272,7 +271,7 @@ def _payload(meter: Meter, message: str, code: str, needed: int, balance: int, s
 
 def _session_of(state: Any, config: RunnableConfig) -> str | None:
     configurable = config.get("configurable") or {}
-    if state.get("payment_token") or configurable.get("payment_token"):
+    if state.get(TOKEN) or configurable.get(TOKEN):
         raise TokenInvalidError(
             "A token must not enter a graph, where it would be stored. Hand it to the wallet: fund() gives an id.",
             "token_in_graph",

@@ -13,7 +13,7 @@ Without any of them nothing is charged by agents that need not be paid, and thos
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -49,6 +49,10 @@ class Charging:
     deposit_sats: int = _USUAL_DEPOSIT_SATS
     """What a payer who brings nothing is asked for. More than one call, so that the work does not stop at once; the rest comes back."""
     idle_hours: int = 24
+
+    def graphs(self, payable: Collection[str]) -> tuple[str, ...]:
+        """Those that cost something: what the operator names, or else all that can charge."""
+        return self.paid_graphs or tuple(payable)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "rede
 """A token can be added. After a rejected one another may come."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
 
+FUNDING_ID = "funding_id"
+"""The field that names a session: in the input, the configuration, an answer, or a graph's state."""
+TOKEN = "payment_token"  # noqa: S105 - the name of a field
+"""Where older clients put a token: in the input, in the configuration, or in an answer."""
 PAYMENTS = "__stepwell_payments"
 """The key in a config's `configurable` under which a run finds who pays (`meter.RunPayments`). Two underscores keep it out of metadata and
 checkpoints."""

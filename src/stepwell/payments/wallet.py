@@ -149,10 +149,10 @@ class Wallet:
         return known
 
     async def find_funding(self, owner: str, text: str) -> Funding | None:
-        """What became of a token that this owner handed in before."""
+        """What became of a token that this owner handed in before, unless it went back untouched: then it is as good as new."""
         token, _ = read_token(text, self._mints)
         known = await self._ledger.funding(token.fingerprint)
-        return known if known is not None and known.owner == owner else None
+        return known if known is not None and known.owner == owner and known.state != "returned" else None
 
     def mint_of(self, text: str) -> str:
         return read_token(text, self._mints)[0].mint

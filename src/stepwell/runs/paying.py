@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import PaymentRequiredError, SessionClosedError, StorageUnavailableError, TokenInvalidError
-from stepwell.payments.states import TAKES_MONEY
+from stepwell.payments.states import FUNDING_ID, TAKES_MONEY, TOKEN
 from stepwell.runs.supervision import Supervisor, stop
 
 if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
@@ -35,10 +35,6 @@ if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported w
 logger = logging.getLogger(__name__)
 
 _LOOK_AFTER_S = 60.0
-
-FUNDING_ID = "funding_id"
-TOKEN = "payment_token"  # noqa: S105 - the name of a field
-"""Where older clients put a token: in the input, in the configuration, or in an answer."""
 
 
 @asynccontextmanager

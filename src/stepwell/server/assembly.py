@@ -165,7 +165,7 @@ async def _find_paid_graphs(
     charging: Charging, registry: GraphRegistry, payable: Collection[str], persistence: Persistence, *, build: bool
 ) -> frozenset[str]:
     """The graphs that cost something. One that would not charge must not be served as if it did."""
-    paid = charging.paid_graphs or tuple(payable)
+    paid = charging.graphs(payable)
     if not paid:
         raise ConfigurationError(
             "A price is set, and no graph to be paid for. Name them: STEPWELL_PAID_GRAPHS=" + ",".join(registry.names)

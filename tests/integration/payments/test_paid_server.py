@@ -201,6 +201,13 @@ async def test_paying_in_band(server: Server, mint: HttpMint, mint_process: Mint
     assert refused.status_code == 400
 
 
+async def test_a_token_that_went_back_untouched_pays_in_band(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
+    token = await buy(mint, mint_process, 64)
+    assert await get_change(server, await fund(server, token)) == 64, "nothing was taken"
+    waited = await post(server, "/runs/wait", order(1), **{"X-Cashu": token})
+    assert (waited.status_code, _worth(waited.headers["X-Cashu"])) == (200, 64 - 1 - PRICE - 1), waited.text
+
+
 async def test_in_band_change_of_a_paused_run_stays_in_its_session(
     server: Server, mint: HttpMint, mint_process: MintProcess
 ) -> None:
