@@ -1,4 +1,4 @@
-"""What every test shares: how much effort to spend, and no tracing.
+"""What every test shares: how much effort to spend, no tracing, and a Postgres for those who ask for one.
 
 A test with a long form is marked `prove` and asks the `effort` fixture how far to go. `make test` runs it short, with the same
 cases each time; `make prove` sets `STEPWELL_PROVE=1` and runs it long. Figures given to pytest's own `record_property` are
@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from stepwell.testing.postgres import PostgresCluster
 
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
@@ -65,3 +70,36 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if report.when == "call" and report.user_properties:
             figures = ", ".join(f"{name}={value}" for name, value in report.user_properties)
             terminalreporter.write_line(f"{report.nodeid}: {figures}")
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
+    """A Postgres of this process's own. Where it cannot be had, the tests that need it fail."""
+    from stepwell.testing.postgres import PostgresCluster
+
+    with PostgresCluster(tmp_path_factory.mktemp("postgres")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def shared_postgres(postgres_cluster: PostgresCluster) -> str:
+    """The address of a database with all tables, for tests that take turns."""
+    from stepwell.runs.postgres.database import PostgresDatabase
+
+    url = postgres_cluster.create("shared")
+    PostgresDatabase(url).close()
+    return url
+
+
+@pytest.fixture
+def postgres_url(shared_postgres: str) -> str:
+    """The address of a database with all tables and nothing in them: emptied, because a new one would take twenty times as long."""
+    import psycopg
+
+    with psycopg.connect(shared_postgres, autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")  # no triggers: the ledger's lines would not go
+        connection.execute(
+            "DO $$ DECLARE name TEXT; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            " AND tablename <> 'stepwell_form' LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$"
+        )
+    return shared_postgres

@@ -112,6 +112,7 @@ _EXTRA_MODULES = {
     "payments": {"coincurve", "cbor2", "httpx"},
     "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
     "objects": {"obstore"},
+    "postgres": {"psycopg"},
     "otel": {
         "opentelemetry",
         "opentelemetry.sdk",

@@ -11,6 +11,7 @@ from stepwell.payments.ledger import Ledger
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.testing import LedgerConformance
 
 
@@ -26,5 +27,13 @@ class TestEmbeddedLedger(LedgerConformance):
     @pytest.fixture
     def open_ledger(self, tmp_path: Path) -> Iterator[Callable[[], Ledger]]:
         database = Database(tmp_path / "stepwell.db")
+        yield lambda: EmbeddedLedger(database)
+        database.close()
+
+
+class TestPostgresLedger(LedgerConformance):
+    @pytest.fixture
+    def open_ledger(self, postgres_url: str) -> Iterator[Callable[[], Ledger]]:
+        database = PostgresDatabase(postgres_url)
         yield lambda: EmbeddedLedger(database)
         database.close()

@@ -14,6 +14,7 @@ from stepwell.clock import SystemClock
 from stepwell.runs.checkpoints import strict_serializer
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
 from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.records import Lease
 from stepwell.testing import FencedSaverConformance, SaverConformance
 
@@ -21,7 +22,7 @@ from stepwell.testing import FencedSaverConformance, SaverConformance
 _TAKE = """
 INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_holder, lease_run)
 VALUES (:thread, 'ada', 'busy', '{}', '{}', 0, 0, 1, 'worker', :run)
-ON CONFLICT DO UPDATE SET fence = fence + 1, lease_run = :run RETURNING fence
+ON CONFLICT (thread_id) DO UPDATE SET fence = threads.fence + 1, lease_run = :run RETURNING fence
 """
 
 
@@ -46,6 +47,14 @@ class TestEmbeddedSaver(FencedSaverConformance):
     def outdate(self, thread_id: str) -> None:
         # The same run, driven again: only the fence tells the two attempts apart.
         self.take(thread_id, "r")
+
+
+class TestPostgresSaver(TestEmbeddedSaver):
+    @pytest.fixture(autouse=True)
+    def database(self, postgres_url: str) -> Iterator[None]:
+        self.data = PostgresDatabase(postgres_url)
+        yield
+        self.data.close()
 
 
 class TestInMemorySaver(SaverConformance):

@@ -12,6 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.store.items import EmbeddedStore
+from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.testing import OwnedStoreConformance, StoreConformance
 
 
@@ -36,6 +37,15 @@ class TestEmbeddedStore(OwnedStoreConformance):
 
     def later(self, minutes: float) -> None:
         self.clock.moment += timedelta(minutes=minutes)
+
+
+class TestPostgresStore(TestEmbeddedStore):
+    @pytest.fixture(autouse=True)
+    def database(self, postgres_url: str) -> Iterator[None]:
+        self.data = PostgresDatabase(postgres_url)
+        self.clock = MovedClock()
+        yield
+        self.data.close()
 
 
 class TestInMemoryStore(StoreConformance):

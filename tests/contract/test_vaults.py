@@ -12,6 +12,7 @@ from stepwell.clock import SystemClock
 from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.scheduling import leases
 from stepwell.runs.embedded.vault import EmbeddedVault
+from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.testing import VaultConformance
 
 
@@ -19,6 +20,15 @@ class TestEmbeddedVault(VaultConformance):
     @pytest.fixture
     def open_vault(self, tmp_path: Path) -> Iterator[Callable[[], EvidenceVault]]:
         database = Database(tmp_path / "stepwell.db")
+        lease = database.write_now(_hold)
+        yield lambda: EmbeddedVault(database, "t", lease, SystemClock())
+        database.close()
+
+
+class TestPostgresVault(VaultConformance):
+    @pytest.fixture
+    def open_vault(self, postgres_url: str) -> Iterator[Callable[[], EvidenceVault]]:
+        database = PostgresDatabase(postgres_url)
         lease = database.write_now(_hold)
         yield lambda: EmbeddedVault(database, "t", lease, SystemClock())
         database.close()

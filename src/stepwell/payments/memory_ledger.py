@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.payments.sql.ledger import SqlLedger, Work
+from stepwell.sql import SqliteConnection
 
 T = TypeVar("T")
 
@@ -17,7 +18,7 @@ class MemoryLedger(SqlLedger):
 
     def __init__(self, clock: Clock | None = None) -> None:
         super().__init__(clock or SystemClock())
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=SqliteConnection)
         self._connection.row_factory = sqlite3.Row
         self._connection.executescript((resources.files("stepwell.payments.sql") / "schema.sql").read_text(encoding="utf-8"))
 

@@ -7,13 +7,13 @@ here begins or ends a transaction: that is the saver's.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.backends.steps import Steps
+from stepwell.sql import Cursor
 from stepwell.state.history import (
     Delete,
     Key,
@@ -105,11 +105,19 @@ class SqlHistory:
         return (self._thread_id, *key)
 
 
-def executor(cursor: sqlite3.Cursor) -> Callable[[SqlStatement], Sequence[Any]]:
+class Executes(Protocol):
+    """A connection or a cursor, of whichever database."""
+
+    def execute(self, sql: str, parameters: Any, /) -> Cursor: ...
+    def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
+
+
+def executor(connection: Executes) -> Callable[[SqlStatement], Sequence[Any]]:
     """Executes statements where blocking is fine."""
 
     def execute(statement: SqlStatement) -> Sequence[Any]:
-        run: Callable[[str, Any], sqlite3.Cursor] = cursor.executemany if statement.many else cursor.execute
-        return run(statement.sql, statement.parameters).fetchall()
+        run = connection.executemany if statement.many else connection.execute
+        done = run(statement.sql, statement.parameters)
+        return done.fetchall() if done.description else ()
 
     return execute

@@ -18,6 +18,7 @@ from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.ledger import EmbeddedLedger
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import Admission
+from stepwell.sql import SqliteConnection
 from stepwell.testing import MemoryMint
 from stepwell.testing.driven_runs import a_run, driving
 
@@ -48,7 +49,7 @@ def tally(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tally]:
     found = Tally()
     connect = sqlite3.connect
 
-    class Noting(sqlite3.Connection):
+    class Noting(SqliteConnection):
         def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
             found.statements.add(sql)
             return super().execute(sql, *values)
@@ -58,7 +59,7 @@ def tally(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tally]:
             return super().executemany(sql, values)
 
     def noting(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        made = connect(*arguments, **options, factory=Noting)
+        made = connect(*arguments, **options | {"factory": Noting})
         made.set_progress_handler(found.count, 10)
         return made
 

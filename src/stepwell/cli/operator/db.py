@@ -16,11 +16,10 @@ from stepwell.cli.operator.database_file import database_file, require_database,
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.file.database import Database, free_bytes
 from stepwell.runs.embedded.file.disk_space import DiskSpace
 from stepwell.runs.embedded.file.process_lock import ProcessLock
 from stepwell.runs.embedded.migrate import refuse_newer
-from stepwell.runs.embedded.records.erasing import free_bytes
 from stepwell.runs.embedded.upkeep import backup as copies
 from stepwell.runs.embedded.upkeep.condition import inspect_database, is_in_use
 from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
@@ -28,6 +27,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.upkeep.maintenance import RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
+from stepwell.sql import SqliteConnection
 
 
 def status(*, database_url: str | None) -> int:
@@ -145,7 +145,7 @@ def _give_back(database: Path) -> int:
                 connection.execute("VACUUM")
         finally:
             lock.release()
-    with closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(database, timeout=10, isolation_level=None, factory=SqliteConnection)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         left = free_bytes(connection)
     if left:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.errors import SessionClosedError, TokenInUseError, TokenInvalidError
 from stepwell.payments.ledger import Funding, NewFunding, Session
 from stepwell.payments.sql.rows import find_session, move, to_funding, to_session
 from stepwell.payments.states import TAKES_MONEY
+from stepwell.sql import Connection
 
 # Money that went back untouched is nobody's here: whoever has it may hand it in, alone or together with other money.
 _TAKEN = """
@@ -17,7 +16,7 @@ WHERE i.point = ? AND f.state <> 'returned'
 _IN_USE = "This token, or a part of it, was handed in before. It counts where it was handed in first."
 
 
-def add_funding(connection: sqlite3.Connection, new: NewFunding, now: float) -> Funding:
+def add_funding(connection: Connection, new: NewFunding, now: float) -> Funding:
     known = find_funding(connection, new.fingerprint)
     if known is not None and known.state != "returned":
         if known.owner != new.owner or (new.top_up and known.session_id != new.session_id):
@@ -32,12 +31,12 @@ def add_funding(connection: sqlite3.Connection, new: NewFunding, now: float) -> 
     return to_funding(connection.execute("SELECT * FROM payment_fundings WHERE fingerprint = ?", (new.fingerprint,)).fetchone())
 
 
-def find_funding(connection: sqlite3.Connection, fingerprint: str) -> Funding | None:
+def find_funding(connection: Connection, fingerprint: str) -> Funding | None:
     row = connection.execute("SELECT * FROM payment_fundings WHERE fingerprint = ?", (fingerprint,)).fetchone()
     return to_funding(row) if row else None
 
 
-def approve(connection: sqlite3.Connection, session_id: str, now: float) -> Session:
+def approve(connection: Connection, session_id: str, now: float) -> Session:
     session = find_session(connection, None, session_id)
     connection.execute(
         "UPDATE payment_fundings SET state = 'authorized' WHERE session_id = ? AND state = 'pending'", (session_id,)
@@ -47,7 +46,7 @@ def approve(connection: sqlite3.Connection, session_id: str, now: float) -> Sess
     return find_session(connection, None, session_id)
 
 
-def _open_session(connection: sqlite3.Connection, new: NewFunding) -> Session:
+def _open_session(connection: Connection, new: NewFunding) -> Session:
     session = find_session(connection, new.owner, new.session_id)
     if session.state not in TAKES_MONEY:
         raise SessionClosedError(
@@ -61,7 +60,7 @@ def _open_session(connection: sqlite3.Connection, new: NewFunding) -> Session:
     return session
 
 
-def _make_session(connection: sqlite3.Connection, new: NewFunding, now: float) -> Session:
+def _make_session(connection: Connection, new: NewFunding, now: float) -> Session:
     connection.execute(
         "INSERT INTO payment_sessions (session_id, owner, state, mint, created_at, touched_at) VALUES (?, ?, 'pending', ?, ?, ?)",
         (new.session_id, new.owner, new.mint, now, now),
@@ -69,10 +68,12 @@ def _make_session(connection: sqlite3.Connection, new: NewFunding, now: float) -
     return find_session(connection, new.owner, new.session_id)
 
 
-def _insert(connection: sqlite3.Connection, new: NewFunding, now: float) -> None:
+def _insert(connection: Connection, new: NewFunding, now: float) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO payment_fundings (fingerprint, session_id, owner, state, amount, fee, token, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO payment_fundings (fingerprint, session_id, owner, state, amount, fee, token, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET session_id = excluded.session_id,"
+        " owner = excluded.owner, state = excluded.state, amount = excluded.amount, fee = excluded.fee, token = excluded.token,"
+        " reason = NULL, created_at = excluded.created_at",
         (
             new.fingerprint,
             new.session_id,
@@ -85,12 +86,13 @@ def _insert(connection: sqlite3.Connection, new: NewFunding, now: float) -> None
         ),
     )
     connection.executemany(
-        "INSERT OR REPLACE INTO payment_inputs (point, fingerprint) VALUES (?, ?)",
+        "INSERT INTO payment_inputs (point, fingerprint) VALUES (?, ?)"
+        " ON CONFLICT (point) DO UPDATE SET fingerprint = excluded.fingerprint",
         [(point, new.fingerprint) for point in new.points],
     )
 
 
-def _bring_in(connection: sqlite3.Connection, session: Session, new: NewFunding, now: float) -> None:
+def _bring_in(connection: Connection, session: Session, new: NewFunding, now: float) -> None:
     """What the payer said with the token counts from now on, for the session as a whole."""
     if new.ceiling is not None:
         connection.execute("UPDATE payment_sessions SET ceiling = ? WHERE session_id = ?", (new.ceiling, session.session_id))
@@ -104,10 +106,10 @@ def _bring_in(connection: sqlite3.Connection, session: Session, new: NewFunding,
         move(connection, session, session.state, now)
 
 
-def list_thread_sessions(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> list[Session]:
+def list_thread_sessions(connection: Connection, owner: str | None, thread_id: str) -> list[Session]:
     rows = connection.execute(
         "SELECT s.* FROM payment_threads AS t JOIN payment_sessions AS s USING (session_id)"
-        " WHERE t.thread_id = ? AND (? IS NULL OR s.owner = ?) ORDER BY t.seq DESC",
+        " WHERE t.thread_id = ? AND (CAST(? AS TEXT) IS NULL OR s.owner = ?) ORDER BY t.seq DESC",
         (thread_id, owner, owner),
     )
     return [to_session(row) for row in rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 import orjson
@@ -12,9 +11,10 @@ from stepwell.payments.cashu.money import Proof
 from stepwell.payments.ledger import HandedOut
 from stepwell.payments.sql.rows import find_session, move, proof_from, to_handed_out
 from stepwell.payments.states import SPENDS_MONEY
+from stepwell.sql import Connection
 
 
-def keep_handed_out(connection: sqlite3.Connection, new: HandedOut, now: float) -> None:
+def keep_handed_out(connection: Connection, new: HandedOut, now: float) -> None:
     connection.execute(
         "INSERT INTO payment_tokens (token_id, kind, session_id, owner, mint, amount, token, claimed, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -22,24 +22,24 @@ def keep_handed_out(connection: sqlite3.Connection, new: HandedOut, now: float) 
     )
 
 
-def find_handed_out(connection: sqlite3.Connection, owner: str | None, token_id: str) -> HandedOut:
+def find_handed_out(connection: Connection, owner: str | None, token_id: str) -> HandedOut:
     row = connection.execute("SELECT * FROM payment_tokens WHERE token_id = ?", (token_id,)).fetchone()
     if row is None or (owner is not None and row["owner"] != owner):
         raise NotFoundError("refund", token_id, "Ask for one with POST /api/wallet/refund.")
     return to_handed_out(row)
 
 
-def find_refund(connection: sqlite3.Connection, session_id: str) -> HandedOut | None:
+def find_refund(connection: Connection, session_id: str) -> HandedOut | None:
     row = connection.execute("SELECT * FROM payment_tokens WHERE session_id = ? AND kind = 'refund'", (session_id,)).fetchone()
     return to_handed_out(row) if row else None
 
 
-def list_unclaimed(connection: sqlite3.Connection, owner: str | None) -> list[HandedOut]:
+def list_unclaimed(connection: Connection, owner: str | None) -> list[HandedOut]:
     rows = connection.execute("SELECT * FROM payment_tokens WHERE claimed = 0 ORDER BY created_at")
     return [to_handed_out(row) for row in rows if owner is None or row["owner"] == owner]
 
 
-def mark_claimed(connection: sqlite3.Connection, token_id: str, now: float) -> None:
+def mark_claimed(connection: Connection, token_id: str, now: float) -> None:
     handed_out = find_handed_out(connection, None, token_id)
     connection.execute("UPDATE payment_tokens SET claimed = 1 WHERE token_id = ?", (token_id,))
     if handed_out.session_id is not None:
@@ -48,7 +48,7 @@ def mark_claimed(connection: sqlite3.Connection, token_id: str, now: float) -> N
             move(connection, session, "refunded", now)
 
 
-def close_empty(connection: sqlite3.Connection, session_id: str, new: HandedOut, now: float) -> HandedOut | None:
+def close_empty(connection: Connection, session_id: str, new: HandedOut, now: float) -> HandedOut | None:
     """A session with nothing left: what it holds is earned, and a refund of nothing is remembered. None if there is something left."""
     if (known := find_refund(connection, session_id)) is not None:
         return known
@@ -64,7 +64,7 @@ def close_empty(connection: sqlite3.Connection, session_id: str, new: HandedOut,
     return new
 
 
-def keep_rest(connection: sqlite3.Connection, session_id: str) -> int:
+def keep_rest(connection: Connection, session_id: str) -> int:
     """The rest is not worth the mint's fee, and stays the payer's. Whole pieces that fit into what was spent are earned. Not while a call
     is under way or its answer may turn out to be lost: what was earned is not given back."""
     session = find_session(connection, None, session_id)
@@ -86,7 +86,7 @@ def keep_rest(connection: sqlite3.Connection, session_id: str) -> int:
     return int(earned - room)
 
 
-def hand_back(connection: sqlite3.Connection, session_id: str, new: HandedOut, now: float) -> HandedOut:
+def hand_back(connection: Connection, session_id: str, new: HandedOut, now: float) -> HandedOut:
     """Tokens that nothing was taken from go back as they came. Refused once one of them was, or is being, redeemed."""
     session = find_session(connection, None, session_id)
     if (known := find_refund(connection, session_id)) is not None:
@@ -108,14 +108,14 @@ def hand_back(connection: sqlite3.Connection, session_id: str, new: HandedOut, n
     return new
 
 
-def list_earnings(connection: sqlite3.Connection, mint: str) -> list[Proof]:
+def list_earnings(connection: Connection, mint: str) -> list[Proof]:
     rows = connection.execute(
         "SELECT proof FROM payment_proofs WHERE mint = ? AND holder = 'earnings' ORDER BY amount DESC, point", (mint,)
     )
     return [proof_from(orjson.loads(row["proof"])) for row in rows]
 
 
-def pay_out(connection: sqlite3.Connection, new: HandedOut, proofs: Sequence[Proof], now: float) -> HandedOut:
+def pay_out(connection: Connection, new: HandedOut, proofs: Sequence[Proof], now: float) -> HandedOut:
     for proof in proofs:
         changed = connection.execute(
             "UPDATE payment_proofs SET holder = 'out' WHERE point = ? AND holder = 'earnings'", (proof.point,)
@@ -126,14 +126,14 @@ def pay_out(connection: sqlite3.Connection, new: HandedOut, proofs: Sequence[Pro
     return find_handed_out(connection, None, new.token_id)
 
 
-def _tokens_wait(connection: sqlite3.Connection, session_id: str) -> bool:
+def _tokens_wait(connection: Connection, session_id: str) -> bool:
     row = connection.execute(
         "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state IN ('authorized', 'redeeming')", (session_id,)
     ).fetchone()
     return row is not None
 
 
-def return_unapproved(connection: sqlite3.Connection, session_id: str) -> None:
+def return_unapproved(connection: Connection, session_id: str) -> None:
     """The session ends. Tokens that nobody approved are the payer's, untouched."""
     connection.execute(
         "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state = 'pending'", (session_id,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -28,9 +27,10 @@ from stepwell.payments.ledger import (
 from stepwell.payments.sql import fundings, handed_out, operations, reservations, sums, threads
 from stepwell.payments.sql.rows import as_list, find_session, proof_from, to_entry, to_funding, to_session
 from stepwell.payments.states import FundingState, OperationState, SessionState
+from stepwell.sql import Connection
 
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
+Work = Callable[[Connection], T]
 
 # Only the conditions that are asked for, so that SQLite sees which index serves: sessions are kept for ever.
 _SESSION_CONDITIONS = {
@@ -41,7 +41,7 @@ _SESSION_CONDITIONS = {
 _OLDEST_FIRST, _TOUCHED_LAST = "created_at, session_id", "touched_at DESC, session_id LIMIT :newest"
 _FUNDINGS = """
 SELECT * FROM payment_fundings
-WHERE session_id = :session AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+WHERE session_id = :session AND (CAST(:states AS TEXT) IS NULL OR state IN (SELECT value FROM json_each(:states)))
 ORDER BY created_at, fingerprint
 """
 
@@ -104,7 +104,7 @@ class SqlLedger(ABC):
     ) -> Reservation:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> Reservation | reservations.Short:
+        def work(connection: Connection) -> Reservation | reservations.Short:
             if confirms:
                 reservations.confirm(connection, session_id, confirms)
             return reservations.reserve(connection, owner, session_id, key, amount, now)
@@ -137,10 +137,10 @@ class SqlLedger(ABC):
         return await self._read(lambda connection: reservations.held_since(connection, moment.timestamp()))
 
     async def next_counter(self, keyset_id: str, count: int) -> int:
-        def work(connection: sqlite3.Connection) -> int:
+        def work(connection: Connection) -> int:
             row = connection.execute(
                 "INSERT INTO payment_counters (keyset_id, next) VALUES (:keyset, :count)"
-                " ON CONFLICT (keyset_id) DO UPDATE SET next = next + :count RETURNING next",
+                " ON CONFLICT (keyset_id) DO UPDATE SET next = payment_counters.next + :count RETURNING next",
                 {"keyset": keyset_id, "count": count},
             ).fetchone()
             return int(row["next"]) - count
@@ -220,7 +220,7 @@ class SqlLedger(ABC):
         await self._write(lambda connection: threads.detach(connection, thread_id), synced=False)
 
     async def entries(self, owner: str | None, session_id: str, after: int = 0, limit: int = 1000) -> list[Entry]:
-        def work(connection: sqlite3.Connection) -> list[Entry]:
+        def work(connection: Connection) -> list[Entry]:
             find_session(connection, owner, session_id)
             rows = connection.execute(
                 "SELECT * FROM payment_entries WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",

@@ -10,7 +10,6 @@ Every way out of `pending` changes exactly one row or does nothing: two workers 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -22,12 +21,13 @@ from stepwell.payments.ledger import HandedOut, Operation, Session
 from stepwell.payments.sql.handed_out import keep_handed_out, return_unapproved
 from stepwell.payments.sql.rows import as_list, find_session, keep_proofs, move, to_operation, write_entry
 from stepwell.payments.states import SPENDS_MONEY, OperationState, SessionState
+from stepwell.sql import Connection
 
 _NOT_SPENDING = frozenset({"authorized", "redeeming", "rejected", "exhausted"})
 _HOLDERS = {"session": "session", "earnings": "earnings", "refund": "out"}
 
 
-def begin(connection: sqlite3.Connection, operation: Operation, now: float) -> Operation | None:
+def begin(connection: Connection, operation: Operation, now: float) -> Operation | None:
     under_way = connection.execute(
         "SELECT * FROM payment_operations WHERE session_id = ? AND state IN ('pending', 'unknown')", (operation.session_id,)
     ).fetchone()
@@ -58,7 +58,7 @@ def begin(connection: sqlite3.Connection, operation: Operation, now: float) -> O
 
 
 def complete(
-    connection: sqlite3.Connection, operation_id: str, proofs: Sequence[Proof], handed_out: HandedOut | None, now: float
+    connection: Connection, operation_id: str, proofs: Sequence[Proof], handed_out: HandedOut | None, now: float
 ) -> bool:
     if not _leave_pending(connection, operation_id, "done", None) and not _rescue(connection, operation_id):
         return False
@@ -73,7 +73,7 @@ def complete(
     return True
 
 
-def fail(connection: sqlite3.Connection, operation_id: str, reason: str, final: bool, now: float) -> bool:
+def fail(connection: Connection, operation_id: str, reason: str, final: bool, now: float) -> bool:
     if not _leave_pending(connection, operation_id, "failed", reason):
         return False
     operation = find_operation(connection, operation_id)
@@ -91,7 +91,7 @@ def fail(connection: sqlite3.Connection, operation_id: str, reason: str, final: 
     return True
 
 
-def mark_unknown(connection: sqlite3.Connection, operation_id: str, reason: str, now: float) -> bool:
+def mark_unknown(connection: Connection, operation_id: str, reason: str, now: float) -> bool:
     if not _leave_pending(connection, operation_id, "unknown", reason):
         return False
     operation = find_operation(connection, operation_id)
@@ -101,7 +101,7 @@ def mark_unknown(connection: sqlite3.Connection, operation_id: str, reason: str,
     return True
 
 
-def reopen(connection: sqlite3.Connection, operation_id: str, now: float) -> Operation:
+def reopen(connection: Connection, operation_id: str, now: float) -> Operation:
     connection.execute(
         "UPDATE payment_operations SET state = 'pending' WHERE operation_id = ? AND state = 'unknown'", (operation_id,)
     )
@@ -112,14 +112,14 @@ def reopen(connection: sqlite3.Connection, operation_id: str, now: float) -> Ope
     return operation
 
 
-def find_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
+def find_operation(connection: Connection, operation_id: str) -> Operation:
     row = connection.execute("SELECT * FROM payment_operations WHERE operation_id = ?", (operation_id,)).fetchone()
     if row is None:
         raise NotFoundError("payment operation", operation_id, "List them with `stepwell wallet unknown`.")
     return to_operation(row)
 
 
-def list_operations(connection: sqlite3.Connection, states: Sequence[OperationState]) -> list[Operation]:
+def list_operations(connection: Connection, states: Sequence[OperationState]) -> list[Operation]:
     rows = connection.execute(
         "SELECT * FROM payment_operations WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at",
         (as_list(states),),
@@ -127,7 +127,7 @@ def list_operations(connection: sqlite3.Connection, states: Sequence[OperationSt
     return [to_operation(row) for row in rows]
 
 
-def _leave_pending(connection: sqlite3.Connection, operation_id: str, state: OperationState, reason: str | None) -> bool:
+def _leave_pending(connection: Connection, operation_id: str, state: OperationState, reason: str | None) -> bool:
     """The compare-and-swap: one worker gets True."""
     changed = connection.execute(
         "UPDATE payment_operations SET state = ?, reason = ? WHERE operation_id = ? AND state = 'pending'",
@@ -136,7 +136,7 @@ def _leave_pending(connection: sqlite3.Connection, operation_id: str, state: Ope
     return changed.rowcount == 1
 
 
-def _rescue(connection: sqlite3.Connection, operation_id: str) -> bool:
+def _rescue(connection: Connection, operation_id: str) -> bool:
     """A redemption that was given up, and the mint has done it after all: the payer's money is here, so it is credited."""
     changed = connection.execute(
         "UPDATE payment_operations SET state = 'done' WHERE operation_id = ? AND state = 'failed' AND kind = 'redeem'",
@@ -145,7 +145,7 @@ def _rescue(connection: sqlite3.Connection, operation_id: str) -> bool:
     return changed.rowcount == 1
 
 
-def _begin_redeem(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> bool:
+def _begin_redeem(connection: Connection, session: Session, operation: Operation, now: float) -> bool:
     changed = connection.execute(
         "UPDATE payment_fundings SET state = 'redeeming' WHERE fingerprint = ? AND state = 'authorized'",
         (operation.fingerprint,),
@@ -157,7 +157,7 @@ def _begin_redeem(connection: sqlite3.Connection, session: Session, operation: O
     return True
 
 
-def _begin_settle(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> bool:
+def _begin_settle(connection: Connection, session: Session, operation: Operation, now: float) -> bool:
     """Only if nothing is under way that would change what is to be parted: a call, or a token that comes in."""
     if session.state not in SPENDS_MONEY or session.reserved or not _all_held(connection, operation):
         return False
@@ -172,7 +172,7 @@ def _begin_settle(connection: sqlite3.Connection, session: Session, operation: O
     return True
 
 
-def _all_held(connection: sqlite3.Connection, operation: Operation) -> bool:
+def _all_held(connection: Connection, operation: Operation) -> bool:
     """The pieces that are to be swapped are still the session's."""
     held = connection.execute(
         "SELECT point FROM payment_proofs WHERE session_id = ? AND holder = 'session'", (operation.session_id,)
@@ -180,7 +180,7 @@ def _all_held(connection: sqlite3.Connection, operation: Operation) -> bool:
     return {proof.point for proof in operation.inputs} <= {row["point"] for row in held}
 
 
-def _credit(connection: sqlite3.Connection, session: Session, operation: Operation, now: float) -> None:
+def _credit(connection: Connection, session: Session, operation: Operation, now: float) -> None:
     connection.execute(
         "UPDATE payment_fundings SET state = 'redeemed', token = '' WHERE fingerprint = ?", (operation.fingerprint,)
     )
@@ -189,9 +189,7 @@ def _credit(connection: sqlite3.Connection, session: Session, operation: Operati
     move(connection, session, session.state if session.state not in _NOT_SPENDING else "active", now)
 
 
-def _part(
-    connection: sqlite3.Connection, session: Session, operation: Operation, handed_out: HandedOut | None, now: float
-) -> None:
+def _part(connection: Connection, session: Session, operation: Operation, handed_out: HandedOut | None, now: float) -> None:
     """What was spent is earned, what was left is handed out, the mint has kept its fee, and the session holds nothing any more."""
     if handed_out is None:
         raise AssertionError("a settlement without its refund token")
@@ -206,7 +204,7 @@ def _part(
     move(connection, session, "refund_ready", now)
 
 
-def _after_failure(connection: sqlite3.Connection, session: Session) -> SessionState:
+def _after_failure(connection: Connection, session: Session) -> SessionState:
     """A first token that was not taken: the next one waits, or there is none."""
     waiting = connection.execute(
         "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state = 'authorized'", (session.session_id,)

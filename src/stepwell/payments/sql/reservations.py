@@ -10,7 +10,6 @@ reserve ──> held ──settle──> settled ──confirm──> confirmed 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,6 +18,7 @@ from stepwell.errors import NotFoundError
 from stepwell.payments.ledger import Reservation, Session
 from stepwell.payments.sql.rows import find_session, move, to_reservation, to_session, write_entry, write_line
 from stepwell.payments.states import SPENDS_MONEY
+from stepwell.sql import Connection
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Short:
 
 
 def reserve(
-    connection: sqlite3.Connection, owner: str | None, session_id: str, key: str, amount: int, now: float
+    connection: Connection, owner: str | None, session_id: str, key: str, amount: int, now: float
 ) -> Reservation | Short:
     session = find_session(connection, owner, session_id)
     last = _last(connection, key)
@@ -53,7 +53,7 @@ def reserve(
     return Reservation(key, attempt, session_id, "held", amount)
 
 
-def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, now: float) -> Reservation:
+def settle(connection: Connection, key: str, attempt: int, cost: int, now: float) -> Reservation:
     reservation = find(connection, key, attempt)
     session = find_session(connection, None, reservation.session_id)
     if reservation.state != "held" and not _came_back(connection, reservation):
@@ -72,14 +72,14 @@ def settle(connection: sqlite3.Connection, key: str, attempt: int, cost: int, no
     return replace(reservation, state="settled", charged=charged, session=to_session(row))
 
 
-def release(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
+def release(connection: Connection, key: str, attempt: int, now: float) -> Reservation:
     reservation = find(connection, key, attempt)
     if reservation.state == "held":
         _free(connection, reservation, "released", now)
     return find(connection, key, attempt)
 
 
-def confirm(connection: sqlite3.Connection, session_id: str, keys: Sequence[str] | None) -> int:
+def confirm(connection: Connection, session_id: str, keys: Sequence[str] | None) -> int:
     """Keys are confirmed wherever they were charged: a thread may draw on another session by now."""
     if keys is None:
         changed = connection.execute(
@@ -92,48 +92,48 @@ def confirm(connection: sqlite3.Connection, session_id: str, keys: Sequence[str]
     return changed.rowcount
 
 
-def find(connection: sqlite3.Connection, key: str, attempt: int) -> Reservation:
+def find(connection: Connection, key: str, attempt: int) -> Reservation:
     row = connection.execute("SELECT * FROM payment_reservations WHERE key = ? AND attempt = ?", (key, attempt)).fetchone()
     if row is None:
         raise NotFoundError("reservation", f"{key}#{attempt}")
     return to_reservation(row)
 
 
-def held_since(connection: sqlite3.Connection, before: float) -> list[Reservation]:
+def held_since(connection: Connection, before: float) -> list[Reservation]:
     rows = connection.execute(
         "SELECT * FROM payment_reservations WHERE state = 'held' AND created_at < ? ORDER BY created_at", (before,)
     )
     return [to_reservation(row) for row in rows]
 
 
-def undecided(connection: sqlite3.Connection, session_id: str | None) -> list[Reservation]:
+def undecided(connection: Connection, session_id: str | None) -> list[Reservation]:
     """Two queries, each with an index of its own."""
     rows = [
         row
         for state in ("held", "settled")
         for row in connection.execute(
-            f"SELECT * FROM payment_reservations WHERE state = '{state}' AND (:session IS NULL OR session_id = :session)",  # noqa: S608
+            f"SELECT * FROM payment_reservations WHERE state = '{state}' AND (CAST(:session AS TEXT) IS NULL OR session_id = :session)",  # noqa: S608
             {"session": session_id},
         )
     ]
     return [to_reservation(row) for row in sorted(rows, key=lambda row: row["created_at"])]
 
 
-def take_back(connection: sqlite3.Connection, key: str, attempt: int, now: float) -> Reservation:
+def take_back(connection: Connection, key: str, attempt: int, now: float) -> Reservation:
     reservation = find(connection, key, attempt)
     if reservation.state == "settled":
         _take_back(connection, find_session(connection, None, reservation.session_id), reservation, now)
     return find(connection, key, attempt)
 
 
-def _last(connection: sqlite3.Connection, key: str) -> Reservation | None:
+def _last(connection: Connection, key: str) -> Reservation | None:
     row = connection.execute(
         "SELECT * FROM payment_reservations WHERE key = ? ORDER BY attempt DESC LIMIT 1", (key,)
     ).fetchone()
     return to_reservation(row) if row else None
 
 
-def _end(connection: sqlite3.Connection, last: Reservation, now: float) -> None:
+def _end(connection: Connection, last: Reservation, now: float) -> None:
     """What an earlier try of the same call left behind, also in another session that the thread drew on before."""
     if last.state == "held":
         _free(connection, last, "released", now)
@@ -141,7 +141,7 @@ def _end(connection: sqlite3.Connection, last: Reservation, now: float) -> None:
         _take_back(connection, find_session(connection, None, last.session_id), last, now)
 
 
-def _came_back(connection: sqlite3.Connection, reservation: Reservation) -> bool:
+def _came_back(connection: Connection, reservation: Reservation) -> bool:
     """Released because nobody believed in it any more, and here it is. Once the call was tried anew, the earlier answer goes nowhere."""
     if reservation.state != "released":
         return False
@@ -157,7 +157,7 @@ def _most(session: Session, held: int) -> int:
     return max(most, held)
 
 
-def _free(connection: sqlite3.Connection, reservation: Reservation, state: str, now: float) -> None:
+def _free(connection: Connection, reservation: Reservation, state: str, now: float) -> None:
     connection.execute(
         "UPDATE payment_reservations SET state = ? WHERE key = ? AND attempt = ?", (state, reservation.key, reservation.attempt)
     )
@@ -167,7 +167,7 @@ def _free(connection: sqlite3.Connection, reservation: Reservation, state: str, 
     )
 
 
-def _take_back(connection: sqlite3.Connection, session: Session, reservation: Reservation, now: float) -> None:
+def _take_back(connection: Connection, session: Session, reservation: Reservation, now: float) -> None:
     """The same call comes again and nobody has said that its answer was kept: it was lost, and is not paid for. Only while the money is
     there: what a closed session was charged has been parted already."""
     if session.state not in SPENDS_MONEY:
@@ -179,7 +179,7 @@ def _take_back(connection: sqlite3.Connection, session: Session, reservation: Re
     connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
 
 
-def _find_shortage(connection: sqlite3.Connection, session: Session, amount: int, now: float) -> Short | None:
+def _find_shortage(connection: Connection, session: Session, amount: int, now: float) -> Short | None:
     if session.state in ("settling", "refund_ready", "refunded", "error"):
         return Short("session_closed", session)
     if session.ceiling is not None and session.spent + session.reserved + amount > session.ceiling:

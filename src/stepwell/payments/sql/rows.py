@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,9 +14,10 @@ from stepwell.payments.cashu.money import Dleq, Proof
 from stepwell.payments.cashu.outputs import Output
 from stepwell.payments.ledger import Entry, Funding, HandedOut, Operation, Reservation, Session
 from stepwell.payments.states import EntryKind, SessionState, may_follow
+from stepwell.sql import Connection, Row
 
 
-def find_session(connection: sqlite3.Connection, owner: str | None, session_id: str) -> Session:
+def find_session(connection: Connection, owner: str | None, session_id: str) -> Session:
     """`NotFoundError` too if it is somebody else's: the two look the same."""
     row = connection.execute("SELECT * FROM payment_sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or (owner is not None and row["owner"] != owner):
@@ -25,7 +25,7 @@ def find_session(connection: sqlite3.Connection, owner: str | None, session_id: 
     return to_session(row)
 
 
-def move(connection: sqlite3.Connection, session: Session, state: SessionState, now: float, reason: str | None = None) -> None:
+def move(connection: Connection, session: Session, state: SessionState, now: float, reason: str | None = None) -> None:
     """Along an arrow of the drawing in `states`; anything else is a mistake of ours and changes nothing."""
     if not may_follow(session.state, state):
         raise AssertionError(f"a payment session cannot go from {session.state} to {state}")
@@ -35,13 +35,13 @@ def move(connection: sqlite3.Connection, session: Session, state: SessionState, 
     )
 
 
-def write_entry(connection: sqlite3.Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
+def write_entry(connection: Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
     """One line, and the sum that it belongs to. Both or neither: the caller's transaction."""
     write_line(connection, session, kind, amount, key, now)
     connection.execute(_SUMS[kind], (amount, now, session.session_id))
 
 
-def write_line(connection: sqlite3.Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
+def write_line(connection: Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
     """The line alone, for whoever changes the sum together with other things. Nothing is no line."""
     if amount:
         connection.execute(
@@ -59,7 +59,7 @@ _SUMS: dict[EntryKind, str] = {
 }
 
 
-def keep_proofs(connection: sqlite3.Connection, operation: Operation, proofs: Iterable[tuple[Proof, str]]) -> None:
+def keep_proofs(connection: Connection, operation: Operation, proofs: Iterable[tuple[Proof, str]]) -> None:
     """New money, each piece with its holder."""
     connection.executemany(
         "INSERT INTO payment_proofs (point, session_id, owner, mint, holder, amount, proof) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -79,7 +79,7 @@ def proof_from(data: dict[str, Any]) -> Proof:
     return Proof(**{**data, "dleq": Dleq(**dleq) if dleq else None})
 
 
-def to_session(row: sqlite3.Row) -> Session:
+def to_session(row: Row) -> Session:
     return Session(
         session_id=row["session_id"],
         owner=row["owner"],
@@ -100,7 +100,7 @@ def to_session(row: sqlite3.Row) -> Session:
     )
 
 
-def to_funding(row: sqlite3.Row) -> Funding:
+def to_funding(row: Row) -> Funding:
     return Funding(
         fingerprint=row["fingerprint"],
         session_id=row["session_id"],
@@ -113,11 +113,11 @@ def to_funding(row: sqlite3.Row) -> Funding:
     )
 
 
-def to_reservation(row: sqlite3.Row) -> Reservation:
+def to_reservation(row: Row) -> Reservation:
     return Reservation(row["key"], row["attempt"], row["session_id"], row["state"], row["held"], row["charged"])
 
 
-def to_operation(row: sqlite3.Row) -> Operation:
+def to_operation(row: Row) -> Operation:
     return Operation(
         operation_id=row["operation_id"],
         kind=row["kind"],
@@ -135,7 +135,7 @@ def to_operation(row: sqlite3.Row) -> Operation:
     )
 
 
-def to_handed_out(row: sqlite3.Row) -> HandedOut:
+def to_handed_out(row: Row) -> HandedOut:
     return HandedOut(
         token_id=row["token_id"],
         kind=row["kind"],
@@ -149,7 +149,7 @@ def to_handed_out(row: sqlite3.Row) -> HandedOut:
     )
 
 
-def to_entry(row: sqlite3.Row) -> Entry:
+def to_entry(row: Row) -> Entry:
     return Entry(row["seq"], row["session_id"], row["owner"], row["kind"], row["amount"], row["key"], moment(row["at"]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 
 import orjson
@@ -10,6 +9,7 @@ import orjson
 from stepwell.payments.cashu.money import Proof
 from stepwell.payments.ledger import Debt, Holding, Totals
 from stepwell.payments.sql.rows import proof_from
+from stepwell.sql import Connection
 
 _DEBTS = """
 SELECT mint, 'sessions' AS what, COUNT(*) AS count, SUM(credits - spent - refunded - fees) AS sats
@@ -29,7 +29,7 @@ ORDER BY proof.mint, proof.point
 _SATS = {"sessions": "balances_sats", "tokens": "tokens_sats", "refunds": "refunds_sats"}
 
 
-def sum_up(connection: sqlite3.Connection) -> Totals:
+def sum_up(connection: Connection) -> Totals:
     """All of the ledger at once: sums over lines, over sessions and over the money itself."""
     kinds = {
         row["kind"]: row["total"]
@@ -57,14 +57,14 @@ def sum_up(connection: sqlite3.Connection) -> Totals:
     )
 
 
-def list_debts(connection: sqlite3.Connection) -> list[Debt]:
+def list_debts(connection: Connection) -> list[Debt]:
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for row in connection.execute(_DEBTS):
         found[row["mint"]] |= {row["what"]: row["count"], _SATS[row["what"]]: row["sats"]}
     return [Debt(mint, **found[mint]) for mint in sorted(found)]
 
 
-def list_holdings(connection: sqlite3.Connection) -> list[Holding]:
+def list_holdings(connection: Connection) -> list[Holding]:
     found: defaultdict[str, dict[str, list[Proof]]] = defaultdict(lambda: {"session": [], "earnings": []})
     for row in connection.execute(_HELD):
         found[row["mint"]][row["holder"]].append(proof_from(orjson.loads(row["proof"])))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
 from stepwell.runs.access import ApiKey, SignIn, SignInSession
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.rows import dumps, from_time, loads, to_time
+from stepwell.sql import Connection, Row
 
 
 class EmbeddedAccess:
     """`AccessRecords` over one SQLite file."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
@@ -40,7 +39,7 @@ class EmbeddedAccess:
     async def revoke_key(self, key_id: str) -> bool:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             changed = connection.execute(
                 "UPDATE api_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL", (now, key_id)
             )
@@ -56,7 +55,7 @@ class EmbeddedAccess:
     async def open_session(self, session: SignInSession) -> None:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             _sweep(connection, now)
             connection.execute(
                 "INSERT INTO sessions (hash, owner, is_operator, key_id, expires_at, roots, read_roots) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -100,7 +99,7 @@ class EmbeddedAccess:
     async def begin_sign_in(self, sign_in: SignIn) -> None:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             _sweep(connection, now)
             connection.execute(
                 "INSERT INTO sign_ins (hash, state, nonce, verifier, go_to, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -122,7 +121,7 @@ class EmbeddedAccess:
         return to_time(self._clock.now())
 
 
-def _key(row: sqlite3.Row) -> ApiKey:
+def _key(row: Row) -> ApiKey:
     return ApiKey(
         key_id=row["key_id"],
         owner=row["owner"],
@@ -136,7 +135,7 @@ def _key(row: sqlite3.Row) -> ApiKey:
     )
 
 
-def _grants(row: sqlite3.Row) -> Grants:
+def _grants(row: Row) -> Grants:
     return Grants(tuple(loads(row["roots"])), tuple(loads(row["read_roots"])))
 
 
@@ -144,6 +143,6 @@ def _grant_texts(grants: Grants) -> tuple[str, str]:
     return dumps(grants.roots), dumps(grants.read_roots)
 
 
-def _sweep(connection: sqlite3.Connection, now: float) -> None:
+def _sweep(connection: Connection, now: float) -> None:
     connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now,))
     connection.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (now,))

@@ -7,12 +7,12 @@ chain in a row keeps a `DocumentReader`, which goes on from where it stands.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.documents import Texts, apply, join
 from stepwell.runs.records import Document, StoredDocument
+from stepwell.sql import Connection
 
 _INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"
 _CHAIN = """
@@ -40,33 +40,33 @@ _NONE = -1
 _MOST_TEMPLATES = 32
 
 
-def insert_documents(connection: sqlite3.Connection, documents: Iterable[tuple[str, Document]]) -> None:
+def insert_documents(connection: Connection, documents: Iterable[tuple[str, Document]]) -> None:
     """Thread and document; those that were handed over before are there already."""
     rows = [(thread_id, new.number, new.base, new.changes) for thread_id, new in documents if new.changes is not None]
     if rows:
         connection.executemany(_INSERT, rows)
 
 
-def newest_number(connection: sqlite3.Connection, thread_id: str) -> int:
+def newest_number(connection: Connection, thread_id: str) -> int:
     """Where to go on from. Not below the thread's events: a number that was forgotten is not given again while somebody still
     reads by it."""
     newest = connection.execute(
-        "SELECT max(ifnull((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
-        " ifnull((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
+        "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
+        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
         {"thread": thread_id},
     ).fetchone()
     return int(newest[0])
 
 
-def read_fields(connection: sqlite3.Connection, thread_id: str, number: int) -> Texts:
+def read_fields(connection: Connection, thread_id: str, number: int) -> Texts:
     return DocumentReader(thread_id).fields(connection, number)
 
 
-def read_text(connection: sqlite3.Connection, thread_id: str, number: int) -> bytes:
+def read_text(connection: Connection, thread_id: str, number: int) -> bytes:
     return join(read_fields(connection, thread_id, number))
 
 
-def forget_unneeded(connection: sqlite3.Connection, thread_id: str) -> None:
+def forget_unneeded(connection: Connection, thread_id: str) -> None:
     """Drop what no event, record or result names, and nothing that is named builds on. Not under a run: it builds on what it wrote."""
     at_work = connection.execute("SELECT lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if at_work is None or at_work["lease_run"] is None:
@@ -82,7 +82,7 @@ class DocumentReader:
         self._texts: Texts = {}
         self._templates: dict[int, bytes] = {}
 
-    def fields(self, connection: sqlite3.Connection, number: int) -> Texts:
+    def fields(self, connection: Connection, number: int) -> Texts:
         """A document's fields. They change with the next call."""
         if number == self._at:
             return self._texts
@@ -100,7 +100,7 @@ class DocumentReader:
         self._at = number
         return self._texts
 
-    def event_text(self, connection: sqlite3.Connection, number: int, data: bytes) -> bytes:
+    def event_text(self, connection: Connection, number: int, data: bytes) -> bytes:
         """An event's text, from the document it names and what its row holds."""
         if not data:
             return join(self.fields(connection, number))

@@ -15,15 +15,15 @@ is never on disk without the checkpoint that its key comes from.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 
 from stepwell.clock import Clock
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.fence import fenced, in_order, require
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease, Run
+from stepwell.sql import Connection, Row
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Standing, Unknown
 
 _KNOWN = "SELECT * FROM effects WHERE origin = :origin AND key IN (:key, :former)"
@@ -41,7 +41,7 @@ WHERE (origin, key) IN (SELECT origin, key FROM effects WHERE thread_id = ? LIMI
 class EmbeddedEffects:
     """What the run that holds `lease` does to the world. Everything is refused when the lease is lost."""
 
-    def __init__(self, database: Database, lease: Lease, clock: Clock) -> None:
+    def __init__(self, database: SqlDatabase, lease: Lease, clock: Clock) -> None:
         self._database = database
         self._lease = lease
         self._clock = clock
@@ -63,7 +63,7 @@ class EmbeddedEffects:
             "now": now,
         }
 
-        def work(connection: sqlite3.Connection) -> Standing:
+        def work(connection: Connection) -> Standing:
             require(connection, lease)
             known = connection.execute(_KNOWN, names).fetchone()
             if known is None:
@@ -83,7 +83,7 @@ class EmbeddedEffects:
     def look(self, keys: Sequence[str]) -> Future[Mapping[str, Standing]]:
         origin = self.origin
 
-        def work(connection: sqlite3.Connection) -> Mapping[str, Standing]:
+        def work(connection: Connection) -> Mapping[str, Standing]:
             found = (connection.execute(_KNOWN, {"origin": origin, "key": key, "former": None}).fetchone() for key in keys)
             return {row["key"]: _standing(row) for row in found if row is not None}
 
@@ -97,14 +97,14 @@ class EmbeddedEffects:
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
         lease, origin = self._lease, self.origin
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             require(connection, lease)
             connection.execute(statement, (*values, origin, key))
 
         return self._database.submit(work)
 
 
-def stands_behind(connection: sqlite3.Connection, run: Run) -> bool:
+def stands_behind(connection: Connection, run: Run) -> bool:
     """Whether an effect began in a run that only went on with what stood in the thread, by an answer or by nothing. Taking its steps
     back would leave the call there as if it had never begun, and its interrupt open. With a message of its own, the call goes too."""
     if run.request.input is not None:
@@ -113,17 +113,17 @@ def stands_behind(connection: sqlite3.Connection, run: Run) -> bool:
     return row is not None
 
 
-def take_back(connection: sqlite3.Connection, run: Run) -> None:
+def take_back(connection: Connection, run: Run) -> None:
     """A run is rolled back with everything it said: no thread tells of its effects any more, so an operator is told."""
     connection.execute("UPDATE effects SET taken_back = 1 WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
 
 
-def strip(connection: sqlite3.Connection, thread_id: str, limit: int) -> int:
+def strip(connection: Connection, thread_id: str, limit: int) -> int:
     """A thread is deleted: that it acted is remembered, not what it said. Gives how many rows were changed, `limit` at most."""
     return connection.execute(_STRIP, (thread_id, limit)).rowcount
 
 
-def _standing(row: sqlite3.Row) -> Standing:
+def _standing(row: Row) -> Standing:
     if row["state"] == "begun":
         return Unknown()
     if row["settled_at"] is not None and row["result"] is None:

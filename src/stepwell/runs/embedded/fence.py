@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TypeVar
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.embedded.file.group_commit import OrderedWork, Work
+from stepwell.runs.embedded.database import OrderedWork, Work
 from stepwell.runs.records import Lease
+from stepwell.sql import Connection
 
 T = TypeVar("T")
 
@@ -20,14 +20,14 @@ def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
 def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
     """Work that is refused for whoever no longer has the thread, and in order."""
 
-    def checked(connection: sqlite3.Connection) -> T:
+    def checked(connection: Connection) -> T:
         require(connection, lease)
         return work(connection)
 
     return in_order(lease, checked)
 
 
-def require(connection: sqlite3.Connection, lease: Lease) -> None:
+def require(connection: Connection, lease: Lease) -> None:
     """Refuse whoever no longer has the thread."""
     row = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ?",

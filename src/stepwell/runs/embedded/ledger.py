@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.payments.sql.ledger import SqlLedger, Work
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 class EmbeddedLedger(SqlLedger):
     """A `Ledger` in the database of the server."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: SqlDatabase, clock: Clock | None = None) -> None:
         super().__init__(clock or SystemClock())
         self._database = database
 

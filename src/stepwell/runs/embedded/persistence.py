@@ -7,7 +7,6 @@ It puts the parts together and answers what concerns several of them: what an ea
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from stepwell.payments.states import CHARGED
 from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.embedded.access import EmbeddedAccess
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.effect_journal import EmbeddedEffects, stands_behind
 from stepwell.runs.embedded.events.log import EmbeddedEventLog
 from stepwell.runs.embedded.file.database import Database, GroupWritten
@@ -37,12 +37,11 @@ from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.persistence import ChargesStored, RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
+from stepwell.sql import Connection
 
 if TYPE_CHECKING:
     from stepwell.runs.embedded.ledger import EmbeddedLedger
 
-APPLICATION_ID = 0x5354574C
-"""`STWL`: tells other programs (such as `file`) whose file it is."""
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 _UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
 _CHARGES = "SELECT type, value FROM writes WHERE thread_id = ? AND channel = ?"
@@ -53,7 +52,7 @@ WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00
 """
 
 
-def _newest_checkpoints(connection: sqlite3.Connection) -> list[str]:
+def _newest_checkpoints(connection: Connection) -> list[str]:
     """Those that were stored last. A few, because a history that was shrunk is stored anew."""
     return [row[0] for row in connection.execute("SELECT checkpoint_id FROM checkpoints ORDER BY rowid DESC LIMIT 1000")]
 
@@ -70,10 +69,10 @@ class EmbeddedTraces:
     resumed_tasks: frozenset[str]
 
 
-async def run_wrote(database: Database, thread_id: str, run_id: str) -> EmbeddedTraces:
+async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> EmbeddedTraces:
     """Look for a run's checkpoints and for the answers that were taken."""
 
-    def work(connection: sqlite3.Connection) -> EmbeddedTraces:
+    def work(connection: Connection) -> EmbeddedTraces:
         run = (thread_id, run_id)
         return EmbeddedTraces(
             checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
@@ -166,7 +165,7 @@ class EmbeddedPersistence:
         saver = self.saver()
         load = saver.serde.loads_typed
 
-        def work(connection: sqlite3.Connection) -> ChargesStored:
+        def work(connection: Connection) -> ChargesStored:
             if connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is None:
                 return ChargesStored(frozenset(keys), at_rest=True)
             busy = connection.execute(_UNDER_WAY, (thread_id,)).fetchone()
@@ -186,7 +185,7 @@ class EmbeddedPersistence:
         return await run_wrote(self.database, thread_id, run_id)
 
     async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
-        def work(connection: sqlite3.Connection) -> dict[str, str]:
+        def work(connection: Connection) -> dict[str, str]:
             rows = connection.execute(
                 "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
             )
@@ -198,7 +197,7 @@ class EmbeddedPersistence:
         return await self.database.read(lambda connection: stands_behind(connection, run))
 
     async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
-        def work(connection: sqlite3.Connection) -> list[PendingInterrupt]:
+        def work(connection: Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             mine = row is not None and owner in (None, row["owner"])
             return interrupts.open_interrupts(connection, thread_id) if mine else []
@@ -209,5 +208,4 @@ class EmbeddedPersistence:
         return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
-        # A page is really written, and no row changes: SQLite puts its header down again.
-        await self.database.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))
+        await self.database.check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +10,7 @@ import orjson
 
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.records import Assistant, PendingInterrupt, Run, RunRequest, Thread
+from stepwell.sql import Row
 
 
 def dumps(value: Any) -> str:
@@ -41,7 +41,7 @@ def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else from_time(seconds)
 
 
-def assistant_from_row(row: sqlite3.Row) -> Assistant:
+def assistant_from_row(row: Row) -> Assistant:
     return Assistant(
         assistant_id=row["assistant_id"],
         graph_id=row["graph_id"],
@@ -57,7 +57,7 @@ def assistant_from_row(row: sqlite3.Row) -> Assistant:
     )
 
 
-def thread_from_row(row: sqlite3.Row, values: bytes | None) -> Thread:
+def thread_from_row(row: Row, values: bytes | None) -> Thread:
     """A row of `threads`, with the values that are kept apart from it."""
     return Thread(
         thread_id=row["thread_id"],
@@ -90,7 +90,7 @@ def request_from_text(text: str) -> RunRequest:
     return RunRequest(**fields)
 
 
-def run_from_row(row: sqlite3.Row) -> Run:
+def run_from_row(row: Row) -> Run:
     return Run(
         run_id=row["run_id"],
         thread_id=row["thread_id"],

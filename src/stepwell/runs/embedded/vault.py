@@ -5,21 +5,20 @@ Under a lease it writes, fenced like everything a run writes; without one it onl
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.audit.canonical import sha256 as hash_of
 from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
 from stepwell.runs.embedded import fence
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.records import Lease
+from stepwell.sql import Connection
 
 
 class EmbeddedVault:
     """An `EvidenceVault` for one thread."""
 
-    def __init__(self, database: Database, thread_id: str, lease: Lease | None, clock: Clock) -> None:
+    def __init__(self, database: SqlDatabase, thread_id: str, lease: Lease | None, clock: Clock) -> None:
         self._database = database
         self._thread_id = thread_id
         self._lease = lease
@@ -28,10 +27,11 @@ class EmbeddedVault:
     async def put(self, content: bytes) -> str:
         name, lease = hash_of(content), self._writer()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             fence.require(connection, lease)
             connection.execute(
-                "INSERT OR IGNORE INTO evidence (thread_id, sha256, content) VALUES (?, ?, ?)", (self._thread_id, name, content)
+                "INSERT INTO evidence (thread_id, sha256, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (self._thread_id, name, content),
             )
 
         await self._database.write(work)
@@ -53,7 +53,7 @@ class EmbeddedVault:
     async def append(self, new: NewEntry) -> Entry:
         lease, at = self._writer(), timestamp(self._clock)
 
-        def work(connection: sqlite3.Connection) -> Entry:
+        def work(connection: Connection) -> Entry:
             fence.require(connection, lease)
             if known := _find(connection, self._thread_id, new.key):
                 return match_stored(known, new)
@@ -87,6 +87,6 @@ class EmbeddedVault:
         return self._lease
 
 
-def _find(connection: sqlite3.Connection, thread_id: str, key: str) -> Entry | None:
+def _find(connection: Connection, thread_id: str, key: str) -> Entry | None:
     row = connection.execute("SELECT line FROM trail WHERE thread_id = ? AND key = ?", (thread_id, key)).fetchone()
     return from_line(row["line"]) if row else None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.records import Run
 from stepwell.runs.webhooks.sender import Webhook, WebhookState
+from stepwell.sql import Connection, Row
 
 _log = logging.getLogger(__name__)
 
 
-def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes) -> None:
+def insert_webhook(connection: Connection, run: Run, body: bytes) -> None:
     """Keep the message that a run has ended, in the transaction that ends it. Does nothing for a run without a webhook."""
     if run.request.webhook is None:
         return
@@ -26,7 +26,7 @@ def insert_webhook(connection: sqlite3.Connection, run: Run, body: bytes) -> Non
 class EmbeddedWebhooks:
     """`WebhookOutbox` over one SQLite file."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
@@ -45,7 +45,7 @@ class EmbeddedWebhooks:
         )
         return [webhook for row in rows if (webhook := await self._read(row))]
 
-    async def _read(self, row: sqlite3.Row) -> Webhook | None:
+    async def _read(self, row: Row) -> Webhook | None:
         """A message that cannot be read is given up, and the others go on."""
         if isinstance(row["url"], str) and isinstance(row["body"], bytes) and isinstance(row["attempts"], int):
             return Webhook(row["run_id"], row["url"], row["body"], row["attempts"])
@@ -57,7 +57,7 @@ class EmbeddedWebhooks:
         await self._database.write(
             lambda c: c.execute(
                 "UPDATE webhooks SET state = ?, due_at = COALESCE(?, due_at),"
-                " body = CASE WHEN ? = 'due' THEN body ELSE x'' END WHERE run_id = ?",
-                (state, due_at, state, run_id),
+                " body = CASE WHEN CAST(? AS TEXT) = 'due' THEN body ELSE ? END WHERE run_id = ?",
+                (state, due_at, state, b"", run_id),
             )
         )

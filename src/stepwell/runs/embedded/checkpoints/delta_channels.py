@@ -7,8 +7,7 @@ which knows the same of every ancestor on the way: a history of ten checkpoints 
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +16,7 @@ from langgraph.checkpoint.base import DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.runs.checkpoints import stored_channels
+from stepwell.sql import Connection
 
 # `CROSS JOIN` keeps the walk outside: one look-up by key for each step, whatever the planner believes about the tables.
 _CHAIN = """
@@ -50,6 +50,7 @@ ORDER BY chain.depth DESC, w.task_path, w.task_id, w.idx
 )
 _LATEST = "SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
 _NO_BOUND = 2**62
+_FIRST_PORTION, _LARGEST_PORTION = 16, 256
 
 
 @dataclass
@@ -87,7 +88,7 @@ class Lineage:
 
 
 def read_lineage(
-    connection: sqlite3.Connection,
+    connection: Connection,
     serde: SerializerProtocol,
     place: tuple[str, str, str | None],
     channels: Sequence[str],
@@ -108,14 +109,11 @@ def read_lineage(
     return target, Lineage(target, ancestors, reach)
 
 
-def _walk(
-    connection: sqlite3.Connection, serde: SerializerProtocol, where: dict[str, Any], channels: Sequence[str]
-) -> list[_Ancestor]:
+def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, Any], channels: Sequence[str]) -> list[_Ancestor]:
     """The ancestors up to where every channel has found a stored value, or all of them."""
     missing, walked = set(channels), {where["target"]}
     found: list[_Ancestor] = []
-    ancestors = connection.execute(_ANCESTORS, {**where, "deepest": _NO_BOUND})
-    for checkpoint_id, type_, checkpoint in ancestors:
+    for checkpoint_id, type_, checkpoint in _ancestors(connection, where):
         # A checkpoint stored again below its own descendant makes the chain a ring.
         if checkpoint_id in walked:
             break
@@ -130,5 +128,19 @@ def _walk(
         missing -= values.keys()
         if not missing:
             break
-    ancestors.close()
     return found
+
+
+def _ancestors(connection: Connection, where: dict[str, Any]) -> Iterator[Any]:
+    """Nearest first, and no more of them than somebody asks for. SQLite finds each row when it is asked for; Postgres finds all before it
+    gives the first, so it is asked for portions."""
+    if connection.dialect.name == "sqlite":
+        yield from connection.execute(_ANCESTORS, {**where, "deepest": _NO_BOUND})
+        return
+    portion = _FIRST_PORTION
+    while True:
+        rows = connection.execute(f"{_ANCESTORS} ORDER BY chain.depth", {**where, "deepest": portion}).fetchall()
+        yield from rows
+        if len(rows) < portion:
+            return
+        where, portion = {**where, "target": rows[-1][0]}, min(2 * portion, _LARGEST_PORTION)

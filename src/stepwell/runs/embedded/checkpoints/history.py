@@ -7,15 +7,15 @@ maintenance and not in the path of a request.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any, TypeVar
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.backends.steps import Steps, run_steps
 from stepwell.runs.embedded import fence
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.records import Lease
+from stepwell.sql import Connection
 from stepwell.state.history import Request
 from stepwell.state.history_sql import SqlHistory, executor
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 class EmbeddedHistory(SqlHistory):
     """Runs compaction on an `EmbeddedSaver`'s thread."""
 
-    def __init__(self, database: Database, lease: Lease, serde: SerializerProtocol) -> None:
+    def __init__(self, database: SqlDatabase, lease: Lease, serde: SerializerProtocol) -> None:
         super().__init__(lease.thread_id, serde)
         self._database = database
         self._lease = lease
@@ -36,9 +36,9 @@ class EmbeddedHistory(SqlHistory):
     async def arun(self, steps: Steps[Request, T]) -> T:
         return await self._database.write(lambda connection: self._take(connection, steps))
 
-    def _take(self, connection: sqlite3.Connection, steps: Steps[Request, T]) -> T:
+    def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
         fence.require(connection, self._lease)
-        execute = executor(connection.cursor())
+        execute = executor(connection)
 
         def perform(request: Request) -> Any:
             return run_steps(self.statements(request), execute)

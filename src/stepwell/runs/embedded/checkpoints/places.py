@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 
 from stepwell.runs.embedded.checkpoints.statements import CheckpointListing, CheckpointRow, page
+from stepwell.sql import Connection
 
 _PAGE = 64
 
@@ -57,7 +57,7 @@ class Pages:
         self.size = _PAGE if limit is None else max(0, min(_PAGE, limit))
         """How much to ask for next; 0 at the end."""
 
-    def next(self, connection: sqlite3.Connection) -> list[CheckpointTuple]:
+    def next(self, connection: Connection) -> list[CheckpointTuple]:
         """Read a page. Values come back to life here, in the reader's thread, not on the event loop."""
         rows = page(connection, self._listing, self._last, self.size)
         if self._left is not None:

@@ -11,7 +11,6 @@ A saver without a lease only reads. Who may read which thread is decided above: 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,12 +36,13 @@ from stepwell.runs.embedded.checkpoints import statements as sql
 from stepwell.runs.embedded.checkpoints.delta_channels import Lineage, read_lineage
 from stepwell.runs.embedded.checkpoints.history import EmbeddedHistory
 from stepwell.runs.embedded.checkpoints.places import CheckpointPlace, Pages, config_of, listing_of, place_of
+from stepwell.runs.embedded.database import SqlDatabase, Work
 from stepwell.runs.embedded.fence import fenced
-from stepwell.runs.embedded.file.database import Database, Work
 from stepwell.runs.records import Lease
 from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.secrets.text import hide_secrets
 from stepwell.secrets.values import without_secrets
+from stepwell.sql import Connection
 from stepwell.state.compact import acompact, compact
 from stepwell.state.history import ThreadHistory
 
@@ -51,7 +51,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     """LangGraph's checkpoints of one run, or of any thread for reading."""
 
     def __init__(
-        self, database: Database, lease: Lease | None = None, *, clock: Clock, serde: SerializerProtocol | None = None
+        self, database: SqlDatabase, lease: Lease | None = None, *, clock: Clock, serde: SerializerProtocol | None = None
     ) -> None:
         super().__init__(serde=serde or strict_serializer())
         self._database = database
@@ -169,7 +169,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     def _getting(self, config: RunnableConfig) -> Work[CheckpointTuple | None]:
         place = place_of(config)
 
-        def work(connection: sqlite3.Connection) -> CheckpointTuple | None:
+        def work(connection: Connection) -> CheckpointTuple | None:
             row = sql.get(connection, *place)
             return None if row is None else self._tuple(row)
 
@@ -178,7 +178,7 @@ class EmbeddedSaver(BaseCheckpointSaver[int]):
     def _inheriting(self, config: RunnableConfig, channels: Sequence[str]) -> Work[Mapping[str, DeltaChannelHistory]]:
         place = place_of(config)
 
-        def work(connection: sqlite3.Connection) -> Mapping[str, DeltaChannelHistory]:
+        def work(connection: Connection) -> Mapping[str, DeltaChannelHistory]:
             known = self._lineage and self._lineage[0] == place[:2] and place.checkpoint_id
             if known and self._lineage and (history := self._lineage[1].history(known, channels)):
                 return history

@@ -6,14 +6,12 @@ which is how a run that is driven again knows what it has done (`RunTraces`) and
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
 from stepwell.errors import InvalidRequestError
+from stepwell.sql import Connection, Dialect, Row
 
 _MOST_KEYS = 100
 _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
@@ -26,35 +24,51 @@ _WRITES = """
 SELECT task_id, channel, type, value FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
 ORDER BY task_path, task_id, idx
 """
-_PUT = """
-INSERT OR REPLACE INTO checkpoints
+# What is stored again stands in the place of what was there.
+_NEWER_CHECKPOINT = """
+ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE SET parent_checkpoint_id = excluded.parent_checkpoint_id,
+  run_id = excluded.run_id, type = excluded.type, checkpoint = excluded.checkpoint, metadata = excluded.metadata,
+  created_at = excluded.created_at
+"""
+_NEWER_WRITE = """
+ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO UPDATE SET task_path = excluded.task_path,
+  channel = excluded.channel, run_id = excluded.run_id, type = excluded.type, value = excluded.value
+"""
+_PUT = f"""
+INSERT INTO checkpoints
   (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, type, checkpoint, metadata, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+{_NEWER_CHECKPOINT}
+"""  # noqa: S608  fixed text
 _WRITE_COLUMNS = "(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value)"
-_KEEP_WRITE = f"INSERT OR IGNORE INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  fixed text
-_RENEW_WRITE = f"INSERT OR REPLACE INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  fixed text
+_KEEP_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608  fixed text
+_RENEW_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?){_NEWER_WRITE}"  # noqa: S608  fixed text
 # Only the first time: what the run itself has put there meanwhile is not what was there before it.
 _KEEP_REPLACED = """
-INSERT OR IGNORE INTO replaced_writes
-SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value, :run FROM writes
+INSERT INTO replaced_writes
+SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value, CAST(:run AS TEXT) FROM writes
 WHERE thread_id = :thread AND checkpoint_ns = :ns AND checkpoint_id = :id AND task_id = :task AND idx = :idx AND run_id <> :run
+ON CONFLICT DO NOTHING
 """
-_RESTORE_REPLACED = """
-INSERT OR REPLACE INTO writes
+_RESTORE_REPLACED = f"""
+INSERT INTO writes {_WRITE_COLUMNS}
 SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value
 FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?
-"""
-_COPY_CHECKPOINTS = """
-INSERT OR REPLACE INTO checkpoints
-SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, :run, type, checkpoint, metadata, created_at
+{_NEWER_WRITE}
+"""  # noqa: S608  fixed text
+_COPY_CHECKPOINTS = f"""
+INSERT INTO checkpoints
+  (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, type, checkpoint, metadata, created_at)
+SELECT CAST(:target AS TEXT), checkpoint_ns, checkpoint_id, parent_checkpoint_id, CAST(:run AS TEXT), type, checkpoint, metadata, created_at
 FROM checkpoints WHERE thread_id = :source
-"""
-_COPY_WRITES = """
-INSERT OR REPLACE INTO writes
-SELECT :target, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, :run, type, value
+{_NEWER_CHECKPOINT}
+"""  # noqa: S608  fixed text
+_COPY_WRITES = f"""
+INSERT INTO writes {_WRITE_COLUMNS}
+SELECT CAST(:target AS TEXT), checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, CAST(:run AS TEXT), type, value
 FROM writes WHERE thread_id = :source
-"""
+{_NEWER_WRITE}
+"""  # noqa: S608  fixed text
 
 
 class CheckpointRow(NamedTuple):
@@ -65,7 +79,7 @@ class CheckpointRow(NamedTuple):
     type: str
     checkpoint: bytes
     metadata: str
-    writes: Sequence[sqlite3.Row]
+    writes: Sequence[Row]
     """Task, channel, type and value of each write at this checkpoint, in the order in which they are applied."""
 
 
@@ -79,7 +93,7 @@ class CheckpointListing:
     before: str | None = None
     metadata: Mapping[str, Any] | None = None
 
-    def conditions(self) -> Iterator[tuple[str, Sequence[Any]]]:
+    def conditions(self, dialect: Dialect) -> Iterator[tuple[str, Sequence[Any]]]:
         if self.thread_id is not None:
             yield "thread_id = ?", [self.thread_id]
         if self.namespace is not None:
@@ -91,11 +105,11 @@ class CheckpointListing:
         if len(self.metadata or {}) > _MOST_KEYS:
             raise InvalidRequestError(f"Checkpoints can be filtered by at most {_MOST_KEYS} metadata keys at once.")
         for key, value in (self.metadata or {}).items():
-            # `IS`: a key that is not there equals null, as in LangGraph's savers.
-            yield "json_extract(metadata, ?) IS ?", [_path(key), _comparable(value)]
+            # A key that is not there equals null, as in LangGraph's savers.
+            yield dialect.member_is("metadata", _filterable(key), value)
 
 
-def get(connection: sqlite3.Connection, thread_id: str, namespace: str, checkpoint_id: str | None) -> CheckpointRow | None:
+def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: str | None) -> CheckpointRow | None:
     """One checkpoint with its writes: the one named, or the latest."""
     place = (thread_id, namespace)
     found = connection.execute(_GET, (*place, checkpoint_id)) if checkpoint_id else connection.execute(_LATEST, place)
@@ -103,11 +117,9 @@ def get(connection: sqlite3.Connection, thread_id: str, namespace: str, checkpoi
     return None if row is None else _with_writes(connection, row)
 
 
-def page(
-    connection: sqlite3.Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int
-) -> list[CheckpointRow]:
+def page(connection: Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int) -> list[CheckpointRow]:
     """Checkpoints, newest first, from behind the one given."""
-    conditions = list(listing.conditions())
+    conditions = list(listing.conditions(connection.dialect))
     if after is not None:
         place = (after.checkpoint_id, after.namespace, after.thread_id)
         conditions.append(("(checkpoint_id, checkpoint_ns, thread_id) < (?, ?, ?)", place))
@@ -121,11 +133,11 @@ def page(
     return [_with_writes(connection, row) for row in rows]
 
 
-def put(connection: sqlite3.Connection, row: Sequence[Any]) -> None:
+def put(connection: Connection, row: Sequence[Any]) -> None:
     connection.execute(_PUT, row)
 
 
-def put_writes(connection: sqlite3.Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
+def put_writes(connection: Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
     """What a task wrote stands as it was first written; its error, interrupt and answer are replaced by newer ones."""
     if kept:
         connection.executemany(_KEEP_WRITE, kept)
@@ -134,12 +146,12 @@ def put_writes(connection: sqlite3.Connection, kept: Sequence[Sequence[Any]], re
         connection.executemany(_RENEW_WRITE, renewed)
 
 
-def delete_thread(connection: sqlite3.Connection, thread_id: str) -> None:
+def delete_thread(connection: Connection, thread_id: str) -> None:
     for table in ("writes", "replaced_writes", "checkpoints"):
         connection.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))  # noqa: S608  fixed names
 
 
-def delete_runs(connection: sqlite3.Connection, thread_id: str, run_ids: Sequence[str]) -> None:
+def delete_runs(connection: Connection, thread_id: str, run_ids: Sequence[str]) -> None:
     """What these runs wrote goes; what they had replaced in a run under way stands again."""
     rows = [(thread_id, run_id) for run_id in run_ids]
     connection.executemany("DELETE FROM writes WHERE thread_id = ? AND run_id = ?", rows)
@@ -149,19 +161,19 @@ def delete_runs(connection: sqlite3.Connection, thread_id: str, run_ids: Sequenc
         forget_replaced(connection, *row)
 
 
-def forget_replaced(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+def forget_replaced(connection: Connection, thread_id: str, run_id: str) -> None:
     """A run has ended for good: nothing of it will be taken back."""
     connection.execute("DELETE FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?", (thread_id, run_id))
 
 
-def copy_thread(connection: sqlite3.Connection, source: str, target: str, run_id: str) -> None:
+def copy_thread(connection: Connection, source: str, target: str, run_id: str) -> None:
     """All of it, so that every incremental value can be rebuilt in the copy too."""
     places = {"source": source, "target": target, "run": run_id}
     connection.execute(_COPY_CHECKPOINTS, places)
     connection.execute(_COPY_WRITES, places)
 
 
-def _with_writes(connection: sqlite3.Connection, row: sqlite3.Row) -> CheckpointRow:
+def _with_writes(connection: Connection, row: Row) -> CheckpointRow:
     thread_id, namespace, checkpoint_id, parent_id, type_, checkpoint, metadata = row
     writes = connection.execute(_WRITES, (thread_id, namespace, checkpoint_id)).fetchall()
     return CheckpointRow(thread_id, namespace, checkpoint_id, parent_id, type_, checkpoint, metadata, writes)
@@ -172,16 +184,9 @@ def _replacing(row: Sequence[Any]) -> dict[str, Any]:
     return {"thread": thread_id, "ns": namespace, "id": checkpoint_id, "task": task_id, "idx": index, "run": run_id}
 
 
-def _path(key: str) -> str:
+def _filterable(key: str) -> str:
     if '"' in key or "\0" in key:
         raise InvalidRequestError(
             f"Checkpoints cannot be filtered by the metadata key {key[:100]!r}: it holds a quotation mark or a zero character."
         )
-    return f'$."{key}"'
-
-
-def _comparable(value: Any) -> Any:
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return float(value)  # as SQLite reads it in JSON
-    # SQLite gives lists and objects as JSON without blanks.
-    return orjson.dumps(value).decode() if isinstance(value, list | tuple | dict) else value
+    return key

@@ -14,7 +14,6 @@ Each append stands for itself: one that is refused takes none of the others with
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,18 +22,23 @@ import orjson
 
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.embedded import fence
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.events.rows import insert_rows, number_events
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease, NewEvent, RunEvent
+from stepwell.sql import Connection
 
-_STANDING = (
-    "SELECT json_group_array(json_array(thread_id, fence, lease_run, last_seq)) FROM threads"
-    " WHERE thread_id IN (SELECT value FROM json_each(?))"
-)
-_COUNT = (
-    "UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted"
-    " WHERE thread_id = json_extract(counted.value, '$[0]')"
-)
+_STANDING = {
+    "sqlite": "SELECT json_group_array(json_array(thread_id, fence, lease_run, last_seq)) FROM threads"
+    " WHERE thread_id IN (SELECT value FROM json_each(?))",
+    "postgres": "SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, fence, lease_run, last_seq)) AS TEXT), '[]') FROM threads"
+    " WHERE thread_id IN (SELECT value FROM json_each(?))",
+}
+_COUNT = {
+    "sqlite": "UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted"
+    " WHERE thread_id = json_extract(counted.value, '$[0]')",
+    "postgres": "UPDATE threads SET last_seq = CAST(counted.value ->> 1 AS BIGINT) FROM json_array_elements(CAST(? AS JSON)) AS counted"
+    " WHERE thread_id = counted.value ->> 0",
+}
 
 HandOver = Callable[[str, Sequence[RunEvent]], None]
 """Told of committed events of a thread."""
@@ -63,7 +67,7 @@ class _Place:
 class Appends:
     """Belongs to the loop it is used in."""
 
-    def __init__(self, database: Database, hand_over: HandOver, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, database: SqlDatabase, hand_over: HandOver, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._database = database
         self._hand_over = hand_over
@@ -110,7 +114,7 @@ def _tell_callers(batch: Sequence[_Append], results: Sequence[_Result]) -> None:
             append.done.set_exception(result)
 
 
-def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> list[_Result]:
+def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Result]:
     """Number and insert all that may be written; the others are refused, and leave nothing behind.
 
     A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
@@ -126,14 +130,14 @@ def _append_all(connection: sqlite3.Connection, batch: Sequence[_Append]) -> lis
     ]
     if written:
         counts = {event.thread_id: event.seq for event, _, _ in written}
-        connection.execute(_COUNT, (orjson.dumps(list(counts.items())).decode(),))
+        connection.execute(_COUNT[connection.dialect.name], (orjson.dumps(list(counts.items())).decode(),))
         insert_rows(connection, written)
     return results
 
 
-def _places(connection: sqlite3.Connection, thread_ids: set[str]) -> dict[str, _Place]:
+def _places(connection: Connection, thread_ids: set[str]) -> dict[str, _Place]:
     """Where the threads stand, by id, in one row."""
-    row = connection.execute(_STANDING, (orjson.dumps(list(thread_ids)).decode(),)).fetchone()
+    row = connection.execute(_STANDING[connection.dialect.name], (orjson.dumps(list(thread_ids)).decode(),)).fetchone()
     return {thread_id: _Place(fence, run_id, last_seq) for thread_id, fence, run_id, last_seq in orjson.loads(row[0])}
 
 

@@ -11,21 +11,21 @@ One process writes the file, so following needs no polling: what is committed is
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
 
 from stepwell.clock import Clock
 from stepwell.runs.documents import DocumentBook, Texts
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.documents import forget_unneeded, newest_number, read_fields
 from stepwell.runs.embedded.events.appending import Appends
 from stepwell.runs.embedded.events.followers import Followers
 from stepwell.runs.embedded.events.reading import LARGEST_SEQ, Reader, events_after, last_seq
 from stepwell.runs.embedded.events.rows import insert_events
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.records import Lease, NewEvent, RunEvent
+from stepwell.sql import Connection
 
 __all__ = ["END", "EmbeddedEventLog", "insert_events"]
 
@@ -34,9 +34,9 @@ END = "end"
 
 
 class EmbeddedEventLog:
-    """`stepwell.runs.event_log.EventLog` over a `Database`."""
+    """`stepwell.runs.event_log.EventLog` over a `SqlDatabase`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._followers = Followers()
@@ -101,7 +101,7 @@ class EmbeddedEventLog:
                     yield events
 
     async def trim(self, thread_id: str, *, before: int) -> int:
-        def work(connection: sqlite3.Connection) -> int:
+        def work(connection: Connection) -> int:
             bound = min(before, LARGEST_SEQ)
             gone = connection.execute("DELETE FROM events WHERE thread_id = ? AND seq < ?", (thread_id, bound)).rowcount
             forget_unneeded(connection, thread_id)
@@ -118,7 +118,7 @@ class EmbeddedEventLog:
         return appends
 
 
-def _standing_documents(connection: sqlite3.Connection, thread_id: str) -> tuple[int, tuple[int, Texts] | None]:
+def _standing_documents(connection: Connection, thread_id: str) -> tuple[int, tuple[int, Texts] | None]:
     """The newest number, and the document that holds the thread's values now, if there is one."""
     row = connection.execute("SELECT document FROM thread_values WHERE thread_id = ?", (thread_id,)).fetchone()
     number = row and row["document"]

@@ -6,14 +6,14 @@ handed continues where it stands.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.documents import DocumentReader
 from stepwell.runs.embedded.events.followers import Follower
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import FINISHED, RunEvent
+from stepwell.sql import Connection
 
 LARGEST_SEQ = 2**63 - 1
 
@@ -40,7 +40,7 @@ class Look:
 class Reader:
     """Gives what follows a place, from the table as long as needed and from memory afterwards."""
 
-    def __init__(self, database: Database, follower: Follower, thread_id: str, run_id: str | None, after: int) -> None:
+    def __init__(self, database: SqlDatabase, follower: Follower, thread_id: str, run_id: str | None, after: int) -> None:
         self._database = database
         self._follower = follower
         self._thread_id = thread_id
@@ -73,7 +73,7 @@ class Reader:
         self._place, self._from_table, self._ended = look.place, look.more, look.ended
         return look.events
 
-    def _look_at(self, connection: sqlite3.Connection) -> Look:
+    def _look_at(self, connection: Connection) -> Look:
         return _look(connection, self._thread_id, self._run_id, self._place, self._documents)
 
 
@@ -83,14 +83,14 @@ def _continues(events: list[RunEvent], place: int) -> bool:
     return all(event.seq == expected for expected, event in enumerate(events, place + 1))
 
 
-def last_seq(connection: sqlite3.Connection, thread_id: str) -> int | None:
+def last_seq(connection: Connection, thread_id: str) -> int | None:
     """The number of the thread's newest event; `None` for no thread."""
     row = connection.execute("SELECT last_seq FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     return None if row is None else int(row["last_seq"])
 
 
 def events_after(
-    connection: sqlite3.Connection,
+    connection: Connection,
     thread_id: str,
     run_id: str | None,
     after: int,
@@ -111,7 +111,7 @@ def events_after(
         yield RunEvent(row["seq"], row["thread_id"], row["run_id"], row["event"], text)
 
 
-def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
+def _look(connection: Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
     newest = last_seq(connection, thread_id)
     if newest is None:  # gone, also while its rows are still being deleted
         return Look([], after, more=False, ended=True)
@@ -126,6 +126,6 @@ def _look(connection: sqlite3.Connection, thread_id: str, run_id: str | None, af
     return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
 
 
-def _has_ended(connection: sqlite3.Connection, thread_id: str, run_id: str) -> bool:
+def _has_ended(connection: Connection, thread_id: str, run_id: str) -> bool:
     row = connection.execute("SELECT status FROM runs WHERE run_id = ? AND thread_id = ?", (run_id, thread_id)).fetchone()
     return row is None or row["status"] in FINISHED

@@ -3,12 +3,12 @@ send back to go on from where they stopped."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 
 from stepwell.errors import NotFoundError
 from stepwell.runs.embedded.documents import insert_documents, row_data
 from stepwell.runs.records import NewEvent, RunEvent, StoredDocument
+from stepwell.sql import Connection
 
 _INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
@@ -16,7 +16,7 @@ _SIZES = (64, 16, 4, 1)
 
 
 def insert_events(
-    connection: sqlite3.Connection, thread_id: str, run_id: str, events: Sequence[NewEvent], now: float
+    connection: Connection, thread_id: str, run_id: str, events: Sequence[NewEvent], now: float
 ) -> list[RunEvent]:
     """Add events to the log inside the caller's transaction. The caller has checked the lease, and announces after its commit."""
     if not events:
@@ -39,7 +39,7 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
     ]
 
 
-def insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
+def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
     """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
     insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):

@@ -9,27 +9,20 @@ all together ──commit──> done
      └ the database is locked, broken or gone: all of them fail
 ```
 
-Rule to keep: work of one *lane* (a run's checkpoints and effects) is stored in the order it was handed in, without gaps. When a piece
-fails because of the storage, later ones of its lane are refused, in this group and in all to come: an effect must never be on disk
-without the checkpoint that was handed in before it. A lane is over with its lease, and whoever drives the run begins another.
+What is refused when a piece of a lane could not be stored is said in `database`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from stepwell.errors import StorageUnavailableError
+from stepwell.runs.embedded.database import BrokenLanes, Job, unavailable
 from stepwell.runs.embedded.file.disk_space import DiskSpace
 from stepwell.runs.embedded.file.write_ahead_log import WriteAheadLog
-
-T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
+from stepwell.sql import SqliteConnection
 
 _CONCERNS_ALL = frozenset(
     {
@@ -37,53 +30,23 @@ _CONCERNS_ALL = frozenset(
         sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM,
     }
 )  # fmt: skip
-_MOST_BROKEN_LANES = 10_000
 _PAGES_GIVEN_BACK = 128
 _PAGES = 1000
 """In the log when a commit copies it into the file; SQLite's own choice."""
 _PAGES_WHILE_DELETING = 256
 
 
-@dataclass(frozen=True)
-class OrderedWork(Generic[T]):
-    """Work that is refused once earlier work of its lane could not be stored."""
-
-    lane: Hashable
-    work: Work[T]
-
-    def __call__(self, connection: sqlite3.Connection) -> T:
-        return self.work(connection)
-
-
-@dataclass
-class Job(Generic[T]):
-    work: Work[T]
-    done: Future[T] | asyncio.Future[T]
-    loop: asyncio.AbstractEventLoop | None = None
-    """The loop that `done` belongs to, if it is one of asyncio's."""
-    frees: bool = False
-    """It makes room: it may use the reserve of a disk that is full."""
-    synced: bool = False
-    """It has to survive the power going out, whatever the rest of the database does."""
-    result: Any = None
-    error: BaseException | None = None
-
-    @property
-    def lane(self) -> Hashable | None:
-        return self.work.lane if isinstance(self.work, OrderedWork) else None
-
-
 class GroupCommit:
     """Runs groups on the writer's connection. Used by the writer thread alone."""
 
     def __init__(
-        self, connection: sqlite3.Connection, log: WriteAheadLog, disk_space: DiskSpace, *, synchronous: str = "NORMAL"
+        self, connection: SqliteConnection, log: WriteAheadLog, disk_space: DiskSpace, *, synchronous: str = "NORMAL"
     ) -> None:
         self._connection = connection
         self._usual = self._level = synchronous
         self._log = log
         self._disk_space = disk_space
-        self._broken: dict[Hashable, None] = {}
+        self._lanes = BrokenLanes()
 
     def run(self, group: Sequence[Job[Any]]) -> None:
         """Afterwards every job has its result, committed, or its error."""
@@ -93,7 +56,7 @@ class GroupCommit:
             _undo(self._connection)
             for job in group:
                 job.error = job.error or (unavailable(error) if isinstance(error, sqlite3.Error) else error)
-                self._break(job)
+                self._lanes.add(job)
 
     def _run_together(self, group: Sequence[Job[Any]]) -> None:
         try:
@@ -137,7 +100,7 @@ class GroupCommit:
             _undo(self._connection)
             if _code(error) != sqlite3.SQLITE_FULL or not job.frees:
                 job.error = unavailable(error)
-                self._break(job)
+                self._lanes.add(job)
                 return
             self._run_on_reserve(job)
 
@@ -157,10 +120,7 @@ class GroupCommit:
         self._connection.execute(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})").fetchall()
 
     def _run_one(self, job: Job[Any]) -> None:
-        if job.lane is not None and job.lane in self._broken:
-            job.error = StorageUnavailableError(
-                "An earlier write of this run could not be stored, so this one was not. The run is driven again."
-            )
+        if self._lanes.refuse(job):
             return
         self._connection.execute("SAVEPOINT job")
         try:
@@ -171,15 +131,8 @@ class GroupCommit:
             job.error = error
             self._connection.execute("ROLLBACK TO job")
             if isinstance(error, sqlite3.Error):
-                self._break(job)
+                self._lanes.add(job)
         self._connection.execute("RELEASE job")
-
-    def _break(self, job: Job[Any]) -> None:
-        if job.lane is None:
-            return
-        while len(self._broken) >= _MOST_BROKEN_LANES:
-            del self._broken[next(iter(self._broken))]
-        self._broken[job.lane] = None
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -195,34 +148,3 @@ def _undo(connection: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):  # SQLite has rolled back by itself
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def tell_waiting(group: Sequence[Job[Any]]) -> None:
-    """Tell everybody, in the order of their work. A loop is woken once for all of its jobs."""
-    of_loops: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
-    for job in group:
-        if job.loop is not None:
-            of_loops.setdefault(job.loop, []).append(job)
-        elif isinstance(job.done, Future) and job.done.set_running_or_notify_cancel():
-            _settle(job)
-    for loop, jobs in of_loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
-            loop.call_soon_threadsafe(_settle_all, jobs)
-
-
-def _settle_all(jobs: Sequence[Job[Any]]) -> None:
-    for job in jobs:
-        if not job.done.done():  # whoever waited may have been cancelled
-            _settle(job)
-
-
-def _settle(job: Job[Any]) -> None:
-    if job.error is not None:
-        job.done.set_exception(job.error)
-    else:
-        job.done.set_result(job.result)
-
-
-def unavailable(error: BaseException) -> StorageUnavailableError:
-    # SQLite's text names no path and no value; it is what an operator needs ("database or disk is full").
-    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was kept of this; try again later.")

@@ -5,7 +5,7 @@ What belongs to the server (an assistant per graph) is seen by everybody and cha
 
 from __future__ import annotations
 
-import sqlite3
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from stepwell.runs.embedded.records.threads import threads_of_assistant
 from stepwell.runs.embedded.rows import assistant_from_row, dumps, to_time
 from stepwell.runs.records import SYSTEM, Assistant
 from stepwell.runs.repository import AssistantFilter, Page
+from stepwell.sql import Connection, Dialect
 
 _ORDER: Order = {name: name for name in ("assistant_id", "graph_id", "name", "created_at", "updated_at")}
 _VERSION_ORDER: Order = {"created_at": "version", "version": "version"}
@@ -25,7 +26,7 @@ _VERSION_ORDER: Order = {"created_at": "version", "version": "version"}
 # A version has the owner of its assistant, and was never changed after it was made.
 _VERSIONS = (
     "SELECT * FROM (SELECT v.*, v.created_at AS updated_at, a.owner"
-    " FROM assistant_versions AS v JOIN assistants AS a USING (assistant_id))"
+    " FROM assistant_versions AS v JOIN assistants AS a USING (assistant_id)) AS versions"
 )
 
 
@@ -33,7 +34,7 @@ class AssistantRecords(RecordsPart):
     """The part of the repository that is about assistants."""
 
     async def create_assistant(self, assistant: Assistant, *, if_exists: Literal["raise", "do_nothing"]) -> Assistant:
-        def work(connection: sqlite3.Connection) -> Assistant:
+        def work(connection: Connection) -> Assistant:
             found = connection.execute("SELECT * FROM assistants WHERE assistant_id = ?", (assistant.assistant_id,)).fetchone()
             if found is None:
                 _insert(connection, assistant)
@@ -50,20 +51,20 @@ class AssistantRecords(RecordsPart):
         return await self._database.read(lambda connection: _find(connection, owner, assistant_id))
 
     async def search_assistants(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]:
-        where, tail = _matching(owner, wanted), order_by(page, _ORDER)
+        where, tail = _matching(self._database.dialect, owner, wanted), order_by(page, _ORDER)
         sql = f"SELECT * FROM assistants WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
         rows = await self._database.read(lambda connection: connection.execute(sql, where.bound + tail.bound).fetchall())
         return [assistant_from_row(row) for row in rows]
 
     async def count_assistants(self, owner: str | None, wanted: AssistantFilter) -> int:
-        where = _matching(owner, wanted)
+        where = _matching(self._database.dialect, owner, wanted)
         sql = f"SELECT COUNT(*) FROM assistants WHERE {where.sql}"  # noqa: S608 - clauses of ours
         return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
 
     async def save_assistant_version(self, owner: str | None, assistant: Assistant) -> Assistant:
         now = self._clock.now()
 
-        def work(connection: sqlite3.Connection) -> Assistant:
+        def work(connection: Connection) -> Assistant:
             before = _find_changeable(connection, owner, assistant.assistant_id)
             newest = connection.execute(
                 "SELECT MAX(version) FROM assistant_versions WHERE assistant_id = ?", (assistant.assistant_id,)
@@ -80,12 +81,12 @@ class AssistantRecords(RecordsPart):
     ) -> list[Assistant]:
         chosen = Clause("assistant_id = ?", (assistant_id,))
         where, tail = (
-            all_of(chosen, shown_to(owner), contains("metadata", metadata)),
+            all_of(chosen, shown_to(owner), contains(self._database.dialect, "metadata", metadata)),
             order_by(page, _VERSION_ORDER, then="version"),
         )
         sql = f"{_VERSIONS} WHERE {where.sql}{tail.sql}"
 
-        def work(connection: sqlite3.Connection) -> list[Assistant]:
+        def work(connection: Connection) -> list[Assistant]:
             _find(connection, owner, assistant_id)
             return [assistant_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
 
@@ -94,7 +95,7 @@ class AssistantRecords(RecordsPart):
     async def set_assistant_version(self, owner: str | None, assistant_id: str, version: int) -> Assistant:
         now = self._clock.now()
 
-        def work(connection: sqlite3.Connection) -> Assistant:
+        def work(connection: Connection) -> Assistant:
             before = _find_changeable(connection, owner, assistant_id)
             row = connection.execute(
                 f"{_VERSIONS} WHERE assistant_id = ? AND version = ?",
@@ -111,7 +112,7 @@ class AssistantRecords(RecordsPart):
         return await self._database.write(work)
 
     async def delete_assistant(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None:
-        def work(connection: sqlite3.Connection) -> list[str]:
+        def work(connection: Connection) -> list[str]:
             _find_changeable(connection, owner, assistant_id)
             threads = threads_of_assistant(connection, owner, assistant_id) if delete_threads else []
             for thread_id in threads:
@@ -124,16 +125,21 @@ class AssistantRecords(RecordsPart):
         await self._erase(await self._database.write(work, frees=True))
 
 
-def _matching(owner: str | None, wanted: AssistantFilter) -> Clause:
-    clauses = [shown_to(owner), contains("metadata", wanted.metadata)]
+def _matching(dialect: Dialect, owner: str | None, wanted: AssistantFilter) -> Clause:
+    clauses = [shown_to(owner), contains(dialect, "metadata", wanted.metadata)]
     if wanted.graph_id is not None:
         clauses.append(Clause("graph_id = ?", (wanted.graph_id,)))
     if wanted.name is not None:
-        clauses.append(Clause("instr(lower(name), lower(?)) > 0", (wanted.name,)))
+        clauses.append(Clause("lower(name) LIKE lower(?) ESCAPE '!'", (_anywhere(wanted.name),)))
     return all_of(*clauses)
 
 
-def _find(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
+def _anywhere(text: str) -> str:
+    """A pattern for `LIKE`; `!` takes a character as it is."""
+    return "%" + re.sub(r"[%_!]", r"!\g<0>", text) + "%"
+
+
+def _find(connection: Connection, owner: str | None, assistant_id: str) -> Assistant:
     where = all_of(Clause("assistant_id = ?", (assistant_id,)), shown_to(owner))
     row = connection.execute(f"SELECT * FROM assistants WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
@@ -141,7 +147,7 @@ def _find(connection: sqlite3.Connection, owner: str | None, assistant_id: str) 
     return assistant_from_row(row)
 
 
-def _find_changeable(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> Assistant:
+def _find_changeable(connection: Connection, owner: str | None, assistant_id: str) -> Assistant:
     assistant = _find(connection, owner, assistant_id)
     if owner is not None and assistant.owner == SYSTEM:
         raise AccessError(
@@ -151,7 +157,7 @@ def _find_changeable(connection: sqlite3.Connection, owner: str | None, assistan
     return assistant
 
 
-def _insert(connection: sqlite3.Connection, assistant: Assistant) -> None:
+def _insert(connection: Connection, assistant: Assistant) -> None:
     connection.execute(
         "INSERT INTO assistants (assistant_id, owner, graph_id, name, description, config, context, metadata, version, created_at,"
         " updated_at) VALUES (:assistant_id, :owner, :graph_id, :name, :description, :config, :context, :metadata, :version,"
@@ -161,7 +167,7 @@ def _insert(connection: sqlite3.Connection, assistant: Assistant) -> None:
     _insert_version(connection, assistant)
 
 
-def _insert_version(connection: sqlite3.Connection, assistant: Assistant) -> None:
+def _insert_version(connection: Connection, assistant: Assistant) -> None:
     connection.execute(
         "INSERT INTO assistant_versions (assistant_id, version, graph_id, name, description, config, context, metadata, created_at)"
         " VALUES (:assistant_id, :version, :graph_id, :name, :description, :config, :context, :metadata, :updated_at)",
@@ -169,7 +175,7 @@ def _insert_version(connection: sqlite3.Connection, assistant: Assistant) -> Non
     )
 
 
-def _make_current(connection: sqlite3.Connection, assistant: Assistant) -> None:
+def _make_current(connection: Connection, assistant: Assistant) -> None:
     connection.execute(
         "UPDATE assistants SET graph_id = :graph_id, name = :name, description = :description, config = :config,"
         " context = :context, metadata = :metadata, version = :version, updated_at = :updated_at WHERE assistant_id = :assistant_id",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from stepwell.clock import Clock
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.records.erasing import Eraser, finish_erasing
 
 
@@ -23,7 +23,7 @@ class RecordsPart:
 
     def __init__(
         self,
-        database: Database,
+        database: SqlDatabase,
         clock: Clock,
         *,
         new_id: Callable[[], str] = _random_id,

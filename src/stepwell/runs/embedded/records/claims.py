@@ -10,8 +10,6 @@ A claim that has expired binds nobody, and its holder may renew it as long as no
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
 from stepwell.errors import InterruptClaimedError, InterruptGoneError, InvalidRequestError, NotFoundError
 from stepwell.runs.embedded.records.base import RecordsPart
@@ -19,6 +17,7 @@ from stepwell.runs.embedded.records.interrupts import claim_in, claimed_error, i
 from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import from_time, to_time
 from stepwell.runs.repository import DeviceClaim, HeldClaim
+from stepwell.sql import Connection, Row
 
 _CLAIM = "UPDATE interrupts SET claim_id = ?, claim_device = ?, claim_expires_at = ? WHERE thread_id = ? AND interrupt_id = ?"
 
@@ -38,7 +37,7 @@ class ClaimRecords(RecordsPart):
     ) -> HeldClaim:
         fresh, now = self._new_id(), to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> HeldClaim:
+        def work(connection: Connection) -> HeldClaim:
             row = _require_open(connection, owner, thread_id, interrupt_id)
             _require_free(row, claim_id, now)
             held = HeldClaim(claim_id or fresh, DeviceClaim(device_id, from_time(now + ttl_s)))
@@ -50,7 +49,7 @@ class ClaimRecords(RecordsPart):
     async def release_claim(self, owner: str | None, thread_id: str, interrupt_id: str, claim_id: str) -> None:
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             row = _find(connection, owner, thread_id, interrupt_id)
             if row["claim_id"] == claim_id:
                 connection.execute(_CLAIM, (None, None, None, thread_id, interrupt_id))
@@ -60,9 +59,9 @@ class ClaimRecords(RecordsPart):
         await self._database.write(work)
 
 
-def _find(connection: sqlite3.Connection, owner: str | None, thread_id: str, interrupt_id: str) -> sqlite3.Row:
+def _find(connection: Connection, owner: str | None, thread_id: str, interrupt_id: str) -> Row:
     owned_thread(connection, owner, thread_id)
-    row: sqlite3.Row | None = connection.execute(
+    row: Row | None = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND interrupt_id = ?", (thread_id, interrupt_id)
     ).fetchone()
     if row is None:
@@ -70,7 +69,7 @@ def _find(connection: sqlite3.Connection, owner: str | None, thread_id: str, int
     return row
 
 
-def _require_open(connection: sqlite3.Connection, owner: str | None, thread_id: str, interrupt_id: str) -> sqlite3.Row:
+def _require_open(connection: Connection, owner: str | None, thread_id: str, interrupt_id: str) -> Row:
     row = _find(connection, owner, thread_id, interrupt_id)
     if not is_executed_by_a_device(row):
         raise InvalidRequestError(
@@ -85,7 +84,7 @@ def _require_open(connection: sqlite3.Connection, owner: str | None, thread_id: 
     return row
 
 
-def _require_free(row: sqlite3.Row, claim_id: str | None, now: float) -> None:
+def _require_free(row: Row, claim_id: str | None, now: float) -> None:
     if claim_id is not None and row["claim_id"] == claim_id:
         return
     if claim := claim_in(row, now):

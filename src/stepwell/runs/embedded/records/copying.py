@@ -9,12 +9,11 @@ yet: the copy has the run's checkpoints, and nobody who will end it.
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.payments.sql import threads as paying_threads
 from stepwell.runs.embedded.records import interrupts
 from stepwell.runs.embedded.records.thread_state import keep_values, read_values
 from stepwell.runs.embedded.rows import interrupts_to_text
+from stepwell.sql import Connection
 
 _AT_REST = """
 INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at,
@@ -40,7 +39,7 @@ WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answere
 """  # noqa: S608 - fixed text
 
 
-def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now: float) -> None:
+def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float) -> None:
     """Make `new_id` a copy. The caller has checked whose thread it is, and that the new id is free."""
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
@@ -53,14 +52,14 @@ def copy_thread(connection: sqlite3.Connection, thread_id: str, new_id: str, now
     _settle(connection, new_id)
 
 
-def _copy_rows(connection: sqlite3.Connection, table: str, names: dict[str, object]) -> None:
-    columns = [row["name"] for row in connection.execute(f"PRAGMA table_info({table})")]
+def _copy_rows(connection: Connection, table: str, names: dict[str, object]) -> None:
+    columns = [name for name, *_ in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]  # noqa: S608 - names of ours
     listed = ", ".join(f'"{column}"' for column in columns)
     taken = ", ".join(":new" if column == "thread_id" else f'"{column}"' for column in columns)
     connection.execute(f"INSERT INTO {table} ({listed}) SELECT {taken} FROM {table} WHERE thread_id = :old", names)  # noqa: S608 - names of ours
 
 
-def _settle(connection: sqlite3.Connection, thread_id: str) -> None:
+def _settle(connection: Connection, thread_id: str) -> None:
     """A copy has no run at work, so it cannot be busy; and it shows the interrupts that it has."""
     waiting = interrupts.open_interrupts(connection, thread_id)
     connection.execute(

@@ -7,21 +7,21 @@ program itself sees it.
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.errors import InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.runs.embedded.rows import from_time, to_time
 from stepwell.runs.repository import EffectFilter, EffectOutcome, EffectRecord, Page
+from stepwell.sql import Connection, Row
 
 _ORDER: Order = {"created_at": "e.created_at"}
-_EFFECTS = """
-SELECT e.*, t.owner, EXISTS (SELECT 1 FROM runs AS r WHERE r.run_id = e.run_id AND r.status IN ('pending', 'running')) AS under_way
+_RUN_UNDER_WAY = "SELECT 1 FROM runs AS r WHERE r.run_id = e.run_id AND r.status IN ('pending', 'running')"
+_EFFECTS = f"""
+SELECT e.*, t.owner, EXISTS ({_RUN_UNDER_WAY}) AS under_way
 FROM effects AS e LEFT JOIN threads AS t ON t.thread_id = e.thread_id
-"""
+"""  # noqa: S608 - fixed text
 _ORIGIN = "(SELECT origin FROM threads WHERE thread_id = ?)"
-_OPEN = Clause("(e.state = 'begun' OR e.taken_back) AND e.settled_at IS NULL AND NOT under_way")
+_OPEN = Clause(f"(e.state = 'begun' OR e.taken_back = 1) AND e.settled_at IS NULL AND NOT EXISTS ({_RUN_UNDER_WAY})")
 _SETTLE = """
 UPDATE effects SET state = :state, note = :note, settled_at = :now, settled_by = :by WHERE origin = :origin AND key = :key
 """
@@ -45,7 +45,7 @@ class EffectRecords(RecordsPart):
     async def settle_effect(self, owner: str | None, key: str, *, happened: bool, note: str = "", by: str) -> EffectRecord:
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> EffectRecord:
+        def work(connection: Connection) -> EffectRecord:
             known = _find(connection, owner, key)
             if _is_settled(known, happened=happened):
                 return known
@@ -57,7 +57,7 @@ class EffectRecords(RecordsPart):
         return await self._database.write(work)
 
 
-def _find(connection: sqlite3.Connection, owner: str | None, key: str) -> EffectRecord:
+def _find(connection: Connection, owner: str | None, key: str) -> EffectRecord:
     where = all_of(Clause("e.origin = ? AND e.key = ?", (_origin(key), key)), owned_by(owner))
     row = connection.execute(f"{_EFFECTS} WHERE {where.sql}", where.bound).fetchone()
     if row is None:
@@ -86,7 +86,7 @@ def _origin(key: str) -> str:
     return key.partition("/")[0]
 
 
-def _record(row: sqlite3.Row) -> EffectRecord:
+def _record(row: Row) -> EffectRecord:
     known: dict[str, EffectOutcome] = {"done": "done", "not_done": "not_done"}
     return EffectRecord(
         key=row["key"],

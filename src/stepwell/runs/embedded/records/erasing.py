@@ -16,7 +16,6 @@ of effects, without what it said. SQLite overwrites what is deleted (`secure_del
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -24,9 +23,10 @@ from typing import NamedTuple
 from stepwell.errors import ThreadBusyError
 from stepwell.payments.sql import threads as paying_threads
 from stepwell.runs.embedded import effect_journal
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
+from stepwell.sql import Connection
 
-Eraser = Callable[[sqlite3.Connection, str], None]
+Eraser = Callable[[Connection, str], None]
 """Deletes what a layer keeps for a thread. Does nothing but SQL on the connection it is given, and does not commit."""
 
 SLICE_ROWS = 200
@@ -37,7 +37,8 @@ class Kept(NamedTuple):
     """A table with a thread's rows: what tells them apart, and how large one is."""
 
     table: str
-    key: str = "rowid"
+    key: str | None = None
+    """`None`: where a row lies, which tells it apart within a transaction."""
     size: str = "0"
 
 
@@ -57,7 +58,7 @@ _OF_THREAD = (
 )
 
 
-def refuse_if_busy(connection: sqlite3.Connection, thread_id: str) -> None:
+def refuse_if_busy(connection: Connection, thread_id: str) -> None:
     """Refuse to erase a thread while a run is at work on it, or waits to be."""
     busy = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
@@ -70,37 +71,38 @@ def refuse_if_busy(connection: sqlite3.Connection, thread_id: str) -> None:
         )
 
 
-def refuse_if_erasing(connection: sqlite3.Connection, thread_id: str) -> None:
+def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
     """A new thread must not find rows of an old one."""
     if connection.execute("SELECT 1 FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone():
         raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
 
 
-def begin_erasing(connection: sqlite3.Connection, thread_id: str, erasers: Sequence[Eraser] = ()) -> None:
+def begin_erasing(connection: Connection, thread_id: str, erasers: Sequence[Eraser] = ()) -> None:
     """From here on the thread is gone. The caller has checked whose it is, and that nothing is at work on it."""
     row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     for erase in erasers:
         erase(connection, thread_id)
     paying_threads.detach(connection, thread_id)  # its money stays, and is settled when no other thread draws on it
-    connection.execute("INSERT OR IGNORE INTO erasing (thread_id, temporary) VALUES (?, ?)", (thread_id, row["temporary"]))
+    connection.execute(
+        "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])
+    )
     connection.execute("DELETE FROM threads WHERE thread_id = ?", (thread_id,))
 
 
-async def finish_erasing(database: Database, thread_ids: Iterable[str], new_id: Callable[[], str]) -> None:
+async def finish_erasing(database: SqlDatabase, thread_ids: Iterable[str], new_id: Callable[[], str]) -> None:
     """Delete what is left of threads that are gone. May be broken off, and done by several at once."""
     for thread_id in thread_ids:
         while await database.write(partial(erase_some, thread_id=thread_id, new_id=new_id), frees=True):
             pass
-    if database.disk_space.is_low:
-        await give_back_space(database)
+    await database.give_back_space(only_if_low=True)
 
 
-def list_unfinished(connection: sqlite3.Connection) -> list[str]:
+def list_unfinished(connection: Connection) -> list[str]:
     """Threads that are gone and still have rows."""
     return [row[0] for row in connection.execute("SELECT thread_id FROM erasing")]
 
 
-def erase_some(connection: sqlite3.Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
+def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
     """One slice. Gives whether there may be more."""
     gone = connection.execute("SELECT temporary FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone()
     if gone is None:
@@ -117,49 +119,29 @@ def erase_some(connection: sqlite3.Connection, thread_id: str, new_id: Callable[
     return False
 
 
-def delete_slice(connection: sqlite3.Connection, kept: Kept, where: str, bound: Sequence[object]) -> list[str | int]:
+def delete_slice(connection: Connection, kept: Kept, where: str, bound: Sequence[object]) -> list[str | int]:
     """Delete as many rows as make a slice, one at least if there is one. Gives their keys."""
+    key, is_row = kept.key or connection.dialect.row_address, f"{kept.key} = ?" if kept.key else connection.dialect.row_is
     found = connection.execute(
-        f"SELECT {kept.key}, {kept.size} FROM {kept.table} WHERE {where} LIMIT {SLICE_ROWS}",  # noqa: S608 - names of ours
+        f"SELECT {key}, {kept.size} FROM {kept.table} WHERE {where} LIMIT {SLICE_ROWS}",  # noqa: S608 - names of ours
         bound,
     )
     keys: list[str | int] = []
     size = 0
-    for key, bytes_ in found:
+    for row, bytes_ in found:
         if keys and size + bytes_ > SLICE_BYTES:
             break
-        keys.append(key)
+        keys.append(row)
         size += bytes_
     found.close()
     connection.executemany(
-        f"DELETE FROM {kept.table} WHERE {where} AND {kept.key} = ?",  # noqa: S608 - names of ours
+        f"DELETE FROM {kept.table} WHERE {where} AND {is_row}",  # noqa: S608 - names of ours
         [(*bound, key) for key in keys],
     )
     return keys
 
 
-async def give_back_space(database: Database) -> int:
-    """Return what is free inside the file to the disk, a little at a time. Gives how many bytes."""
-    freed = 0
-    while step := await database.write(_give_back_some, frees=True):
-        freed += step
-    return freed
-
-
-def free_bytes(connection: sqlite3.Connection) -> int:
-    """What the file holds of pages that nothing stands on."""
-    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
-    return int(pages * size)
-
-
-def _give_back_some(connection: sqlite3.Connection) -> int:
-    before = free_bytes(connection)
-    # Stepped through to its end: each row of the answer is a page that was given back.
-    connection.execute(f"PRAGMA incremental_vacuum({SLICE_ROWS})").fetchall()
-    return before - free_bytes(connection)
-
-
-def _forget_whose_usage(connection: sqlite3.Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
+def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
     runs = connection.execute(
         "SELECT DISTINCT run_id FROM usage WHERE thread_id = ? LIMIT ?", (thread_id, SLICE_ROWS)
     ).fetchall()
@@ -170,8 +152,8 @@ def _forget_whose_usage(connection: sqlite3.Connection, thread_id: str, new_id: 
     return bool(runs)
 
 
-def _forget_webhooks(connection: sqlite3.Connection, runs: Sequence[str | int], *, keep_due: bool) -> None:
+def _forget_webhooks(connection: Connection, runs: Sequence[str | int], *, keep_due: bool) -> None:
     """`keep_due`: the thread of a stateless run goes by itself, soon; what is still to be told of it stays until it was told."""
     connection.executemany(
-        "DELETE FROM webhooks WHERE run_id = ? AND NOT (state = 'due' AND ?)", [(run_id, keep_due) for run_id in runs]
+        "DELETE FROM webhooks WHERE run_id = ? AND NOT (state = 'due' AND ? = 1)", [(run_id, keep_due) for run_id in runs]
     )

@@ -15,7 +15,6 @@ Functions of a connection, for use inside a transaction of the queue.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from stepwell.runs.embedded.rows import dumps, from_time, loads
 from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
 from stepwell.runs.repository import DeviceClaim
+from stepwell.sql import Connection, Row
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
 # kept for a task of which no interrupt is known here was given to one inside a tool: it may be this one.
@@ -72,9 +72,7 @@ class AnswerSituation:
     """Of `Admission`."""
 
 
-def ask(
-    connection: sqlite3.Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float
-) -> None:
+def ask(connection: Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float) -> None:
     """Interrupts may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
     for interrupt in interrupts:
         connection.execute(
@@ -99,7 +97,7 @@ def ask(
 
 
 def settle(
-    connection: sqlite3.Connection,
+    connection: Connection,
     thread_id: str,
     run_id: str,
     interrupts: Sequence[PendingInterrupt] | None,
@@ -132,20 +130,18 @@ def settle(
     )
 
 
-def _ask_again(
-    connection: sqlite3.Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool
-) -> None:
+def _ask_again(connection: Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool) -> None:
     """Open interrupts again that were answered or dropped, unless their answer waits in a run, or was taken by a task."""
     marks = ",".join("?" * len(still_asked))
     connection.execute(
         f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = answered_by AND status = 'pending')"
-        f" AND (? OR state = 'dropped' OR NOT {_TAKEN})",
+        f" AND (? = 1 OR state = 'dropped' OR NOT {_TAKEN})",
         (run_id, thread_id, *still_asked, succeeded),
     )
 
 
-def abandon(connection: sqlite3.Connection, run: Run) -> None:
+def abandon(connection: Connection, run: Run) -> None:
     """A run that was under way ends without anybody who could ask LangGraph what is open."""
     settle(connection, run.thread_id, run.run_id, None, succeeded=False)
     if not run.request.resume:
@@ -158,13 +154,13 @@ def abandon(connection: sqlite3.Connection, run: Run) -> None:
         )
 
 
-def take_back(connection: sqlite3.Connection, thread_id: str, run_id: str) -> None:
+def take_back(connection: Connection, thread_id: str, run_id: str) -> None:
     """A run is rolled back: what it answered is open again, what it asked was never asked."""
     connection.execute("DELETE FROM interrupts WHERE thread_id = ? AND asked_by = ?", (thread_id, run_id))
     connection.execute(f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered'", (thread_id, run_id))
 
 
-def open_interrupts(connection: sqlite3.Connection, thread_id: str) -> list[PendingInterrupt]:
+def open_interrupts(connection: Connection, thread_id: str) -> list[PendingInterrupt]:
     """In the order in which they were first seen."""
     rows = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
@@ -172,7 +168,7 @@ def open_interrupts(connection: sqlite3.Connection, thread_id: str) -> list[Pend
     return [question_from_row(row) for row in rows]
 
 
-def question_from_row(row: sqlite3.Row) -> PendingInterrupt:
+def question_from_row(row: Row) -> PendingInterrupt:
     return PendingInterrupt(
         row["interrupt_id"],
         loads(row["value"]),
@@ -184,7 +180,7 @@ def question_from_row(row: sqlite3.Row) -> PendingInterrupt:
 
 
 def take_answers(
-    connection: sqlite3.Connection,
+    connection: Connection,
     thread_id: str,
     answers: Mapping[str, Any] | BareAnswer,
     run_id: str,
@@ -222,13 +218,13 @@ def take_answers(
     return TakenAnswers(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
 
 
-def is_executed_by_a_device(row: sqlite3.Row) -> bool:
+def is_executed_by_a_device(row: Row) -> bool:
     """Whether an interrupt is carried out by a device, and can be claimed; a person's answers are not."""
     question = loads(row["value"])
     return isinstance(question, Mapping) and question.get("type") == CLIENT_TOOL_EXECUTION
 
 
-def claim_in(row: sqlite3.Row, now: float) -> DeviceClaim | None:
+def claim_in(row: Row, now: float) -> DeviceClaim | None:
     """The claim on an interrupt that lives."""
     if row["claim_id"] is None or row["claim_expires_at"] <= now:
         return None
@@ -246,14 +242,14 @@ def claimed_error(interrupt_id: str, claim: DeviceClaim) -> InterruptClaimedErro
     )
 
 
-def _split_answer(row: sqlite3.Row, answer: Any) -> tuple[Any, str | None]:
+def _split_answer(row: Row, answer: Any) -> tuple[Any, str | None]:
     """A device's answer without its claim, and the claim: the same results are the same answer, whoever sends them."""
     if not isinstance(answer, Mapping) or CLAIM_ID not in answer or not is_executed_by_a_device(row):
         return answer, None
     return {key: value for key, value in answer.items() if key != CLAIM_ID}, answer[CLAIM_ID]
 
 
-def _require_claim(row: sqlite3.Row, claim_id: str | None, now: float) -> None:
+def _require_claim(row: Row, claim_id: str | None, now: float) -> None:
     """While a claim lives, only its holder answers."""
     if (claim := claim_in(row, now)) and row["claim_id"] != claim_id:
         raise claimed_error(row["interrupt_id"], claim)
@@ -272,7 +268,7 @@ def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShape
 
 
 def _name_the_interrupt(
-    connection: sqlite3.Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
+    connection: Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
 ) -> Mapping[str, Any] | Rejoin:
     """Which interrupt an answer without an id means; a repetition of the thread's last answer means the run that took it."""
     waiting = tuple(pending.interrupt_id for pending in open_interrupts(connection, thread_id))
@@ -297,7 +293,7 @@ def _name_the_interrupt(
 
 
 def _ambiguity(
-    connection: sqlite3.Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
+    connection: Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
 ) -> str | None:
     """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repetition."""
     if bare.refused:
@@ -315,7 +311,7 @@ def _ambiguity(
     return None
 
 
-def _may_be_repeated(connection: sqlite3.Connection, thread_id: str, interrupt_id: str, now: float) -> bool:
+def _may_be_repeated(connection: Connection, thread_id: str, interrupt_id: str, now: float) -> bool:
     """Whether the run that asked has just taken an answer and is still at the same checkpoint, which a second click would carry too."""
     row = connection.execute(
         "SELECT r.finished_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
@@ -327,8 +323,8 @@ def _may_be_repeated(connection: sqlite3.Connection, thread_id: str, interrupt_i
     return row is not None and row["finished_at"] is not None and abs(now - row["finished_at"]) < REPEATED_S
 
 
-def _find_row(connection: sqlite3.Connection, thread_id: str, interrupt_id: str) -> sqlite3.Row:
-    row: sqlite3.Row | None = connection.execute(
+def _find_row(connection: Connection, thread_id: str, interrupt_id: str) -> Row:
+    row: Row | None = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND interrupt_id = ?", (thread_id, interrupt_id)
     ).fetchone()
     if row is None:
@@ -339,7 +335,7 @@ def _find_row(connection: sqlite3.Connection, thread_id: str, interrupt_id: str)
     return row
 
 
-def _settled_error(row: sqlite3.Row) -> InterruptAnsweredError:
+def _settled_error(row: Row) -> InterruptAnsweredError:
     interrupt_id = row["interrupt_id"]
     fact = "is no longer asked: the thread went on without it" if row["state"] == "dropped" else "has another answer already"
     return InterruptAnsweredError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Literal
 
 from stepwell.errors import NotFoundError, ThreadBusyError
@@ -14,6 +13,7 @@ from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.records import Run, RunStatus
 from stepwell.runs.repository import Page
+from stepwell.sql import Connection
 
 _EVENTS = Kept("events", size="length(data)")
 # `number` is the order of admission: exact where two runs were made in the same moment.
@@ -33,14 +33,14 @@ class RunRecords(RecordsPart):
         where, tail = all_of(*chosen), order_by(page, _ORDER, then="number")
         sql = f"SELECT * FROM runs WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
 
-        def work(connection: sqlite3.Connection) -> list[Run]:
+        def work(connection: Connection) -> list[Run]:
             owned_thread(connection, owner, thread_id)
             return [run_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
 
         return await self._database.read(work)
 
     async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
-        def work(connection: sqlite3.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             """What it said goes in slices, the run itself at the end. Gives whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
@@ -65,7 +65,7 @@ class RunRecords(RecordsPart):
         where = all_of(*chosen)
         sql = f"SELECT run_id FROM runs WHERE {where.sql} ORDER BY number"  # noqa: S608 - clauses of ours
 
-        def work(connection: sqlite3.Connection) -> list[str]:
+        def work(connection: Connection) -> list[str]:
             if thread_id is not None:
                 owned_thread(connection, owner, thread_id)
             return [row["run_id"] for row in connection.execute(sql, where.bound)]
@@ -77,7 +77,7 @@ class RunRecords(RecordsPart):
         return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 
 
-def _run(connection: sqlite3.Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
+def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
     # A thread that is being erased is gone, whatever is still there of its runs.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
     where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner), there)
@@ -87,7 +87,7 @@ def _run(connection: sqlite3.Connection, owner: str | None, thread_id: str, run_
     return run_from_row(row)
 
 
-def read_result(connection: sqlite3.Connection, run_id: str) -> bytes | None:
+def read_result(connection: Connection, run_id: str) -> bytes | None:
     """What a run gave, as JSON: kept with it, or the last values that it journaled."""
     run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     if run is None or run["result"] is not None:

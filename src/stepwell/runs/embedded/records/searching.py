@@ -4,39 +4,47 @@ Rule to keep: what a user wrote is only ever a bound parameter. The SQL itself i
 
 JSON containment: an object contains another when every key of that one is there with the same value, objects inside by the same
 rule. Lists are compared whole, and an object inside a list with its keys in order. `1` and `1.0` are the same, `1` and `true` are
-not, `null` is not the same as missing. Keys are compared through `json_each`, since SQLite's JSON paths cannot name every key.
+not, `null` is not the same as missing. In Postgres an object inside a list may have its keys in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.embedded.rows import dumps
+from stepwell.runs.embedded.rows import dumps, loads
 from stepwell.runs.records import SYSTEM
 from stepwell.runs.repository import Page
+from stepwell.sql import Clause, Dialect
 
 _DEEPEST = 20  # SQLite joins 64 tables at most
 _MOST_LEAVES = 100
 _LARGEST = 2**63 - 1
 
+__all__ = [
+    "EVERYTHING",
+    "Clause",
+    "Leaf",
+    "Order",
+    "all_of",
+    "contains",
+    "holds",
+    "leaves_of",
+    "order_by",
+    "owned_by",
+    "shown_to",
+]
+
 Order = Mapping[str, str]
 """What a caller may sort by -> the column."""
 
 
-class Clause(NamedTuple):
-    """A condition, and what is bound to its question marks."""
-
-    sql: str
-    bound: tuple[Any, ...] = ()
-
-
-EVERYTHING = Clause("1")
+EVERYTHING = Clause("1 = 1")
 
 
 def all_of(*clauses: Clause) -> Clause:
-    sql = " AND ".join(f"({clause.sql})" for clause in clauses) or "1"
+    sql = " AND ".join(f"({clause.sql})" for clause in clauses) or "1 = 1"
     return Clause(sql, tuple(value for clause in clauses for value in clause.bound))
 
 
@@ -60,12 +68,45 @@ def order_by(page: Page, order: Order, *, then: str = "rowid") -> Clause:
     return Clause(f" ORDER BY {column} {way}, {then} {way} LIMIT ? OFFSET ?", bounds)
 
 
-def contains(column: str, wanted: Mapping[str, Any]) -> Clause:
+def contains(dialect: Dialect, column: str, wanted: Mapping[str, Any]) -> Clause:
     """The JSON object in `column` contains `wanted`."""
-    leaves = list(_leaves(wanted, ()))
+    return all_of(*(dialect.has_member(column, path, value) for path, value in leaves_of(wanted)))
+
+
+class Leaf(NamedTuple):
+    """What a filter asks for at one path. An empty object stands for any object."""
+
+    path: tuple[str, ...]
+    value: Any
+
+
+def leaves_of(wanted: Mapping[str, Any]) -> list[Leaf]:
+    """What a filter asks for, if it can be asked for."""
+    leaves = [Leaf(path, _comparable(value)) for path, value in _leaves(wanted, ())]
     if len(leaves) > _MOST_LEAVES:
         raise InvalidRequestError(f"The filter has {len(leaves)} values; at most {_MOST_LEAVES} can be asked for at once.")
-    return all_of(*(_has(column, path, value) for path, value in leaves))
+    return leaves
+
+
+def holds(document: Any, leaves: Iterable[Leaf]) -> bool:
+    """The same as `contains`, for a document that is not in a column."""
+    return all(_holds(document, leaf) for leaf in leaves)
+
+
+def _holds(document: Any, leaf: Leaf) -> bool:
+    for key in leaf.path:
+        if not isinstance(document, dict) or key not in document:
+            return False
+        document = document[key]
+    return isinstance(document, dict) if isinstance(leaf.value, Mapping) else _same(document, leaf.value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
 
 
 def _leaves(wanted: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -78,32 +119,18 @@ def _leaves(wanted: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[
             yield (*path, _text(key)), value
 
 
-def _has(column: str, path: tuple[str, ...], value: Any) -> Clause:
-    # e0 are the members of the whole, e1 those of the member of e0 that the path names, and so on. What is no object has none.
-    levels = [f"json_each({column}) AS e0"]
-    for depth in range(1, len(path)):
-        above = f"e{depth - 1}"
-        levels.append(f"json_each(CASE {above}.type WHEN 'object' THEN {above}.value ELSE '{{}}' END) AS e{depth}")
-    keys = " AND ".join(f"e{depth}.key = ?" for depth in range(len(path)))
-    leaf = _equals(f"e{len(path) - 1}", value)
-    sql = f"EXISTS (SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND {leaf.sql})"  # noqa: S608 - only numbers and names of ours
-    return Clause(sql, path + leaf.bound)
-
-
-def _equals(member: str, value: Any) -> Clause:
+def _comparable(value: Any) -> Any:
     match value:
-        case None:
-            return Clause(f"{member}.type = 'null'")
-        case bool():
-            return Clause(f"{member}.type = ?", ("true" if value else "false",))
-        case int() | float():
-            return Clause(f"{member}.type IN ('integer', 'real') AND {member}.value = ?", (_number(value),))
         case str():
-            return Clause(f"{member}.type = 'text' AND {member}.value = ?", (_text(value),))
-        case Mapping():
-            return Clause(f"{member}.type = 'object'")
+            return _text(value)
+        case bool():
+            return value
+        case int() | float():
+            return _number(value)
+        case Mapping() | None:
+            return value
         case _:
-            return Clause(f"{member}.type = 'array' AND {member}.value = json(?)", (dumps(value),))
+            return loads(dumps(value))  # refuses what is no JSON
 
 
 def _number(value: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from stepwell.runs.embedded.fence import fenced
@@ -12,6 +11,7 @@ from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import from_time, to_time
 from stepwell.runs.records import KeptStep, Lease, Step
 from stepwell.runs.repository import ThreadUsage
+from stepwell.sql import Connection, Row
 
 _INSERT = (
     "INSERT INTO steps (thread_id, number, run_id, kind, name, node, agent, namespace, call_id, started_at, seconds, status,"
@@ -28,7 +28,7 @@ FROM (
   SELECT s.run_id, 1, s.input_tokens, s.output_tokens, s.cost_usd FROM runs AS r CROSS JOIN steps AS s
   WHERE r.thread_id = :thread AND r.status IN ('pending', 'running') AND s.run_id = r.run_id AND s.kind = 'model'
     AND NOT EXISTS (SELECT 1 FROM usage AS u WHERE u.run_id = r.run_id)
-)
+) AS used
 """
 _LAST_CALL = (
     "SELECT name, input_tokens, output_tokens FROM steps WHERE thread_id = ? AND kind = 'model' AND agent IS NULL"
@@ -51,14 +51,14 @@ class StepRecords(RecordsPart):
         where = all_of(*chosen)
         sql = f"SELECT * FROM steps WHERE {where.sql} ORDER BY number LIMIT ?"  # noqa: S608 - clauses of ours
 
-        def work(connection: sqlite3.Connection) -> list[KeptStep]:
+        def work(connection: Connection) -> list[KeptStep]:
             owned_thread(connection, owner, thread_id)
             return [_kept(row) for row in connection.execute(sql, (*where.bound, limit))]
 
         return await self._database.read(work)
 
     async def thread_usage(self, owner: str | None, thread_id: str) -> ThreadUsage:
-        def work(connection: sqlite3.Connection) -> ThreadUsage:
+        def work(connection: Connection) -> ThreadUsage:
             owned_thread(connection, owner, thread_id)
             used = connection.execute(_USED, {"thread": thread_id}).fetchone()
             last = connection.execute(_LAST_CALL, (thread_id,)).fetchone()
@@ -75,7 +75,7 @@ class StepRecords(RecordsPart):
         return await self._database.read(work)
 
 
-def keep_steps(connection: sqlite3.Connection, lease: Lease, steps: Sequence[Step]) -> None:
+def keep_steps(connection: Connection, lease: Lease, steps: Sequence[Step]) -> None:
     """Add steps at the end. The caller has made sure that the lease still holds."""
     if steps:
         rows = [(lease.thread_id, lease.run_id, *_columns(step), lease.thread_id) for step in steps]
@@ -90,7 +90,7 @@ def _columns(step: Step) -> tuple[object, ...]:
     )
 
 
-def _kept(row: sqlite3.Row) -> KeptStep:
+def _kept(row: Row) -> KeptStep:
     step = Step(
         kind=row["kind"],
         name=row["name"],

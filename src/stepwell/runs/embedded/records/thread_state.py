@@ -16,7 +16,6 @@ document (`runs/documents`), and then they are put together when somebody asks f
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from stepwell.runs.embedded import fence
@@ -25,10 +24,11 @@ from stepwell.runs.embedded.documents import insert_documents, read_text
 from stepwell.runs.embedded.records.interrupts import open_interrupts, settle
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
 from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.sql import Connection
 
 
 def save_thread_state(
-    connection: sqlite3.Connection,
+    connection: Connection,
     lease: Lease,
     values: bytes | Document,
     interrupts: Sequence[PendingInterrupt],
@@ -50,14 +50,14 @@ def save_thread_state(
     return thread_from_row(row, read_values(connection, lease.thread_id))
 
 
-def forget_unsaved(connection: sqlite3.Connection) -> None:
+def forget_unsaved(connection: Connection) -> None:
     """After a crash, before leases are cleared: drop what holds had written and not saved."""
     held = connection.execute("SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%'").fetchall()
     for row in held:
         statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
 
 
-def keep_values(connection: sqlite3.Connection, thread_id: str, values: bytes | Document | None) -> None:
+def keep_values(connection: Connection, thread_id: str, values: bytes | Document | None) -> None:
     """Keep values. `None` leaves what is there."""
     if values is None:
         return
@@ -69,7 +69,7 @@ def keep_values(connection: sqlite3.Connection, thread_id: str, values: bytes | 
     )
 
 
-def keep_text(connection: sqlite3.Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
+def keep_text(connection: Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
     """What two columns hold for a text: itself, or the number of its document, which is put into its table."""
     if not isinstance(text, Document):
         return text, None
@@ -77,7 +77,7 @@ def keep_text(connection: sqlite3.Connection, thread_id: str, text: bytes | Docu
     return None, text.number
 
 
-def read_values(connection: sqlite3.Connection, thread_id: str) -> bytes | None:
+def read_values(connection: Connection, thread_id: str) -> bytes | None:
     row = connection.execute('SELECT "values", document FROM thread_values WHERE thread_id = ?', (thread_id,)).fetchone()
     if row is None or row["document"] is None:
         return row and bytes(row["values"])

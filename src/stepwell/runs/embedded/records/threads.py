@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Literal
 
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.runs.embedded.records import copying, thread_state
 from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
-from stepwell.runs.embedded.records.searching import Clause, Order, all_of, contains, order_by, owned_by
+from stepwell.runs.embedded.records.searching import Clause, Leaf, Order, all_of, contains, holds, leaves_of, order_by, owned_by
 from stepwell.runs.embedded.records.thread_state import keep_values, read_values
 from stepwell.runs.embedded.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
 from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.sql import Connection, Row
 
-_VALUES_OF = "values_of_thread"
+_ALL = 2**63 - 1
 _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
 
 
@@ -24,7 +26,7 @@ class ThreadRecords(RecordsPart):
     """The part of the repository that is about threads."""
 
     async def create_thread(self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"]) -> Thread:
-        def work(connection: sqlite3.Connection) -> Thread:
+        def work(connection: Connection) -> Thread:
             found = _row(connection, None, thread.thread_id)
             if found is None:
                 refuse_if_erasing(connection, thread.thread_id)
@@ -37,7 +39,7 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
-        def work(connection: sqlite3.Connection) -> Thread:
+        def work(connection: Connection) -> Thread:
             row = owned_thread(connection, owner, thread_id)
             return _whole(connection, row) if with_values else thread_from_row(row, None)
 
@@ -46,7 +48,7 @@ class ThreadRecords(RecordsPart):
     async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> Thread:
+        def work(connection: Connection) -> Thread:
             before = owned_thread(connection, owner, thread_id)
             merged = dumps({**loads(before["metadata"]), **metadata})
             connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
@@ -65,30 +67,37 @@ class ThreadRecords(RecordsPart):
     async def search_threads(
         self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
     ) -> list[Thread]:
-        where, tail = _matching(owner, wanted), order_by(page, _ORDER)
+        where = self._matching(owner, wanted)
+        leaves, first, last = leaves_of(wanted.values), page.offset, page.offset + page.limit
+        # Values are put together thread by thread. Where something is asked of them, they are looked at here, and so is the page.
+        tail = order_by(replace(page, offset=0, limit=_ALL) if leaves else page, _ORDER)
         sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
 
-        def work(connection: sqlite3.Connection) -> list[Thread]:
-            _offer_values(connection)
+        def work(connection: Connection) -> list[Thread]:
             rows = connection.execute(sql, where.bound + tail.bound).fetchall()
+            if leaves:
+                rows = list(islice((row for row in rows if _has_values(connection, row, leaves)), max(0, first), max(0, last)))
             return [_whole(connection, row) if with_values else thread_from_row(row, None) for row in rows]
 
-        return await self._database.read(work, patient=with_values or bool(wanted.values))
+        return await self._database.read(work, patient=with_values or bool(leaves))
 
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
-        where = _matching(owner, wanted)
-        sql = f"SELECT COUNT(*) FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
+        where, leaves = self._matching(owner, wanted), leaves_of(wanted.values)
+        columns = "thread_id" if leaves else "COUNT(*)"
+        sql = f"SELECT {columns} FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
 
-        def work(connection: sqlite3.Connection) -> int:
-            _offer_values(connection)
-            return int(connection.execute(sql, where.bound).fetchone()[0])
+        def work(connection: Connection) -> int:
+            found = connection.execute(sql, where.bound)
+            if leaves:
+                return sum(_has_values(connection, row, leaves) for row in found.fetchall())
+            return int(found.fetchone()[0])
 
-        return await self._database.read(work, patient=bool(wanted.values))
+        return await self._database.read(work, patient=bool(leaves))
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> Thread:
+        def work(connection: Connection) -> Thread:
             owned_thread(connection, owner, thread_id)
             if _row(connection, None, new_id) is not None:
                 raise _taken_error(new_id)
@@ -99,7 +108,7 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             owned_thread(connection, owner, thread_id)
             refuse_if_busy(connection, thread_id)
             begin_erasing(connection, thread_id, self._erasers)
@@ -111,7 +120,7 @@ class ThreadRecords(RecordsPart):
         """Erase threads that were only kept for a while, such as those of stateless runs. Gives which; call again when full."""
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> list[str]:
+        def work(connection: Connection) -> list[str]:
             rows = connection.execute(
                 "SELECT thread_id FROM threads WHERE expires_at <= ? AND lease_run IS NULL AND NOT EXISTS (SELECT 1 FROM runs"
                 " WHERE runs.thread_id = threads.thread_id AND status IN ('pending', 'running')) ORDER BY expires_at LIMIT ?",
@@ -125,29 +134,21 @@ class ThreadRecords(RecordsPart):
         await self._erase(gone)
         return gone
 
-
-def _matching(owner: str | None, wanted: ThreadFilter) -> Clause:
-    clauses = [owned_by(owner), Clause("NOT temporary"), contains("metadata", wanted.metadata)]
-    if wanted.status is not None:
-        clauses.append(Clause("status = ?", (wanted.status,)))
-    if wanted.ids:
-        clauses.append(Clause("thread_id IN (SELECT value FROM json_each(?))", (dumps(list(wanted.ids)),)))
-    # Last, and only where something is asked of them: values are put together thread by thread.
-    clauses.append(contains(f"{_VALUES_OF}(thread_id)", wanted.values))
-    return all_of(*clauses)
+    def _matching(self, owner: str | None, wanted: ThreadFilter) -> Clause:
+        listed = Clause("temporary = 0")
+        clauses = [owned_by(owner), listed, contains(self._database.dialect, "metadata", wanted.metadata)]
+        if wanted.status is not None:
+            clauses.append(Clause("status = ?", (wanted.status,)))
+        if wanted.ids:
+            clauses.append(Clause("thread_id IN (SELECT value FROM json_each(?))", (dumps(list(wanted.ids)),)))
+        return all_of(*clauses)
 
 
-def _offer_values(connection: sqlite3.Connection) -> None:
-    """Let a statement ask for a thread's values, wherever they are kept."""
-
-    def values_of(thread_id: str) -> str | None:
-        text = read_values(connection, thread_id)
-        return None if text is None else text.decode()
-
-    connection.create_function(_VALUES_OF, 1, values_of)
+def _has_values(connection: Connection, row: Row, leaves: Sequence[Leaf]) -> bool:
+    return holds(loads(read_values(connection, row["thread_id"])), leaves)
 
 
-def owned_thread(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row:
+def owned_thread(connection: Connection, owner: str | None, thread_id: str) -> Row:
     """The thread's row, if it is this owner's."""
     row = _row(connection, owner, thread_id)
     if row is None:
@@ -155,23 +156,23 @@ def owned_thread(connection: sqlite3.Connection, owner: str | None, thread_id: s
     return row
 
 
-def threads_of_assistant(connection: sqlite3.Connection, owner: str | None, assistant_id: str) -> list[str]:
+def threads_of_assistant(connection: Connection, owner: str | None, assistant_id: str) -> list[str]:
     """The owner's threads whose last run was of this assistant."""
-    where = all_of(owned_by(owner), contains("metadata", {"assistant_id": assistant_id}))
+    where = all_of(owned_by(owner), contains(connection.dialect, "metadata", {"assistant_id": assistant_id}))
     rows = connection.execute(f"SELECT thread_id FROM threads WHERE {where.sql}", where.bound)  # noqa: S608 - clauses of ours
     return [row["thread_id"] for row in rows]
 
 
-def _row(connection: sqlite3.Connection, owner: str | None, thread_id: str) -> sqlite3.Row | None:
+def _row(connection: Connection, owner: str | None, thread_id: str) -> Row | None:
     where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
-    row: sqlite3.Row | None = connection.execute(
+    row: Row | None = connection.execute(
         f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
         where.bound,
     ).fetchone()
     return row
 
 
-def _whole(connection: sqlite3.Connection, row: sqlite3.Row) -> Thread:
+def _whole(connection: Connection, row: Row) -> Thread:
     return thread_from_row(row, read_values(connection, row["thread_id"]))
 
 
@@ -179,7 +180,7 @@ def _taken_error(thread_id: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
 
 
-def _insert(connection: sqlite3.Connection, thread: Thread) -> None:
+def _insert(connection: Connection, thread: Thread) -> None:
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, interrupts, error, created_at, updated_at,"
         " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -11,7 +11,6 @@ taken and nothing was done with it yet.
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
 from stepwell.runs.embedded.records.base import RecordsPart
@@ -19,6 +18,7 @@ from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import run_from_row
 from stepwell.runs.records import Run
 from stepwell.runs.repository import Turn, Turns
+from stepwell.sql import Connection, Row
 
 _PAGE = "SELECT * FROM runs WHERE thread_id = ? AND number < ? AND resumes IS NULL AND attempt > 0 ORDER BY number DESC LIMIT ?"
 _RESUMING = "SELECT * FROM runs WHERE resumes = ? ORDER BY number"
@@ -48,7 +48,7 @@ class TurnRecords(RecordsPart):
     """The part of the repository that is about turns."""
 
     async def turns(self, owner: str | None, thread_id: str, *, before: int | None = None, limit: int = 50) -> Turns:
-        def work(connection: sqlite3.Connection) -> Turns:
+        def work(connection: Connection) -> Turns:
             owned_thread(connection, owner, thread_id)
             bound = (thread_id, _FROM_THE_NEWEST if before is None else before, limit + 1)
             rows = connection.execute(_PAGE, bound).fetchall()
@@ -62,7 +62,7 @@ class TurnRecords(RecordsPart):
 class _Way:
     """Looks things up in one thread, within one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, thread_id: str) -> None:
+    def __init__(self, connection: Connection, thread_id: str) -> None:
         self._connection = connection
         self._thread_id = thread_id
 
@@ -138,8 +138,8 @@ class _Way:
                 return run_id
             run_id = row["resumes"]
 
-    def _checkpoint(self, checkpoint_id: str | None) -> sqlite3.Row | None:
+    def _checkpoint(self, checkpoint_id: str | None) -> Row | None:
         if checkpoint_id is None:
             return None
-        row: sqlite3.Row | None = self._connection.execute(_CHECKPOINT, (self._thread_id, checkpoint_id)).fetchone()
+        row: Row | None = self._connection.execute(_CHECKPOINT, (self._thread_id, checkpoint_id)).fetchone()
         return row

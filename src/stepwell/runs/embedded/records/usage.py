@@ -6,8 +6,7 @@ A sum is of one key and one model. Its cost adds up the prices that are known, a
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from stepwell.runs.embedded.records.base import RecordsPart
@@ -15,12 +14,12 @@ from stepwell.runs.embedded.records.searching import Clause, all_of, owned_by
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.records import Lease, ModelUsage
 from stepwell.runs.repository import UsageGroup, UsageRow
+from stepwell.sql import Connection, Row
 
-_KEYS: dict[UsageGroup, str] = {
+_KEYS: Mapping[UsageGroup, str] = {
     "run": "run_id",
     "thread": "COALESCE(thread_id, '')",  # '' gathers what is left of erased threads
     "owner": "owner",
-    "day": "date(finished_at, 'unixepoch')",
     "model": "model",
 }
 
@@ -36,9 +35,9 @@ class UsageRecords(RecordsPart):
             chosen.append(Clause("finished_at >= ?", (to_time(since),)))
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
-        where = all_of(*chosen)
+        where, day = all_of(*chosen), self._database.dialect.day("finished_at")
         sql = (
-            f"SELECT {_KEYS[group_by]} AS key, model, COUNT(DISTINCT run_id) AS runs, SUM(calls) AS calls,"  # noqa: S608 - names of ours
+            f"SELECT {_KEYS.get(group_by, day)} AS key, model, COUNT(DISTINCT run_id) AS runs, SUM(calls) AS calls,"  # noqa: S608 - names of ours
             " SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens, SUM(cost_usd) AS cost_usd,"
             " COUNT(DISTINCT run_id) FILTER (WHERE cost_usd IS NULL) AS unpriced"
             f" FROM usage WHERE {where.sql} GROUP BY key, model ORDER BY key, model"
@@ -46,14 +45,14 @@ class UsageRecords(RecordsPart):
         return await self._database.read(lambda connection: [_sum(row) for row in connection.execute(sql, where.bound)])
 
 
-def keep_usage(connection: sqlite3.Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
+def keep_usage(connection: Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
     """Add what an attempt used to what earlier ones of its run did. A price that is unknown once is unknown for the sum."""
     for used in usage:
         connection.execute(
             "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = calls + excluded.calls,"
-            " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,"
-            " cost_usd = cost_usd + excluded.cost_usd, finished_at = excluded.finished_at",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = usage.calls + excluded.calls,"
+            " input_tokens = usage.input_tokens + excluded.input_tokens, output_tokens = usage.output_tokens + excluded.output_tokens,"
+            " cost_usd = usage.cost_usd + excluded.cost_usd, finished_at = excluded.finished_at",
             (
                 *(lease.run_id, lease.thread_id, lease.owner),
                 *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
@@ -62,6 +61,6 @@ def keep_usage(connection: sqlite3.Connection, lease: Lease, usage: Sequence[Mod
         )
 
 
-def _sum(row: sqlite3.Row) -> UsageRow:
+def _sum(row: Row) -> UsageRow:
     used = ModelUsage(row["model"], row["calls"], row["input_tokens"], row["output_tokens"], row["cost_usd"])
     return UsageRow(row["key"], row["runs"], used, row["unpriced"])

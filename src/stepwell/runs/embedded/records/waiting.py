@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.embedded.records.base import RecordsPart
 from stepwell.runs.embedded.records.interrupts import claim_in, question_from_row
@@ -11,15 +9,16 @@ from stepwell.runs.embedded.records.searching import Clause, all_of
 from stepwell.runs.embedded.records.threads import owned_thread
 from stepwell.runs.embedded.rows import from_time, loads, to_time
 from stepwell.runs.repository import Waiting
+from stepwell.sql import Connection, Row
 
-# Those whose time is not known were asked before it was kept: they are the oldest, and SQLite puts null first.
+# Those whose time is not known were asked before it was kept: they are the oldest.
 _FIND = """
 SELECT i.*, t.metadata, r.assistant_id FROM interrupts AS i CROSS JOIN threads AS t LEFT JOIN runs AS r ON r.run_id = i.asked_by
 WHERE {where} AND t.thread_id = i.thread_id ORDER BY {order} LIMIT ?
 """
 # Not of a stateless run, whose thread is nobody's to find, nor of a thread that is just being erased.
 _LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary = 0)"
-_ORDER = "i.created_at, i.thread_id, i.ordinal"
+_ORDER = "i.created_at NULLS FIRST, i.thread_id, i.ordinal"
 
 
 class WaitingRecords(RecordsPart):
@@ -34,7 +33,7 @@ class WaitingRecords(RecordsPart):
 
         now = to_time(self._clock.now())
 
-        def work(connection: sqlite3.Connection) -> list[Waiting]:
+        def work(connection: Connection) -> list[Waiting]:
             if thread_id is not None:
                 owned_thread(connection, owner, thread_id)
             return [_waiting(row, now) for row in connection.execute(sql, (*where.bound, limit))]
@@ -68,7 +67,7 @@ def _behind(cursor: str, thread_id: str | None) -> Clause:
     return Clause("(COALESCE(i.created_at, 0), i.thread_id, i.ordinal) > (?, ?, ?)", place)
 
 
-def _waiting(row: sqlite3.Row, now: float) -> Waiting:
+def _waiting(row: Row, now: float) -> Waiting:
     return Waiting(
         question=question_from_row(row),
         thread_id=row["thread_id"],

@@ -4,7 +4,6 @@ connection. Where in the thread's past a run begins is decided in `branching`.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,9 +15,10 @@ from stepwell.runs.embedded.rows import dumps, loads, request_from_text, request
 from stepwell.runs.embedded.scheduling.branching import is_elsewhere, settle_checkpoint
 from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.records import CancelAction, Run
+from stepwell.sql import Connection, Row
 
 
-def admit(connection: sqlite3.Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
+def admit(connection: Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
     """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
     _find_or_make_thread(connection, admission, now)
     inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
@@ -32,7 +32,7 @@ def admit(connection: sqlite3.Connection, admission: Admission, now: float) -> t
     return Admitted(run), to_stop
 
 
-def _find_or_make_thread(connection: sqlite3.Connection, admission: Admission, now: float) -> None:
+def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> None:
     run = admission.run
     row = connection.execute("SELECT owner, expires_at FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
     if row is not None and row["owner"] == run.owner:
@@ -53,7 +53,7 @@ def _looks_around(admission: Admission) -> bool:
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
-def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> list[sqlite3.Row]:
+def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
     """Runs that are under way or about to be; one that is to begin later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
@@ -63,7 +63,7 @@ def _inflight(connection: sqlite3.Connection, thread_id: str, now: float) -> lis
     return rows.fetchall()
 
 
-def _admit_answers(connection: sqlite3.Connection, admission: Admission, inflight: list[sqlite3.Row], now: float) -> Admitted:
+def _admit_answers(connection: Connection, admission: Admission, inflight: list[Row], now: float) -> Admitted:
     """Answers wait for the run under way, whatever the strategy, and those that wait together become one run."""
     run = admission.run
     assert admission.answers is not None  # noqa: S101 - the caller has looked
@@ -88,7 +88,7 @@ def _admit_answers(connection: sqlite3.Connection, admission: Admission, infligh
     return Admitted(resuming)
 
 
-def _add_answers(connection: sqlite3.Connection, waiting: sqlite3.Row, answers: Mapping[str, Any], now: float) -> Run:
+def _add_answers(connection: Connection, waiting: Row, answers: Mapping[str, Any], now: float) -> Run:
     request = request_from_text(waiting["request"])
     request = replace(request, resume={**(request.resume or {}), **answers})
     connection.execute(
@@ -97,7 +97,7 @@ def _add_answers(connection: sqlite3.Connection, waiting: sqlite3.Row, answers: 
     return replace(run_from_row(waiting), request=request)
 
 
-def _apply_strategy(run: Run, inflight: list[sqlite3.Row]) -> list[tuple[str, CancelAction]]:
+def _apply_strategy(run: Run, inflight: list[Row]) -> list[tuple[str, CancelAction]]:
     if not inflight or run.multitask_strategy == "enqueue":
         return []
     if run.multitask_strategy == "reject":
@@ -109,7 +109,7 @@ def _apply_strategy(run: Run, inflight: list[sqlite3.Row]) -> list[tuple[str, Ca
     return [(row["run_id"], action) for row in inflight]
 
 
-def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
+def _require_room(connection: Connection, admission: Admission) -> None:
     _require_share(connection, admission)
     if admission.max_active is None:
         return
@@ -122,7 +122,7 @@ def _require_room(connection: sqlite3.Connection, admission: Admission) -> None:
         )
 
 
-def _require_share(connection: sqlite3.Connection, admission: Admission) -> None:
+def _require_share(connection: Connection, admission: Admission) -> None:
     if admission.max_of_tenant is None:
         return
     active = connection.execute(
@@ -134,7 +134,7 @@ def _require_share(connection: sqlite3.Connection, admission: Admission) -> None
         )
 
 
-def _insert(connection: sqlite3.Connection, admission: Admission, run: Run, now: float) -> None:
+def _insert(connection: Connection, admission: Admission, run: Run, now: float) -> None:
     # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
     # run pass it.
     due_at = to_time(run.due_at) if run.due_at else 0.0

@@ -8,15 +8,15 @@ would be lost to the reader. Only an older one means to go back.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
 from dataclasses import replace
 
 from stepwell.errors import NotFoundError
 from stepwell.runs.records import Run
+from stepwell.sql import Connection
 
 
-def settle_checkpoint(connection: sqlite3.Connection, run: Run, under_way: Collection[str]) -> Run:
+def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[str]) -> Run:
     """The run, with its checkpoint only if that goes back. One that is not in the thread is refused: LangGraph would begin anew."""
     asked = run.request.checkpoint or {}
     checkpoint_id, namespace = asked.get("checkpoint_id"), asked.get("checkpoint_ns") or ""
@@ -34,7 +34,7 @@ def settle_checkpoint(connection: sqlite3.Connection, run: Run, under_way: Colle
     return replace(run, request=replace(run.request, checkpoint=None)) if goes_on else run
 
 
-def is_elsewhere(connection: sqlite3.Connection, run: Run) -> bool:
+def is_elsewhere(connection: Connection, run: Run) -> bool:
     """Whether a run whose checkpoint was settled comes with one that is not the newest of its graph, where a thread at rest asks."""
     asked = run.request.checkpoint
     if asked is None:
@@ -46,7 +46,7 @@ def is_elsewhere(connection: sqlite3.Connection, run: Run) -> bool:
     return bool(row["newest"] != asked["checkpoint_id"])
 
 
-def _newest_before(connection: sqlite3.Connection, thread_id: str, under_way: Collection[str]) -> str | None:
+def _newest_before(connection: Connection, thread_id: str, under_way: Collection[str]) -> str | None:
     marks = ",".join("?" * len(under_way))
     row = connection.execute(
         f"SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' AND run_id NOT IN ({marks})",  # noqa: S608

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from stepwell.runs import wire
@@ -17,6 +16,7 @@ from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
 from stepwell.runs.embedded.webhooks import insert_webhook
 from stepwell.runs.records import CancelAction, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.sql import Connection
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""
@@ -27,7 +27,7 @@ def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEve
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
-def finish(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> list[RunEvent]:
+def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> list[RunEvent]:
     """End a run that was driven. The caller has made sure that the lease still holds."""
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
@@ -44,9 +44,7 @@ def finish(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, no
     return events
 
 
-def end_pending(
-    connection: sqlite3.Connection, run_id: str, action: CancelAction, reason: str | None, now: float
-) -> list[RunEvent]:
+def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
     """End a run that nobody drives: it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
     keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
@@ -65,7 +63,7 @@ def end_pending(
     return events
 
 
-def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: float) -> list[RunEvent]:
+def give_up(connection: Connection, run_id: str, crashes: int, now: float) -> list[RunEvent]:
     """A run that took the process down time and again is not tried any more."""
     error = {
         "error": "RunAbandonedError",
@@ -89,7 +87,7 @@ def give_up(connection: sqlite3.Connection, run_id: str, crashes: int, now: floa
     return events
 
 
-def end_unread(connection: sqlite3.Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
+def end_unread(connection: Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
     """The thread of a run that ended because its row cannot be read. Answers that it brought can be given again."""
     interrupts.settle(connection, thread_id, run_id, None, succeeded=False)
     events = insert_events(connection, thread_id, run_id, [said, end_event(run_id, "error")], now)
@@ -97,12 +95,12 @@ def end_unread(connection: sqlite3.Connection, thread_id: str, run_id: str, said
     return events
 
 
-def _run(connection: sqlite3.Connection, run_id: str) -> Run:
+def _run(connection: Connection, run_id: str) -> Run:
     return run_from_row(connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone())
 
 
 def _end_run(
-    connection: sqlite3.Connection,
+    connection: Connection,
     run_id: str,
     status: RunStatus,
     error: Json | None,
@@ -131,7 +129,7 @@ def _end_run(
     return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
 
 
-def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
+def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
     """What the caller's server is told: the run as it ended, with the thread's values."""
     if run.request.webhook is None:
         return b""
@@ -149,7 +147,7 @@ def _webhook_body(connection: sqlite3.Connection, run: Run, status: RunStatus, e
     return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
 
 
-def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
+def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
     succeeded = outcome.status == "success"
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
@@ -169,7 +167,7 @@ def _keep_thread(connection: sqlite3.Connection, lease: Lease, outcome: RunOutco
     )
 
 
-def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
+def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
     """The thread stands as the last finished run left it, unless somebody else is at work on it."""
     waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
@@ -182,7 +180,7 @@ def _free_thread(connection: sqlite3.Connection, thread_id: str, run_id: str, no
     )
 
 
-def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: float) -> bool:
+def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> bool:
     row = connection.execute(
         "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status IN ('pending', 'running') AND status = 'pending'"
         " AND due_at <= ?",
@@ -191,7 +189,7 @@ def _has_more(connection: sqlite3.Connection, thread_id: str, but: str, now: flo
     return row is not None
 
 
-def _roll_back(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
+def _roll_back(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
     run = _run(connection, lease.run_id)
     keeps_steps = effect_journal.stands_behind(connection, run)
@@ -202,7 +200,7 @@ def _roll_back(connection: sqlite3.Connection, lease: Lease, outcome: RunOutcome
         _free_thread(connection, lease.thread_id, lease.run_id, now)
 
 
-def _forget(connection: sqlite3.Connection, run: Run, *, keeps_steps: bool) -> None:
+def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
     """The run goes, with what it said, asked and wrote. What it did outside is done: the journal of effects stays, and with
     `keeps_steps` so do its checkpoints and the answers that it took."""
     if keeps_steps:

@@ -7,8 +7,8 @@ by the fence: it only grows, and whoever holds an older one is refused by `fence
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
+from uuid import uuid4
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.records import thread_state
@@ -17,21 +17,24 @@ from stepwell.runs.embedded.scheduling import ending, suspects
 from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun, set_aside
 from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
 from stepwell.runs.records import Lease, Run, RunEvent
+from stepwell.sql import Connection, Row
 
 # Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
 _FREE = f"""
-SELECT r.* FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
-WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
+SELECT r.* FROM threads AS t CROSS JOIN runs AS r
+WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
 # When more can be driven than there is room for: the next tenant after the one whose turn it was, and its oldest run.
 _TURN = f"""
-SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r ON r.number = t.next_run
-WHERE t.next_run IS NOT NULL AND t.lease_run IS NULL AND t.tenant > :turn AND {suspects.FREE} ORDER BY t.tenant, t.next_run LIMIT 1
+SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r
+WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND t.tenant > :turn AND {suspects.FREE}
+ORDER BY t.tenant, t.next_run LIMIT 1
 """  # noqa: S608 - fixed text
 _FIRST_TURN = _TURN.replace("t.tenant > :turn AND ", "")
 _WAITED = f"""
-SELECT r.* FROM runs AS r CROSS JOIN threads AS t ON t.thread_id = r.thread_id
-WHERE r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL ORDER BY r.number LIMIT :limit
+SELECT r.* FROM runs AS r CROSS JOIN threads AS t
+WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL
+ORDER BY r.number LIMIT :limit
 """  # noqa: S608 - fixed text
 _COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
 _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
@@ -49,7 +52,7 @@ class ClaimResult(NamedTuple):
     """The tenant whose turn was last."""
 
 
-def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
+def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
     """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
     connection.execute(_COME_DUE, (now,))
     moment = {"now": now, "limit": min(limit, 1)}
@@ -72,15 +75,13 @@ def claim(connection: sqlite3.Connection, worker: str, limit: int, now: float, t
     )
 
 
-def _next_in_turn(connection: sqlite3.Connection, turn: str) -> sqlite3.Row | None:
+def _next_in_turn(connection: Connection, turn: str) -> Row | None:
     """The oldest run of the next tenant that has one; after the last comes the first again."""
-    row: sqlite3.Row | None = connection.execute(_TURN, {"turn": turn}).fetchone()
+    row: Row | None = connection.execute(_TURN, {"turn": turn}).fetchone()
     return row if row is not None else connection.execute(_FIRST_TURN).fetchone()
 
 
-def _begin_or_set_aside(
-    connection: sqlite3.Connection, row: sqlite3.Row, worker: str, now: float
-) -> ClaimedRun | UnreadableRun:
+def _begin_or_set_aside(connection: Connection, row: Row, worker: str, now: float) -> ClaimedRun | UnreadableRun:
     """One run that cannot be read must not keep all others from being claimed, for good."""
     try:
         run = run_from_row(row)
@@ -89,7 +90,7 @@ def _begin_or_set_aside(
     return _begin(connection, run, worker, now)
 
 
-def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) -> ClaimedRun:
+def _begin(connection: Connection, run: Run, worker: str, now: float) -> ClaimedRun:
     lease = _take(connection, run.thread_id, run.run_id, worker)
     connection.execute("UPDATE threads SET status = 'busy' WHERE thread_id = ?", (run.thread_id,))
     row = connection.execute(
@@ -100,19 +101,19 @@ def _begin(connection: sqlite3.Connection, run: Run, worker: str, now: float) ->
     return ClaimedRun(run_from_row(row), lease)
 
 
-def _take(connection: sqlite3.Connection, thread_id: str, run_id: str, worker: str) -> Lease:
+def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> Lease:
     row = connection.execute(
-        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ?, origin = COALESCE(origin, lower(hex(randomblob(16))))"
+        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ?, origin = COALESCE(origin, ?)"
         " WHERE thread_id = ? RETURNING fence, owner, origin",
-        (worker, run_id, thread_id),
+        (worker, run_id, uuid4().hex, thread_id),
     ).fetchone()
     return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"])
 
 
-def hold(connection: sqlite3.Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
+def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
     """Take a thread for something that is not a run."""
     row = connection.execute(
-        "SELECT lease_run FROM threads WHERE thread_id = :thread AND (:owner IS NULL OR owner = :owner)",
+        "SELECT lease_run FROM threads WHERE thread_id = :thread AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
         {"thread": thread_id, "owner": owner},
     ).fetchone()
     if row is None:
@@ -126,7 +127,7 @@ def hold(connection: sqlite3.Connection, owner: str | None, thread_id: str, hold
     return _take(connection, thread_id, holder, "")
 
 
-def release(connection: sqlite3.Connection, lease: Lease) -> None:
+def release(connection: Connection, lease: Lease) -> None:
     """Give a thread back. Nothing happens when it is no longer ours."""
     connection.execute(
         "UPDATE threads SET lease_holder = NULL, lease_run = NULL WHERE thread_id = ? AND fence = ? AND lease_run = ?",
@@ -134,7 +135,7 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
     )
 
 
-def hand_back(connection: sqlite3.Connection, lease: Lease, now: float) -> list[RunEvent] | None:
+def hand_back(connection: Connection, lease: Lease, now: float) -> list[RunEvent] | None:
     """The run goes on later, with another attempt; one that somebody wants stopped ends now, and its last events are given.
 
     The caller has made sure that the lease still holds.
@@ -154,7 +155,7 @@ class Recovered(NamedTuple):
     set_aside: list[UnreadableRun]
 
 
-def recover(connection: sqlite3.Connection, now: float) -> Recovered:
+def recover(connection: Connection, now: float) -> Recovered:
     """Nobody drives anything yet: whatever is leased was left by a process that is gone."""
     rows = connection.execute("SELECT * FROM runs WHERE status = 'running' ORDER BY number").fetchall()
     if rows:
@@ -175,7 +176,7 @@ def recover(connection: sqlite3.Connection, now: float) -> Recovered:
     return Recovered(runs, unread)
 
 
-def _recover_one(connection: sqlite3.Connection, row: sqlite3.Row, now: float) -> Run:
+def _recover_one(connection: Connection, row: Row, now: float) -> Run:
     newest = connection.execute(
         "SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND run_id = ?", (row["thread_id"], row["run_id"])
     ).fetchone()[0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
@@ -15,8 +14,8 @@ from typing import Literal
 from stepwell.clock import Clock
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.embedded import fence
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.records.interrupts import ask
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import run_from_row, to_time
@@ -35,6 +34,7 @@ from stepwell.runs.records import (
     RunOutcome,
 )
 from stepwell.runs.supervision import Duty
+from stepwell.sql import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ _LOOK_AGAIN_S = 30.0
 class EmbeddedQueue:
     """Belongs to the event loop that calls `work`."""
 
-    def __init__(self, database: Database, events: EmbeddedEventLog, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, database: SqlDatabase, events: EmbeddedEventLog, clock: Clock, new_id: Callable[[], str]) -> None:
         self._database = database
         self._events = events
         self._clock = clock
@@ -58,10 +58,10 @@ class EmbeddedQueue:
         return (await self.admit_many([wanted]))[0]
 
     async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
-        self._database.disk_space.require()
+        self._database.require_room()
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
+        def work(connection: Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
             admitted, stopped, events = [], [], []
             for wanted in admissions:
                 one, to_stop = admission.admit(connection, wanted, now)
@@ -114,7 +114,7 @@ class EmbeddedQueue:
     ) -> list[Run]:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> tuple[list[Run], list[RunEvent]]:
+        def work(connection: Connection) -> tuple[list[Run], list[RunEvent]]:
             known = [run_id for run_id in run_ids if _is_open(connection, owner, run_id)]
             return _cancel(connection, [(run_id, action) for run_id in known], reason, now)
 
@@ -127,7 +127,7 @@ class EmbeddedQueue:
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             fence.require(connection, lease)
             ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
@@ -136,7 +136,7 @@ class EmbeddedQueue:
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> tuple[Run, list[RunEvent]]:
+        def work(connection: Connection) -> tuple[Run, list[RunEvent]]:
             fence.require(connection, lease)
             before = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
             events = ending.finish(connection, lease, outcome, now)
@@ -151,7 +151,7 @@ class EmbeddedQueue:
     async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
         now = self._now()
 
-        def work(connection: sqlite3.Connection) -> tuple[list[RunEvent], bool]:
+        def work(connection: Connection) -> tuple[list[RunEvent], bool]:
             fence.require(connection, lease)
             keep_usage(connection, lease, usage, now)
             said = insert_events(connection, lease.thread_id, lease.run_id, events, now)
@@ -280,16 +280,16 @@ class EmbeddedQueue:
             ended.set()
 
 
-def _is_open(connection: sqlite3.Connection, owner: str | None, run_id: str) -> bool:
+def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
     row = connection.execute(
-        "SELECT 1 FROM runs WHERE run_id = :run AND status IN ('pending', 'running') AND (:owner IS NULL OR owner = :owner)",
+        "SELECT 1 FROM runs WHERE run_id = :run AND status IN ('pending', 'running') AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
         {"run": run_id, "owner": owner},
     ).fetchone()
     return row is not None
 
 
 def _cancel(
-    connection: sqlite3.Connection, wanted: Sequence[tuple[str, CancelAction]], reason: str, now: float
+    connection: Connection, wanted: Sequence[tuple[str, CancelAction]], reason: str, now: float
 ) -> tuple[list[Run], list[RunEvent]]:
     """Mark the running, end the pending. Gives the runs as they stand (a forgotten one as it last stood)."""
     runs, events = [], []
@@ -307,7 +307,7 @@ def _cancel(
     return runs, events
 
 
-def _status(connection: sqlite3.Connection, run_id: str) -> str | None:
+def _status(connection: Connection, run_id: str) -> str | None:
     # A thread that is being erased is gone, whatever is still there of its rows.
     row = connection.execute(
         "SELECT runs.status FROM runs JOIN threads USING (thread_id) WHERE run_id = ?", (run_id,)

@@ -12,14 +12,14 @@ an operator, a bad disk) takes no run with it. Functions of a connection, for us
 
 from __future__ import annotations
 
-import sqlite3
+from stepwell.sql import Connection
 
 _SUSPECT_AFTER = 2
 _WAIT_S = 0.5
 _LONGEST_S = 30.0
 """A suspect that has lived so long keeps the others waiting no more."""
 
-_WAITS_UNTIL = f"(r.updated_at + {_WAIT_S} * (1 << (r.crashes - {_SUSPECT_AFTER})))"
+_WAITS_UNTIL = f"(r.updated_at + {_WAIT_S} * (1 << CAST(r.crashes - {_SUSPECT_AFTER} AS INTEGER)))"
 
 FREE = f"r.crashes < {_SUSPECT_AFTER}"
 """Condition on `runs AS r`: not a suspect."""
@@ -29,23 +29,24 @@ WAITED = f"{_SUSPECT} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)"
 
 _UNDER_WAY = f"""
 SELECT 1 FROM runs AS r WHERE r.status = 'running' AND {_SUSPECT} AND r.updated_at > :now - {_LONGEST_S}
-  AND r.crash_mark IS (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id)
+  AND COALESCE(r.crash_mark, '') = COALESCE(
+    (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id), '')
 """  # noqa: S608 - only numbers of ours
 _NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT} AND {_WAITS_UNTIL} > :now"  # noqa: S608
 
 
-def under_way(connection: sqlite3.Connection, now: float) -> bool:
+def under_way(connection: Connection, now: float) -> bool:
     """Whether one is driven and has not shown yet that it gets past its step."""
     return connection.execute(_UNDER_WAY, {"now": now}).fetchone() is not None
 
 
-def next_ready(connection: sqlite3.Connection, now: float) -> float | None:
+def next_ready(connection: Connection, now: float) -> float | None:
     """When the next one will have waited long enough."""
     when: float | None = connection.execute(_NEXT, {"now": now}).fetchone()[0]
     return when
 
 
-def clear_bystanders(connection: sqlite3.Connection) -> None:
+def clear_bystanders(connection: Connection) -> None:
     """The process has died while these were waiting: it was none of them."""
     connection.execute(
         "UPDATE runs SET crashes = 0 WHERE status IN ('pending', 'running') AND status = 'pending' AND crashes > 0"

@@ -6,23 +6,25 @@ runs of all threads waiting, at every claim and after every restart.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from stepwell.runs import wire
 from stepwell.runs.embedded.rows import dumps, request_to_text
 from stepwell.runs.embedded.scheduling import ending
 from stepwell.runs.records import NewEvent, RunEvent, RunRequest
+from stepwell.sql import Connection, Row
 
 _ERROR = "RunUnreadableError"
 _KEEP = """
-INSERT OR REPLACE INTO unreadable_runs (run_id, thread_id, reason, request, metadata, found_at)
-SELECT run_id, thread_id, :reason, request, metadata, :now FROM runs WHERE run_id = :run
+INSERT INTO unreadable_runs (run_id, thread_id, reason, request, metadata, found_at)
+SELECT run_id, thread_id, CAST(:reason AS TEXT), request, metadata, :now FROM runs WHERE run_id = :run
+ON CONFLICT (run_id) DO UPDATE SET reason = excluded.reason, request = excluded.request, metadata = excluded.metadata,
+  found_at = excluded.found_at
 """
 # Whatever could be wrong is replaced, so that the run can be shown and listed.
 _MAKE_READABLE = """
-UPDATE runs SET status = 'error', request = :request, metadata = '{}', error = :error, attempt = CAST(attempt AS INTEGER), later = 0,
-  due_at = 0, created_at = CASE WHEN typeof(created_at) = 'real' THEN created_at ELSE :now END, updated_at = :now, finished_at = :now
+UPDATE runs SET status = 'error', request = :request, metadata = '{}', error = :error, attempt = :attempt, later = 0,
+  due_at = 0, created_at = :created, updated_at = :now, finished_at = :now
 WHERE run_id = :run
 """
 
@@ -35,7 +37,7 @@ class UnreadableRun(NamedTuple):
     """What its followers are told."""
 
 
-def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exception, now: float) -> UnreadableRun:
+def set_aside(connection: Connection, row: Row, reason: Exception, now: float) -> UnreadableRun:
     """End the run with an error. The row as it stood, and the reason, are kept in the table `unreadable_runs`."""
     run_id, thread_id = row["run_id"], row["thread_id"]
     cause = f"{type(reason).__name__}: {reason}"
@@ -46,6 +48,13 @@ def set_aside(connection: sqlite3.Connection, row: sqlite3.Row, reason: Exceptio
     }
     empty = request_to_text(RunRequest(assistant_id=str(row["assistant_id"]), graph_id="unreadable"))
     connection.execute(_KEEP, {"run": run_id, "reason": cause, "now": now})
-    connection.execute(_MAKE_READABLE, {"run": run_id, "request": empty, "error": dumps(error), "now": now})
+    attempt, created = row["attempt"], row["created_at"]
+    readable = {
+        "attempt": attempt if isinstance(attempt, int) else 0,
+        "created": created if isinstance(created, float) else now,
+        "request": empty,
+        "error": dumps(error),
+    }
+    connection.execute(_MAKE_READABLE, {"run": run_id, "now": now, **readable})
     said = NewEvent("error", wire.encode(error))
     return UnreadableRun(run_id, thread_id, cause, ending.end_unread(connection, thread_id, run_id, said, now))

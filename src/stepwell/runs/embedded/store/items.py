@@ -12,7 +12,6 @@ stores without an index.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -31,9 +30,10 @@ from langgraph.store.base import (
 )
 
 from stepwell.clock import Clock
-from stepwell.runs.embedded.file.database import Database, Work
+from stepwell.runs.embedded.database import SqlDatabase, Work
 from stepwell.runs.embedded.store import search as found
 from stepwell.runs.embedded.store import statements as sql
+from stepwell.sql import Connection
 
 
 @dataclass
@@ -60,7 +60,7 @@ class EmbeddedStore(BaseStore):
 
     supports_ttl = True
 
-    def __init__(self, database: Database, owner: str, clock: Clock, *, ttl: TTLConfig | None = None) -> None:
+    def __init__(self, database: SqlDatabase, owner: str, clock: Clock, *, ttl: TTLConfig | None = None) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
@@ -85,7 +85,7 @@ class EmbeddedStore(BaseStore):
     def _reading(self, batch: _Batch) -> Work[None]:
         shelf = self._shelf()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             for number, op in enumerate(batch.ops):
                 batch.results[number], rows = _read(connection, shelf, op)
                 batch.read.extend(row for row in rows if row.ttl_minutes is not None)
@@ -95,7 +95,7 @@ class EmbeddedStore(BaseStore):
     def _writing(self, batch: _Batch) -> Work[None]:
         shelf = self._shelf()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Connection) -> None:
             sql.refresh(connection, shelf, batch.read)
             for item in batch.puts:
                 sql.put(connection, shelf, item)
@@ -114,7 +114,7 @@ def _prepare(ops: Iterable[Op]) -> _Batch:
     return _Batch(listed, [sql.put_parameters(op) for op in last.values()], [None] * len(listed))
 
 
-def _read(connection: sqlite3.Connection, shelf: sql.Shelf, op: Op) -> tuple[Result, Sequence[sql.ItemRow]]:
+def _read(connection: Connection, shelf: sql.Shelf, op: Op) -> tuple[Result, Sequence[sql.ItemRow]]:
     """The answer, and the items whose time begins anew by it."""
     match op:
         case GetOp():

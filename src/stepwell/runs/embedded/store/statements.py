@@ -5,7 +5,6 @@ A namespace is kept as its labels, each followed by U+001F, so that everything b
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -15,11 +14,14 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.rows import from_time, loads
+from stepwell.sql import Connection
 
 _END = "\x1f"
 _AFTER_END = "\x20"
+_AFTER_ALL = "\U0010ffff" * 16
+"""Behind every text that is one: this is no character, and the last of all."""
 
 _LIVE = "(expires_at IS NULL OR expires_at > :now)"
 _GET = f"""
@@ -37,10 +39,10 @@ WHERE owner = :owner AND namespace >= :first AND namespace < :last AND {_LIVE}
 """  # noqa: S608  fixed text
 _PUT = """
 INSERT INTO store_items (owner, namespace, key, value, created_at, updated_at, ttl_minutes, expires_at)
-VALUES (:owner, :namespace, :key, :value, :now, :now, :ttl, :now + :ttl * 60)
-ON CONFLICT DO UPDATE SET
-  created_at = CASE WHEN expires_at <= :now THEN :now ELSE created_at END,
-  value = excluded.value, updated_at = :now, ttl_minutes = :ttl, expires_at = excluded.expires_at
+VALUES (:owner, :namespace, :key, :value, :now, :now, CAST(:ttl AS DOUBLE PRECISION), :now + CAST(:ttl AS DOUBLE PRECISION) * 60)
+ON CONFLICT (owner, namespace, key) DO UPDATE SET
+  created_at = CASE WHEN store_items.expires_at <= :now THEN :now ELSE store_items.created_at END,
+  value = excluded.value, updated_at = :now, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at
 """
 _DELETE = "DELETE FROM store_items WHERE owner = :owner AND namespace = :namespace AND key = :key"
 _REFRESH = """
@@ -97,19 +99,19 @@ def labels_of(namespace: str) -> tuple[str, ...]:
     return tuple(namespace.split(_END)[:-1])
 
 
-def get(connection: sqlite3.Connection, shelf: Shelf, op: GetOp) -> ItemRow | None:
+def get(connection: Connection, shelf: Shelf, op: GetOp) -> ItemRow | None:
     place = {**shelf._asdict(), "namespace": namespace_text(op.namespace), "key": op.key}
     row = connection.execute(_GET, place).fetchone()
     return None if row is None else ItemRow(*row)
 
 
-def below(connection: sqlite3.Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[ItemRow]:
+def below(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[ItemRow]:
     """Items at and below a namespace, those changed last first."""
     for row in connection.execute(_BELOW, {**shelf._asdict(), **_range(prefix)}):
         yield ItemRow(*row)
 
 
-def namespaces(connection: sqlite3.Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def namespaces(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for (namespace,) in connection.execute(_NAMESPACES, {**shelf._asdict(), **_range(prefix)}):
         yield labels_of(namespace)
 
@@ -123,18 +125,18 @@ def put_parameters(op: PutOp) -> dict[str, object]:
     return {"namespace": namespace_text(op.namespace), "key": op.key, "value": value, "ttl": op.ttl}
 
 
-def put(connection: sqlite3.Connection, shelf: Shelf, item: dict[str, object]) -> None:
+def put(connection: Connection, shelf: Shelf, item: dict[str, object]) -> None:
     """Store an item; one without a value is deleted."""
     connection.execute(_DELETE if item["value"] is None else _PUT, {**shelf._asdict(), **item})
 
 
-def refresh(connection: sqlite3.Connection, shelf: Shelf, rows: Sequence[ItemRow]) -> None:
+def refresh(connection: Connection, shelf: Shelf, rows: Sequence[ItemRow]) -> None:
     """What was read lives on for as long again."""
     places = [{**shelf._asdict(), "namespace": row.namespace, "key": row.key} for row in rows]
     connection.executemany(_REFRESH, places)
 
 
-async def sweep_expired(database: Database, clock: Clock) -> int:
+async def sweep_expired(database: SqlDatabase, clock: Clock) -> int:
     """Delete what has expired, of all owners. It is found no more; this frees its space. Gives how many."""
     now, gone = clock.now().timestamp(), 0
     while some := await database.write(
@@ -146,5 +148,4 @@ async def sweep_expired(database: Database, clock: Clock) -> int:
 
 def _range(prefix: Sequence[str]) -> dict[str, object]:
     first = namespace_text(prefix)
-    # In SQLite every text sorts before any bytes: the end of all namespaces.
-    return {"first": first, "last": first[:-1] + _AFTER_END if first else b""}
+    return {"first": first, "last": first[:-1] + _AFTER_END if first else _AFTER_ALL}

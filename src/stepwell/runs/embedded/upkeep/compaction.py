@@ -15,7 +15,6 @@ back would lose the class for ever. So everything read here must give the same b
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,13 +28,14 @@ from stepwell.errors import ConfigurationError
 from stepwell.runs.checkpoints import strict_serializer
 from stepwell.runs.embedded.checkpoints.history import EmbeddedHistory
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.records.erasing import SLICE_BYTES, SLICE_ROWS
 from stepwell.runs.embedded.rows import to_time
 from stepwell.runs.embedded.scheduling import leases
 from stepwell.runs.embedded.upkeep.trimming import is_at_rest
 from stepwell.runs.records import Lease
 from stepwell.runs.upkeep.maintenance import Graph
+from stepwell.sql import Connection
 from stepwell.state.compact import CompactReport, acompact
 from stepwell.state.history import Delete, Key, Measure, Request, Stored, ThreadHistory
 from stepwell.state.history_sql import SqlStatement, executor
@@ -53,7 +53,7 @@ class _NotAtRestError(Exception):
 
 
 async def compact_at_rest(
-    database: Database,
+    database: SqlDatabase,
     clock: Clock,
     thread_id: str,
     keep_last: int,
@@ -90,7 +90,7 @@ class FaithfulSerializer(SerializerProtocol):
 
 
 class _SaverAtRest(EmbeddedSaver):
-    def __init__(self, database: Database, clock: Clock, serde: SerializerProtocol) -> None:
+    def __init__(self, database: SqlDatabase, clock: Clock, serde: SerializerProtocol) -> None:
         super().__init__(database, clock=clock)
         self._faithful = serde
 
@@ -111,7 +111,7 @@ class _Plan(Generic[T]):
 
 
 class _HistoryAtRest(EmbeddedHistory):
-    def __init__(self, database: Database, thread_id: str, serde: SerializerProtocol, now: float) -> None:
+    def __init__(self, database: SqlDatabase, thread_id: str, serde: SerializerProtocol, now: float) -> None:
         super().__init__(database, Lease(thread_id, _HOLDER, 0, ""), serde)
         self._now = now
 
@@ -123,16 +123,16 @@ class _HistoryAtRest(EmbeddedHistory):
         return plan.outcome  # type: ignore[return-value]  # set by `_plan`
 
     async def measure(self) -> Stored:
-        def work(connection: sqlite3.Connection) -> Stored:
-            measured: Stored = run_steps(self.statements(Measure()), executor(connection.cursor()))
+        def work(connection: Connection) -> Stored:
+            measured: Stored = run_steps(self.statements(Measure()), executor(connection))
             return measured
 
         return await self._database.read(work)
 
-    def _plan(self, connection: sqlite3.Connection, steps: Steps[Request, T]) -> _Plan[T]:
+    def _plan(self, connection: Connection, steps: Steps[Request, T]) -> _Plan[T]:
         """Take the steps without writing: what they want written is noted."""
         plan = _Plan[T](self._fence_at_rest(connection))
-        read = executor(connection.cursor())
+        read = executor(connection)
 
         def execute(statement: SqlStatement) -> Sequence[Any]:
             if statement.sql.lstrip().startswith("SELECT"):
@@ -149,12 +149,12 @@ class _HistoryAtRest(EmbeddedHistory):
         plan.outcome = run_steps(steps, perform)
         return plan
 
-    def _rewrite_whole(self, connection: sqlite3.Connection, plan: _Plan[Any]) -> int:
+    def _rewrite_whole(self, connection: Connection, plan: _Plan[Any]) -> int:
         """Gives the new fence, with which whoever might still hold an older lease cannot write any more."""
         if self._fence_at_rest(connection) != plan.fence:
             raise _NotAtRestError
         lease = leases.hold(connection, None, self._thread_id, _HOLDER, self._now)
-        write = executor(connection.cursor())
+        write = executor(connection)
         for statement in plan.rewrites:
             write(statement)
         leases.release(connection, lease)
@@ -170,7 +170,7 @@ class _HistoryAtRest(EmbeddedHistory):
                 return
             done += deleted
 
-    def _delete_some(self, connection: sqlite3.Connection, goes: Sequence[Key], fence: int) -> int:
+    def _delete_some(self, connection: Connection, goes: Sequence[Key], fence: int) -> int:
         try:
             if self._fence_at_rest(connection) != fence:
                 return 0
@@ -182,10 +182,10 @@ class _HistoryAtRest(EmbeddedHistory):
             place = {"thread": self._thread_id, "ns": namespace, "id": checkpoint_id}
             size += connection.execute(_SIZE, place).fetchone()[0]
             count += 1
-        run_steps(self.statements(Delete(goes[:count])), executor(connection.cursor()))
+        run_steps(self.statements(Delete(goes[:count])), executor(connection))
         return count
 
-    def _fence_at_rest(self, connection: sqlite3.Connection) -> int:
+    def _fence_at_rest(self, connection: Connection) -> int:
         if not is_at_rest(connection, self._thread_id):
             raise _NotAtRestError
         row = connection.execute("SELECT fence FROM threads WHERE thread_id = ?", (self._thread_id,)).fetchone()

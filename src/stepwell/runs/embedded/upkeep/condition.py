@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from stepwell.runs.embedded.file.database import free_bytes
 from stepwell.runs.embedded.file.opening import opening
 from stepwell.runs.embedded.file.process_lock import ProcessLock
 from stepwell.runs.embedded.migrate import Migration, migrations, version_of
-from stepwell.runs.embedded.records.erasing import free_bytes
+from stepwell.sql import SqliteConnection
 
 _COUNTED = ("threads", "runs", "events", "checkpoints", "writes", "store_items", "usage", "api_keys")
 
@@ -54,8 +55,8 @@ def inspect_database(database: Path) -> Condition:
         )
 
 
-def _connect(database: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+def _connect(database: Path) -> SqliteConnection:
+    return sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, factory=SqliteConnection)
 
 
 def is_in_use(database: Path) -> bool:

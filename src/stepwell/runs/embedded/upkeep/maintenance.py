@@ -6,25 +6,24 @@ checked again inside the transaction that changes it.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.clock import Clock
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.events.log import EmbeddedEventLog
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.embedded.records import erasing
 from stepwell.runs.embedded.records.erasing import Eraser
 from stepwell.runs.embedded.records.repository import EmbeddedRepository
-from stepwell.runs.embedded.rows import to_time
+from stepwell.runs.embedded.rows import loads, to_time
 from stepwell.runs.embedded.store.statements import sweep_expired
 from stepwell.runs.embedded.upkeep import trimming
 from stepwell.runs.embedded.upkeep.compaction import compact_at_rest
 from stepwell.runs.embedded.upkeep.trimming import AT_REST, is_at_rest
 from stepwell.runs.upkeep.maintenance import Backlog, Figures, Graph, LongThread
+from stepwell.sql import Connection
 from stepwell.state.compact import CompactReport
 
 _AT_ONCE = 100
@@ -39,9 +38,11 @@ _OLD = f"""
 SELECT thread_id FROM threads WHERE thread_id > ? AND updated_at < ? AND {AT_REST} ORDER BY thread_id LIMIT ?
 """  # noqa: S608 - fixed text
 _LONG = f"""
-SELECT thread_id, owner, json_extract(metadata, '$.graph_id') AS graph_id, (SELECT COUNT(*) FROM checkpoints
-  WHERE checkpoints.thread_id = threads.thread_id AND checkpoint_ns = '') AS checkpoints
-FROM threads WHERE thread_id > ? AND checkpoints > ? AND {AT_REST} ORDER BY thread_id LIMIT ?
+SELECT * FROM (
+  SELECT thread_id, owner, metadata, (SELECT COUNT(*) FROM checkpoints
+    WHERE checkpoints.thread_id = threads.thread_id AND checkpoint_ns = '') AS checkpoints
+  FROM threads WHERE thread_id > ? AND {AT_REST}) AS counted
+WHERE checkpoints > ? ORDER BY thread_id LIMIT ?
 """  # noqa: S608 - fixed text
 
 
@@ -50,7 +51,7 @@ class EmbeddedMaintenance:
 
     def __init__(
         self,
-        database: Database,
+        database: SqlDatabase,
         records: EmbeddedRepository,
         events: EmbeddedEventLog,
         clock: Clock,
@@ -72,9 +73,7 @@ class EmbeddedMaintenance:
         return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"])
 
     def figures(self) -> Figures:
-        path = self._database.path
-        size = sum(_size(file) for file in (path, path.with_name(path.name + "-wal")))
-        return Figures(self._events.written, self._database.waiting, size)
+        return Figures(self._events.written, self._database.waiting, self._database.size_bytes())
 
     async def sweep(self) -> int:
         # First what a process that is gone has left half done.
@@ -90,7 +89,7 @@ class EmbeddedMaintenance:
         return await self._database.read(lambda connection: [row[0] for row in connection.execute(_OLD, wanted)])
 
     async def erase(self, thread_id: str, before: datetime) -> bool:
-        def work(connection: sqlite3.Connection) -> bool:
+        def work(connection: Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
                 return False
             erasing.begin_erasing(connection, thread_id, self._erasers)
@@ -105,7 +104,10 @@ class EmbeddedMaintenance:
     async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
         wanted = (after, keep_last, limit)
         rows = await self._database.read(lambda connection: connection.execute(_LONG, wanted).fetchall())
-        return [LongThread(row["thread_id"], row["owner"], row["graph_id"], row["checkpoints"]) for row in rows]
+        return [
+            LongThread(row["thread_id"], row["owner"], loads(row["metadata"]).get("graph_id"), row["checkpoints"])
+            for row in rows
+        ]
 
     async def compact(
         self, thread_id: str, keep_last: int, *, graph: Graph | None, serde: SerializerProtocol | None
@@ -119,20 +121,13 @@ class EmbeddedMaintenance:
         return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
 
     async def give_back_space(self) -> int:
-        return await erasing.give_back_space(self._database)
+        return await self._database.give_back_space()
 
     def _now(self) -> float:
         return to_time(self._clock.now())
 
 
-def maintenance_of(database: Database, clock: Clock, new_id: Callable[[], str]) -> EmbeddedMaintenance:
+def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> EmbeddedMaintenance:
     """For a database without a server around it."""
     events = EmbeddedEventLog(database, clock)
     return EmbeddedMaintenance(database, EmbeddedRepository(database, clock, new_id=new_id), events, clock, new_id=new_id)
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0

@@ -7,14 +7,14 @@ have changed in between. So however much there is to look at, nobody who writes 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
+from stepwell.runs.embedded.database import SqlDatabase, Work
 from stepwell.runs.embedded.documents import forget_unneeded
-from stepwell.runs.embedded.file.database import Database, Work
 from stepwell.runs.embedded.records.erasing import SLICE_ROWS, Kept, delete_slice
+from stepwell.sql import Connection
 
 _Lost = dict[str, str | float | None]
 """An effect that may go, as the names that the statements below use."""
@@ -46,8 +46,8 @@ _WITH_EFFECTS = "SELECT DISTINCT thread_id FROM effects WHERE thread_id > ? ORDE
 # unknown, or of which no thread tells, stays: it is a human's to settle. So does one that a copy of the thread may ask for. The
 # thread's oldest checkpoint is looked for once, not for each effect.
 _FOR_NOBODY = """
-state <> 'begun' AND (settled_at IS NOT NULL OR NOT taken_back) AND created_at < :before AND NOT EXISTS (
-  SELECT 1 FROM threads WHERE threads.origin = effects.origin AND threads.thread_id IS NOT effects.thread_id)
+state <> 'begun' AND (settled_at IS NOT NULL OR taken_back = 0) AND created_at < :before AND NOT EXISTS (
+  SELECT 1 FROM threads WHERE threads.origin = effects.origin AND (effects.thread_id IS NULL OR threads.thread_id <> effects.thread_id))
 """
 _LOST_EFFECTS = f"""
 SELECT origin, key, run_id FROM effects WHERE thread_id = :thread AND {_FOR_NOBODY} AND created_at < (
@@ -61,16 +61,16 @@ SELECT run_id FROM webhooks WHERE run_id > ? AND state <> 'due' AND NOT EXISTS (
 """
 
 
-def is_at_rest(connection: sqlite3.Connection, thread_id: str, *, untouched_since: float | None = None) -> bool:
+def is_at_rest(connection: Connection, thread_id: str, *, untouched_since: float | None = None) -> bool:
     """The same, asked inside the transaction that is about to change something."""
     row = connection.execute(
-        f"SELECT 1 FROM threads WHERE thread_id = :id AND (:since IS NULL OR updated_at < :since) AND {AT_REST}",  # noqa: S608 - fixed
+        f"SELECT 1 FROM threads WHERE thread_id = :id AND (CAST(:since AS DOUBLE PRECISION) IS NULL OR updated_at < :since) AND {AT_REST}",  # noqa: S608 - fixed
         {"id": thread_id, "since": untouched_since},
     ).fetchone()
     return row is not None
 
 
-async def forget_expired_sessions(database: Database, now: float) -> int:
+async def forget_expired_sessions(database: SqlDatabase, now: float) -> int:
     gone = 0
     for kept in (Kept("sessions", "hash"), Kept("sign_ins", "hash")):
         while some := await database.write(_deleting(kept, "expires_at <= ?", (now,)), frees=True):
@@ -78,7 +78,7 @@ async def forget_expired_sessions(database: Database, now: float) -> int:
     return gone
 
 
-async def trim_events(database: Database, before: float, *, dry_run: bool) -> int:
+async def trim_events(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
     """Thread by thread, from the front. Gives how many."""
     gone, after = 0, ""
     while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
@@ -94,11 +94,11 @@ async def trim_events(database: Database, before: float, *, dry_run: bool) -> in
     return gone
 
 
-async def forget_settled(database: Database, before: float, *, dry_run: bool) -> int:
+async def forget_settled(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
     return await _forget_effects(database, before, dry_run=dry_run) + await _forget_webhooks(database, before, dry_run=dry_run)
 
 
-async def _forget_effects(database: Database, before: float, *, dry_run: bool) -> int:
+async def _forget_effects(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
     gone = await _forget_found(database, await database.read(_lost_effects(None, before)), dry_run=dry_run)
     after = ""
     while threads := await database.read(_page(_WITH_EFFECTS, after, _AT_ONCE)):
@@ -108,13 +108,13 @@ async def _forget_effects(database: Database, before: float, *, dry_run: bool) -
     return gone
 
 
-async def _forget_found(database: Database, lost: list[_Lost], *, dry_run: bool) -> int:
+async def _forget_found(database: SqlDatabase, lost: list[_Lost], *, dry_run: bool) -> int:
     if dry_run:
         return len(lost)
     return sum([await database.write(_deleting_effects(some), frees=True) for some in _slices(lost)])
 
 
-async def _forget_webhooks(database: Database, before: float, *, dry_run: bool) -> int:
+async def _forget_webhooks(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
     gone, after = 0, ""
     while runs := await database.read(_page(_SETTLED_WEBHOOKS, after, before, SLICE_ROWS)):
         gone += len(runs) if dry_run else await database.write(_deleting_webhooks(runs), frees=True)
@@ -127,7 +127,7 @@ def _page(statement: str, *bound: object) -> Work[list[str]]:
 
 
 def _find_first_kept(thread_id: str, before: float) -> Work[int]:
-    def work(connection: sqlite3.Connection) -> int:
+    def work(connection: Connection) -> int:
         first = connection.execute(_FIRST_KEPT, {"thread": thread_id, "before": before}).fetchone()[0]
         return 2**63 - 1 if first is None else int(first)
 
@@ -146,7 +146,7 @@ def _lost_effects(thread_id: str | None, before: float) -> Work[list[_Lost]]:
     """Those of a thread, or with `None` those of threads that are deleted."""
     statement = _EFFECTS_OF_DELETED if thread_id is None else _LOST_EFFECTS
 
-    def work(connection: sqlite3.Connection) -> list[_Lost]:
+    def work(connection: Connection) -> list[_Lost]:
         rows = connection.execute(statement, {"thread": thread_id, "before": before})
         names = {"thread": thread_id, "before": before}
         found = [{**names, "origin": row["origin"], "key": row["key"], "run": row["run_id"]} for row in rows]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stepwell.errors import StorageUnavailableError
+from stepwell.runs.embedded.database import OrderedWork
 from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.file.group_commit import OrderedWork
 
 Work = Callable[[sqlite3.Connection], Any]
 

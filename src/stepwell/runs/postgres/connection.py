@@ -1,0 +1,120 @@
+"""psycopg's connection as a `Connection`: statements are written as for SQLite, and rows have values by name and by place.
+
+Values come back as SQLite would give them: sums are `int` or `float`, never `Decimal`; flags are whole numbers, and `True` is stored as 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from stepwell.errors import needs_extra
+from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
+
+with needs_extra("A Postgres database", "postgres"):
+    import psycopg
+    from psycopg import BaseConnection
+    from psycopg.abc import Buffer
+    from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
+
+RawConnection = psycopg.Connection[Any]
+
+_CONNECT_TIMEOUT_S = 5
+_TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
+
+
+@lru_cache(maxsize=2000)
+def translate(sql: str) -> str:
+    """`?` and `:name` as psycopg writes them, outside of quoted text; a percent sign is doubled everywhere."""
+
+    def replace(token: re.Match[str]) -> str:
+        text = token[0]
+        if text == "?":
+            return "%s"
+        if text[0] == ":" and text != "::":
+            return f"%({text[1:]})s"
+        return text.replace("%", "%%")
+
+    return _TOKENS.sub(replace, sql)
+
+
+class PostgresRow(tuple[Any, ...]):
+    """A row of a result."""
+
+    names: Mapping[str, int]
+
+    def __getitem__(self, key: Any) -> Any:
+        return tuple.__getitem__(self, self.names[key] if isinstance(key, str) else key)
+
+    def keys(self) -> list[str]:
+        return list(self.names)
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Any:
+    names = {column.name: place for place, column in enumerate(cursor.description or ())}
+
+    def make(values: Sequence[Any]) -> PostgresRow:
+        row = PostgresRow(values)
+        row.names = names
+        return row
+
+    return make
+
+
+class _FlagDumper(Int8BinaryDumper):
+    """Flags are whole numbers in every table."""
+
+    def dump(self, obj: Any) -> Buffer | None:
+        return super().dump(int(obj))
+
+
+class _NumberLoader(NumericBinaryLoader):
+    """Postgres adds up 64-bit numbers without a limit; all of ours fit."""
+
+    def load(self, data: Buffer) -> Any:
+        number = super().load(data)
+        return int(number) if number == number.to_integral_value() else float(number)
+
+
+class PostgresConnection:
+    """A `Connection` over one of psycopg's, which is in autocommit: transactions are begun and ended by whoever runs the work."""
+
+    dialect: Dialect = POSTGRES
+
+    def __init__(self, raw: RawConnection) -> None:
+        self.raw = raw
+
+    def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
+        return self._cursor().execute(translate(sql), parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> Cursor:
+        cursor = self._cursor()
+        cursor.executemany(translate(sql), parameters)
+        return cursor
+
+    def control(self, sql: str) -> None:
+        """A statement about the transaction itself."""
+        self.raw.execute(sql.encode())
+
+    def close(self) -> None:
+        self.raw.close()
+
+    def _cursor(self) -> psycopg.Cursor[Any]:
+        return self.raw.cursor(binary=True, row_factory=_rows)
+
+
+def connect(url: str) -> PostgresConnection:
+    """Open a connection. Raises what psycopg raises."""
+    raw: RawConnection = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S, application_name="stepwell")
+    adapt(raw)
+    return PostgresConnection(raw)
+
+
+def adapt(raw: BaseConnection[Any]) -> None:
+    adapters: Any = raw.adapters
+    # One form for all whole numbers: otherwise a statement would be prepared anew for each size of its numbers.
+    adapters.register_dumper(int, Int8BinaryDumper)
+    adapters.register_dumper(bool, _FlagDumper)
+    adapters.register_loader("numeric", _NumberLoader)

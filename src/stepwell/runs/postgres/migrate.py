@@ -1,0 +1,61 @@
+"""Brings a Postgres database to the newest form, one numbered SQL file after the other. Any number of processes may try at once: they take
+turns, and the second finds it done. Numbers are those of the SQLite file's forms (`runs/embedded/migrations`)."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+from stepwell.errors import ConfigurationError
+from stepwell.runs.embedded.migrate import Migration
+from stepwell.runs.postgres.connection import PostgresConnection
+
+_LOCK = 0x5354574C
+"""`STWL`: of the advisory lock under which tables are made and changed."""
+
+
+def migrations() -> list[Migration]:
+    """All steps, in order."""
+    folder = resources.files("stepwell.runs.postgres") / "migrations"
+    found = []
+    for file in folder.iterdir():
+        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
+            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def version_of(connection: PostgresConnection) -> int:
+    """The form of the database; 0 for one that is empty."""
+    there = connection.execute("SELECT to_regclass('stepwell_form') IS NOT NULL").fetchone()[0]
+    return int(connection.execute("SELECT MAX(number) FROM stepwell_form").fetchone()[0] or 0) if there else 0
+
+
+def migrate(connection: PostgresConnection) -> list[Migration]:
+    """Apply what is missing, all of it or nothing. Gives what was applied."""
+    known = migrations()
+    if version_of(connection) == known[-1].number:
+        return []
+    connection.control("BEGIN")
+    try:
+        connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+        form = version_of(connection)
+        _refuse_newer(form, known[-1].number)
+        missing = [step for step in known if step.number > form]
+        if form == 0:
+            connection.control("CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
+        for step in missing:
+            connection.control(step.sql)
+            connection.execute("INSERT INTO stepwell_form (number, name) VALUES (?, ?)", (step.number, step.name))
+        connection.control("COMMIT")
+    except BaseException:
+        connection.control("ROLLBACK")
+        raise
+    return missing
+
+
+def _refuse_newer(form: int, newest: int) -> None:
+    if form > newest:
+        raise ConfigurationError(
+            f"The database has form {form}, this version of Stepwell knows forms up to {newest}. "
+            "Use the newer Stepwell that wrote it, or restore a backup made before the upgrade."
+        )

@@ -1,0 +1,173 @@
+"""What SQL is written against, whichever database runs it: a connection, and the few points where SQLite and Postgres differ.
+
+Work on a database is a function of a `Connection`. It is written once, in SQL that both understand:
+
+| instead of | write |
+|---|---|
+| `INSERT OR IGNORE`, `INSERT OR REPLACE` | `ON CONFLICT DO NOTHING`, `ON CONFLICT (key) DO UPDATE SET column = excluded.column` |
+| `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or the case of null by itself |
+| a flag as a condition (`NOT temporary`) | a comparison (`temporary = 0`): flags are whole numbers |
+| `:owner IS NULL OR owner = :owner` | `CAST(:owner AS TEXT) IS NULL OR owner = :owner`: Postgres wants to know the type |
+| a name of the SELECT list in its own WHERE; `CROSS JOIN ... ON` | the expression again; `CROSS JOIN ... WHERE` |
+| an order that puts nulls somewhere | `NULLS FIRST` or `NULLS LAST` |
+| `calls = calls + excluded.calls` | `calls = usage.calls + excluded.calls` |
+
+Parameters are `?` or `:name`. Text is ordered by its bytes, numbers are 64 bits, times are seconds since 1970. `max(a, b)` and
+`json_each(list)` are SQLite's; the Postgres schema has functions of these names. What is left is the `Dialect` of a connection.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+import orjson
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+class Row(Protocol):
+    """Values by name and by place."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Cursor(Protocol):
+    """What a statement gave."""
+
+    @property
+    def rowcount(self) -> int: ...
+    @property
+    def description(self) -> Any:
+        """For each column its name, first of all."""
+        ...
+
+    def fetchone(self) -> Any:
+        """A `Row`, or `None`."""
+        ...
+
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def close(self) -> None: ...
+
+
+class Connection(Protocol):
+    """Runs statements inside somebody's transaction."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
+    def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
+
+
+class Clause(NamedTuple):
+    """A condition, and what is bound to its question marks."""
+
+    sql: str
+    bound: tuple[Any, ...] = ()
+
+
+class Dialect(Protocol):
+    """What cannot be said in a way that both databases understand."""
+
+    @property
+    def name(self) -> Literal["sqlite", "postgres"]: ...
+    @property
+    def row_address(self) -> str:
+        """Where a row lies, which is good for as long as a transaction: an expression of a SELECT list."""
+        ...
+
+    @property
+    def row_is(self) -> str:
+        """The condition that a row lies there."""
+        ...
+
+    def day(self, column: str) -> str:
+        """The day of a time, as `2026-01-31` (UTC)."""
+        ...
+
+    def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
+        """The JSON object in `column` has this value at this path of keys. Lists are compared whole; an empty object stands for any."""
+        ...
+
+    def member_is(self, column: str, key: str, value: Any) -> Clause:
+        """The JSON object in `column` has this value under this key; `None` also where there is no such key."""
+        ...
+
+
+class SqliteDialect:
+    name: Literal["sqlite"] = "sqlite"
+    row_address = "rowid"
+    row_is = "rowid = ?"
+
+    def day(self, column: str) -> str:
+        return f"date({column}, 'unixepoch')"
+
+    def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
+        # e0 are the members of the whole, e1 those of the member of e0 that the path names, and so on. What is no object has none.
+        levels = [f"json_each({column}) AS e0"]
+        for depth in range(1, len(path)):
+            above = f"e{depth - 1}"
+            levels.append(f"json_each(CASE {above}.type WHEN 'object' THEN {above}.value ELSE '{{}}' END) AS e{depth}")
+        keys = " AND ".join(f"e{depth}.key = ?" for depth in range(len(path)))
+        leaf = _equals(f"e{len(path) - 1}", value)
+        sql = f"EXISTS (SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND {leaf.sql})"  # noqa: S608 - only numbers and names of ours
+        return Clause(sql, (*path, *leaf.bound))
+
+    def member_is(self, column: str, key: str, value: Any) -> Clause:
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            value = float(value)  # as SQLite reads it in JSON
+        if isinstance(value, list | tuple | dict):
+            value = orjson.dumps(value).decode()  # SQLite gives lists and objects as JSON without blanks
+        return Clause(f"json_extract({column}, ?) IS ?", (f'$."{key}"', value))
+
+
+class PostgresDialect:
+    name: Literal["postgres"] = "postgres"
+    row_address = "CAST(ctid AS TEXT)"
+    row_is = "ctid = CAST(? AS tid)"
+
+    def day(self, column: str) -> str:
+        return f"to_char(to_timestamp({column}) AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+
+    def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
+        member = f"json_of({column})" + " -> CAST(? AS TEXT)" * len(path)
+        if isinstance(value, Mapping):
+            return Clause(f"jsonb_typeof({member}) = 'object'", tuple(path))
+        return Clause(f"{member} = json_of(?)", (*path, orjson.dumps(value).decode()))
+
+    def member_is(self, column: str, key: str, value: Any) -> Clause:
+        member = f"json_of({column}) -> CAST(? AS TEXT)"
+        if value is None:
+            return Clause(f"COALESCE({member}, 'null') = 'null'", (key,))
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            value = float(value)
+        return Clause(f"{member} = json_of(?)", (key, orjson.dumps(value).decode()))
+
+
+def _equals(member: str, value: Any) -> Clause:
+    match value:
+        case None:
+            return Clause(f"{member}.type = 'null'")
+        case bool():
+            return Clause(f"{member}.type = ?", ("true" if value else "false",))
+        case int() | float():
+            return Clause(f"{member}.type IN ('integer', 'real') AND {member}.value = ?", (value,))
+        case str():
+            return Clause(f"{member}.type = 'text' AND {member}.value = ?", (value,))
+        case Mapping():
+            return Clause(f"{member}.type = 'object'")
+        case _:
+            return Clause(f"{member}.type = 'array' AND {member}.value = json(?)", (orjson.dumps(value).decode(),))
+
+
+SQLITE: Dialect = SqliteDialect()
+POSTGRES: Dialect = PostgresDialect()
+
+
+class SqliteConnection(sqlite3.Connection):
+    """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection is a `Connection` but for the dialect."""
+
+    dialect: Dialect = SQLITE
