@@ -9,6 +9,7 @@ import pytest
 
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.postgres.persistence import PostgresPersistence
 from stepwell.testing import EventLogConformance
 
 
@@ -16,4 +17,11 @@ class TestEmbeddedEventLog(EventLogConformance):
     @pytest.fixture
     async def persistence(self, tmp_path: Path) -> AsyncIterator[Persistence]:
         async with EmbeddedPersistence(tmp_path / "stepwell.db") as opened:
+            yield opened
+
+
+class TestPostgresEventLog(EventLogConformance):
+    @pytest.fixture
+    async def persistence(self, postgres_url: str) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url) as opened:
             yield opened

@@ -10,6 +10,7 @@ import pytest
 from stepwell.clock import Clock
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.postgres.persistence import PostgresPersistence
 from stepwell.testing import MaintenanceConformance
 
 
@@ -17,4 +18,11 @@ class TestEmbeddedMaintenance(MaintenanceConformance):
     @pytest.fixture
     async def persistence(self, clock: Clock, tmp_path: Path) -> AsyncIterator[Persistence]:
         async with EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock) as opened:
+            yield opened
+
+
+class TestPostgresMaintenance(MaintenanceConformance):
+    @pytest.fixture
+    async def persistence(self, clock: Clock, postgres_url: str) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url, clock=clock) as opened:
             yield opened

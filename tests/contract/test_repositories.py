@@ -9,6 +9,7 @@ import pytest
 
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.postgres.persistence import PostgresPersistence
 from stepwell.testing import RepositoryConformance
 
 
@@ -16,4 +17,11 @@ class TestEmbeddedRepository(RepositoryConformance):
     @pytest.fixture
     async def persistence(self, tmp_path: Path) -> AsyncIterator[Persistence]:
         async with EmbeddedPersistence(tmp_path / "stepwell.db") as opened:
+            yield opened
+
+
+class TestPostgresRepository(RepositoryConformance):
+    @pytest.fixture
+    async def persistence(self, postgres_url: str) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url) as opened:
             yield opened

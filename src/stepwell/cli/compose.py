@@ -31,7 +31,6 @@ from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import PaymentSettings
 from stepwell.runs.embedded.file.disk_space import MB
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -124,7 +123,7 @@ async def open_server(
                 workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
             )
         )
-        outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)
+        outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )

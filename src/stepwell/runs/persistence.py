@@ -21,6 +21,7 @@ from stepwell.runs.queue import RunQueue
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.runs.repository import Repository
 from stepwell.runs.upkeep.maintenance import Maintenance
+from stepwell.runs.webhooks.sender import WebhookOutbox
 from stepwell.tools.effect_journal import EffectJournal
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Persistence(Protocol):
 
     @property
     def maintenance(self) -> Maintenance: ...
+
+    @property
+    def webhooks(self) -> WebhookOutbox: ...
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]: ...
     def store(self, owner: str) -> BaseStore: ...

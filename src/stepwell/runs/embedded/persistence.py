@@ -35,6 +35,7 @@ from stepwell.runs.embedded.scheduling.queue import EmbeddedQueue
 from stepwell.runs.embedded.store.items import EmbeddedStore
 from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
+from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.persistence import ChargesStored, RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.sql import Connection
@@ -82,65 +83,23 @@ async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> Embed
     return await database.read(work)
 
 
-class EmbeddedPersistence:
-    """`async with EmbeddedPersistence(path) as persistence:`; a second one on the same file is refused while the first is open."""
+class SqlPersistence:
+    """All seams over a database, once it is open; a subclass opens it and says `_assemble`."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock | None = None,
-        new_id: Callable[[], str] = _new_id,
-        power_loss: bool = False,
-        group_written: GroupWritten | None = None,
-        least_free_bytes: int | None = None,
-    ) -> None:
-        self._path = path
+    database: SqlDatabase
+
+    def __init__(self, clock: Clock | None, new_id: Callable[[], str]) -> None:
         self._clock = clock or SystemClock()
         self._new_id = new_id
-        self._power_loss = power_loss
-        self._group_written = group_written
-        self._least_free_bytes = least_free_bytes
-        self._lock = ProcessLock(path.with_name(path.name + ".lock"))
 
-    async def __aenter__(self) -> Self:
-        self._lock.acquire()
-        try:
-            self.database = await asyncio.to_thread(self._open)
-        except BaseException:
-            self._lock.release()
-            raise
-        try:
-            for checkpoint_id in await self.database.read(_newest_checkpoints):
-                continue_ids_after(checkpoint_id)
-        except BaseException:
-            await asyncio.to_thread(self._close)
-            raise
-        self.database.disk_space.keep_reserve()
-        self.events = EmbeddedEventLog(self.database, self._clock)
-        self.records = EmbeddedRepository(self.database, self._clock, new_id=self._new_id, erased=self.events.announce)
-        self.access = EmbeddedAccess(self.database, self._clock)
-        self.queue = EmbeddedQueue(self.database, self.events, self._clock, self._new_id)
-        self.maintenance = EmbeddedMaintenance(self.database, self.records, self.events, self._clock, new_id=self._new_id)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.to_thread(self._close)
-
-    def _open(self) -> Database:
-        return Database(
-            self._path,
-            power_loss=self._power_loss,
-            group_written=self._group_written,
-            least_free_bytes=self._least_free_bytes,
-        )
-
-    def _close(self) -> None:
-        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need its room
-        self.database.close()
-        self._lock.release()
+    def _assemble(self, database: SqlDatabase) -> None:
+        self.database = database
+        self.events = EmbeddedEventLog(database, self._clock)
+        self.records = EmbeddedRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
+        self.access = EmbeddedAccess(database, self._clock)
+        self.queue = EmbeddedQueue(database, self.events, self._clock, self._new_id)
+        self.maintenance = EmbeddedMaintenance(database, self.records, self.events, self._clock, new_id=self._new_id)
+        self.webhooks = EmbeddedWebhooks(database)
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:
         return EmbeddedSaver(self.database, lease, clock=self._clock)
@@ -209,3 +168,61 @@ class EmbeddedPersistence:
 
     async def check(self) -> None:
         await self.database.check()
+
+
+class EmbeddedPersistence(SqlPersistence):
+    """`async with EmbeddedPersistence(path) as persistence:`; a second one on the same file is refused while the first is open."""
+
+    database: Database
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        new_id: Callable[[], str] = _new_id,
+        power_loss: bool = False,
+        group_written: GroupWritten | None = None,
+        least_free_bytes: int | None = None,
+    ) -> None:
+        super().__init__(clock, new_id)
+        self._path = path
+        self._power_loss = power_loss
+        self._group_written = group_written
+        self._least_free_bytes = least_free_bytes
+        self._lock = ProcessLock(path.with_name(path.name + ".lock"))
+
+    async def __aenter__(self) -> Self:
+        self._lock.acquire()
+        try:
+            self.database = await asyncio.to_thread(self._open)
+        except BaseException:
+            self._lock.release()
+            raise
+        try:
+            for checkpoint_id in await self.database.read(_newest_checkpoints):
+                continue_ids_after(checkpoint_id)
+        except BaseException:
+            await asyncio.to_thread(self._close)
+            raise
+        self.database.disk_space.keep_reserve()
+        self._assemble(self.database)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _open(self) -> Database:
+        return Database(
+            self._path,
+            power_loss=self._power_loss,
+            group_written=self._group_written,
+            least_free_bytes=self._least_free_bytes,
+        )
+
+    def _close(self) -> None:
+        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need its room
+        self.database.close()
+        self._lock.release()

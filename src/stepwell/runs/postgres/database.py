@@ -8,6 +8,7 @@ their thread to another process. Each reader's thread has a connection of its ow
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from time import perf_counter
@@ -34,17 +35,31 @@ class PostgresDatabase(SqlDatabase):
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, *, group_written: GroupWritten | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        group_written: GroupWritten | None = None,
+        opened: Callable[[PostgresConnection], None] | None = None,
+    ) -> None:
         super().__init__(group_written)
         self._url = url
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
-        self._prepare()
+        self._size = 0
+        self.writer = 0
+        """Who writes, as notifications name it."""
+        self._writing = self._prepare(opened)
         self._start()
 
     def connect(self) -> PostgresConnection:
         """A connection of the caller's own."""
         return connect(self._url)
+
+    def _connect_writer(self) -> PostgresConnection:
+        connection = self.connect()
+        self.writer = connection.raw.info.backend_pid
+        return connection
 
     def read_now(self, work: Work[T]) -> T:
         """In a reader's thread, for which the caller waits: connections are few."""
@@ -58,7 +73,11 @@ class PostgresDatabase(SqlDatabase):
         """Whoever keeps the database looks after its disk."""
 
     def size_bytes(self) -> int:
-        return 0
+        return self._size
+
+    def measure(self, connection: PostgresConnection) -> None:
+        """Ask for what is told without asking."""
+        self._size = int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0])
 
     async def give_back_space(self, *, only_if_low: bool = False) -> int:
         """Postgres does that by itself."""
@@ -67,19 +86,24 @@ class PostgresDatabase(SqlDatabase):
     async def check(self) -> None:
         await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
 
-    def _prepare(self) -> None:
-        """Bring the database to the newest form."""
+    def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
+        """Bring the database to the newest form. Gives the connection that writes."""
         try:
-            connection = self.connect()
+            connection = self._connect_writer()
             try:
                 migrate(connection)
-            finally:
+                self.measure(connection)
+                if opened is not None:
+                    opened(connection)
+            except BaseException:
                 connection.close()
+                raise
         except psycopg.Error as error:
             raise ConfigurationError(
                 f"The database '{_place(self._url)}' cannot be used: {first_line(error)}. Check DATABASE_URL or --database-url, and that "
                 "the server runs and lets this user in."
             ) from error
+        return connection
 
     def _read_here(self, work: Work[T]) -> T:
         for last_try in (False, True):
@@ -127,7 +151,7 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
 
     def _write_groups(self) -> None:
-        commit, stopping = GroupCommit(self.connect), False
+        commit, stopping = GroupCommit(self._connect_writer, self._writing), False
         while not stopping:
             group, stopping = self._next_group(None)
             if group:

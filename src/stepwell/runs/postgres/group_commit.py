@@ -45,11 +45,11 @@ class _OutcomeUnknownError(Exception):
 
 
 class GroupCommit:
-    """Runs groups on the writer's connection, which it makes itself. Used by the writer's thread alone."""
+    """Runs groups on the writer's connection, which it makes anew when it is lost. Used by the writer's thread alone."""
 
-    def __init__(self, connect: Callable[[], PostgresConnection]) -> None:
+    def __init__(self, connect: Callable[[], PostgresConnection], connection: PostgresConnection | None = None) -> None:
         self._connect = connect
-        self._connection: PostgresConnection | None = None
+        self._connection = connection
         self._lanes = BrokenLanes()
         self._away_until = 0.0
         self.retried = 0

@@ -123,6 +123,14 @@ class Followers:
         for follower in followers:
             follower.give(events)
 
+    def look_again(self, thread_id: str | None) -> None:
+        """Let those who follow the thread look for themselves; `None`: all."""
+        with self._lock:
+            known = self._of_thread.values() if thread_id is None else [self._of_thread.get(thread_id, [])]
+            followers = [follower for some in known for follower in some]
+        for follower in followers:
+            follower.give(())
+
     def any(self, thread_id: str) -> bool:
         """Whether somebody follows the thread now."""
         return thread_id in self._of_thread

@@ -67,6 +67,10 @@ class EmbeddedEventLog:
         if not events or (ended_run is not None and not told):
             self._followers.give(thread_id, ())
 
+    def look_again(self, thread_id: str | None) -> None:
+        """Another process has written something of this thread, or perhaps of any. Any thread may call this."""
+        self._followers.look_again(thread_id)
+
     async def documents(self, thread_id: str) -> DocumentBook:
         newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
         return DocumentBook(newest, values, wants_text=lambda: self._followers.any(thread_id))

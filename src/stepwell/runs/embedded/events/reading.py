@@ -20,8 +20,8 @@ LARGEST_SEQ = 2**63 - 1
 _PORTION = 500
 _PORTION_BYTES = 1024 * 1024
 
-# The plus keeps SQLite on the index by run: a run's events are few among a thread's.
-_OF_RUN = "SELECT * FROM events WHERE +thread_id = ? AND run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+# What is added to the thread keeps SQLite on the index by run: a run's events are few among a thread's.
+_OF_RUN = "SELECT * FROM events WHERE thread_id || '' = ? AND run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _OF_THREAD = "SELECT * FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 

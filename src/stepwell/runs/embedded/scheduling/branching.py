@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from stepwell.errors import NotFoundError
+from stepwell.runs.embedded.rows import dumps
 from stepwell.runs.records import Run
 from stepwell.sql import Connection
 
@@ -47,10 +48,10 @@ def is_elsewhere(connection: Connection, run: Run) -> bool:
 
 
 def _newest_before(connection: Connection, thread_id: str, under_way: Collection[str]) -> str | None:
-    marks = ",".join("?" * len(under_way))
     row = connection.execute(
-        f"SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' AND run_id NOT IN ({marks})",  # noqa: S608
-        (thread_id, *under_way),
+        "SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
+        " AND run_id NOT IN (SELECT value FROM json_each(?))",
+        (thread_id, dumps(list(under_way))),
     ).fetchone()
     newest: str | None = row["newest"]
     return newest

@@ -214,12 +214,37 @@ class EmbeddedQueue:
                     return "finished"
                 async with asyncio.timeout(timeout_s):
                     await ended.wait()
+                ended.clear()
         except TimeoutError:
             return "timeout"
         finally:
             self._waiting[run_id].discard(ended)
             if not self._waiting[run_id]:
                 del self._waiting[run_id]
+
+    # What other processes have done. Called in the event loop that the queue belongs to.
+
+    def hear_of_work(self) -> None:
+        """A run may have become claimable."""
+        self._changed.set()
+
+    def hear_of_end(self, run_id: str | None) -> None:
+        """A run has ended, or perhaps any."""
+        for known in [run_id] if run_id else list(self._waiting):
+            for ended in self._waiting.get(known, ()):
+                ended.set()
+
+    async def hear_of_cancellation(self, run_id: str) -> None:
+        """Somebody wants a run stopped that may be driven here."""
+        row = await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT r.cancel_action FROM runs AS r JOIN threads AS t ON t.lease_run = r.run_id AND t.thread_id = r.thread_id"
+                " WHERE r.run_id = ? AND r.status = 'running' AND r.cancel_action IS NOT NULL",
+                (run_id,),
+            ).fetchone()
+        )
+        if row is not None:
+            self._cancellations.put_nowait(Cancellation(run_id, row["cancel_action"]))
 
     def _now(self) -> float:
         return to_time(self._clock.now())
