@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.clock import Clock
 from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.postgres.persistence import PostgresPersistence
@@ -15,13 +16,18 @@ from stepwell.testing import QueueConformance
 
 class TestEmbeddedQueue(QueueConformance):
     @pytest.fixture
-    async def persistence(self, tmp_path: Path) -> AsyncIterator[Persistence]:
-        async with EmbeddedPersistence(tmp_path / "stepwell.db") as opened:
+    async def persistence(self, clock: Clock, tmp_path: Path) -> AsyncIterator[Persistence]:
+        async with EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock) as opened:
             yield opened
 
 
 class TestPostgresQueue(QueueConformance):
     @pytest.fixture
-    async def persistence(self, postgres_url: str) -> AsyncIterator[Persistence]:
-        async with PostgresPersistence(postgres_url) as opened:
+    async def persistence(self, clock: Clock, postgres_url: str) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url, clock=clock) as opened:
+            yield opened
+
+    @pytest.fixture
+    async def second(self, persistence: Persistence, clock: Clock, postgres_url: str) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url, clock=clock) as opened:
             yield opened

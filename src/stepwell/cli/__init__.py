@@ -64,6 +64,8 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
             return _run_keys(arguments)
         case "serve":
             return _run_serve(arguments)
+        case "worker":
+            return _run_worker(arguments)
         case "db":
             return run_db(arguments)
         case "usage":
@@ -89,6 +91,18 @@ def _run_serve(arguments: argparse.Namespace) -> int:
         run_timeout_s=arguments.run_timeout,
         power_loss=arguments.power_loss,
         demo=not arguments.no_demo,
+        concurrency=arguments.concurrency,
+    )
+
+
+def _run_worker(arguments: argparse.Namespace) -> int:
+    from stepwell.cli import worker
+
+    return worker.run(
+        graphs=arguments.graphs,
+        database_url=arguments.database_url,
+        concurrency=arguments.concurrency,
+        run_timeout_s=arguments.run_timeout,
     )
 
 
@@ -117,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     add_chat(commands)
     add_research(commands, DEFAULT_URL)
     _add_serve(commands)
+    _add_worker(commands)
     _add_models(commands)
     _add_keys(commands)
     add_db(commands)
@@ -146,7 +161,17 @@ def _add_serve(commands: Any) -> None:
         action="store_true",
         help="leave out the two graphs that need no model and no network (research_demo, demo_agent)",
     )
-    serve.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+    serve.add_argument(
+        "--database-url",
+        metavar="URL",
+        help="sqlite:///path/to/file.db, if it is not the usual one; or postgresql://user@host/name, which several servers may share",
+    )
+    serve.add_argument(
+        "--concurrency",
+        metavar="NUMBER",
+        type=_count,
+        help="drive at most so many runs at once; 0 leaves all of them to `stepwell worker`",
+    )
     serve.add_argument(
         "--run-timeout",
         metavar="SECONDS",
@@ -159,6 +184,25 @@ def _add_serve(commands: Any) -> None:
         help="confirm nothing before it is on the disk: safe if the power fails, but slower",
     )
     serve.add_argument("--insecure", action="store_true", help="ask nobody who they are, also where others reach the server")
+
+
+def _add_worker(commands: Any) -> None:
+    worker = commands.add_parser(
+        "worker",
+        help="drive runs of a shared database, without serving anybody",
+        description="Drive the runs that servers on the same Postgres database take in. Any number of workers may do so.",
+    )
+    worker.add_argument(
+        "--concurrency", metavar="NUMBER", type=_count, default=100, help="runs at once; 100 if nothing is said"
+    )
+    worker.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json that the servers were started with")
+    worker.add_argument("--database-url", metavar="URL", help="postgresql://user@host/name, if DATABASE_URL does not say")
+    worker.add_argument(
+        "--run-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="stop a run that works for longer; waiting for a person does not count",
+    )
 
 
 def _add_models(commands: Any) -> None:
@@ -205,6 +249,12 @@ def _add_keys(commands: Any) -> None:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text[:6]) > 65535:
         raise argparse.ArgumentTypeError("a whole number from 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text[:6]) > 10_000:
+        raise argparse.ArgumentTypeError("a whole number from 0 to 10000")
     return int(text)
 
 

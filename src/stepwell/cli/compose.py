@@ -23,14 +23,15 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import open_place
+from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
-from stepwell.clock import Clock, SystemClock
+from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import PaymentSettings
 from stepwell.runs.embedded.file.disk_space import MB
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
+from stepwell.runs.embedded.persistence import EmbeddedPersistence, SqlPersistence
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -90,19 +91,17 @@ class OpenServer:
 
 @asynccontextmanager
 async def open_server(
-    settings: Settings, server_settings: ServerSettings, graphs: Graphs, database: Path
+    settings: Settings,
+    server_settings: ServerSettings,
+    graphs: Graphs,
+    database: Path | PostgresPlace,
+    *,
+    concurrency: int | None = None,
 ) -> AsyncIterator[OpenServer]:
-    """Everything but the socket, open until left."""
-    clock = SystemClock()
+    """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others."""
     metrics = Metrics()
-    least_free = None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB
-    persistence = EmbeddedPersistence(
-        database,
-        clock=clock,
-        power_loss=server_settings.power_loss,
-        group_written=metrics.group_written,
-        least_free_bytes=least_free,
-    )
+    persistence = _make_persistence(database, server_settings, metrics)
+    clock = persistence.clock
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -121,6 +120,7 @@ async def open_server(
                 charging=PaymentSettings.load(settings.payments).charging,
                 payable=PAYABLE if graphs.ours else (),
                 workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
+                concurrency=concurrency,
             )
         )
         outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
@@ -129,6 +129,21 @@ async def open_server(
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         yield OpenServer(create_app(services, server_settings, facades()), services)
+
+
+def _make_persistence(database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics) -> SqlPersistence:
+    if isinstance(database, PostgresPlace):
+        from stepwell.runs.postgres.persistence import (
+            PostgresPersistence,  # with the extra, which a server on a file does not need
+        )
+
+        return PostgresPersistence(database.url.reveal(), group_written=metrics.group_written)
+    return EmbeddedPersistence(
+        database,
+        power_loss=settings.power_loss,
+        group_written=metrics.group_written,
+        least_free_bytes=None if settings.min_free_mb is None else settings.min_free_mb * MB,
+    )
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: Clock) -> Workspace | None:

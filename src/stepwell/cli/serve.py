@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
 from stepwell.cli.serve_screen import Farewell, first_screen
 from stepwell.errors import MissingExtraError
@@ -42,16 +42,17 @@ def run(
     run_timeout_s: int | None = None,
     power_loss: bool = False,
     demo: bool = True,
+    concurrency: int | None = None,
 ) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
-    _require_extra()
+    require_extra()
     from stepwell.server.garbage_collection import pause_until_loaded
 
     pause_until_loaded()
     settings = Settings.load()
-    database = database_file(database_url, settings)
+    database = database_place(database_url, settings)
     from stepwell.server.settings import ServerSettings
 
     server_settings = ServerSettings.load(
@@ -67,9 +68,9 @@ def run(
             # Where people sign in they have come to work, and what visitors leave behind would be somebody's.
             served = graphs_to_serve(graphs, demo=demo and not server_settings.asks_who)
             stuck = False
-            runner = asyncio.Runner(loop_factory=_loop_factory())
+            runner = asyncio.Runner(loop_factory=loop_factory())
             try:
-                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log))
+                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log, concurrency))
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
@@ -82,7 +83,13 @@ def run(
 
 
 async def _serve(
-    settings: Settings, server_settings: ServerSettings, served: Graphs, database: Path, bound: socket.socket, log: LogSink
+    settings: Settings,
+    server_settings: ServerSettings,
+    served: Graphs,
+    database: Path | PostgresPlace,
+    bound: socket.socket,
+    log: LogSink,
+    concurrency: int | None,
 ) -> bool:
     """Serve until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
@@ -95,19 +102,19 @@ async def _serve(
         _say("\n".join(first_screen(address, others, settings, server_settings, served, database)))
 
     asyncio.get_running_loop().set_default_executor(NodeThreads())
-    async with open_server(settings, server_settings, served, database) as server:
+    async with open_server(settings, server_settings, served, database, concurrency=concurrency) as server:
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
         collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
         await listen(server.app, server.services, bound, tell, farewell)
-    return await _has_stuck_tasks()
+    return await has_stuck_tasks()
 
 
 def _say(text: str) -> None:
     print(text, flush=True)
 
 
-async def _has_stuck_tasks() -> bool:
+async def has_stuck_tasks() -> bool:
     """Nodes that were left behind because they go on when they are cancelled. They get a last chance."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
@@ -115,12 +122,12 @@ async def _has_stuck_tasks() -> bool:
     return bool(left) and bool((await asyncio.wait(left, timeout=_LAST_CHANCE_S))[1])
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
     if any(importlib.util.find_spec(package) is None for package in NEEDED):
         raise MissingExtraError("The server", "server")
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     if importlib.util.find_spec("uvloop") is None:
         return None
     import uvloop

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.own_command import spell_command
@@ -29,7 +28,7 @@ _SAY_AGAIN_S = 3.0
 
 
 def first_screen(
-    address: str, others: list[str], settings: Settings, server_settings: ServerSettings, served: Graphs, database: Path
+    address: str, others: list[str], settings: Settings, server_settings: ServerSettings, served: Graphs, database: object
 ) -> Iterator[str]:
     """The lines that are shown when requests are answered. `others` are addresses by which other machines reach the server."""
     yield f"Stepwell {version('stepwell')}"

@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 OPERATOR = "operator"
 """The owner of what an operator starts on no thread in particular."""
+MOST_AT_ONCE = 1000
+"""Runs that one process drives at the same time, if nobody says how many."""
 _ALWAYS_SENT = frozenset({"metadata", "error", "end"})
 _STORAGE_RETRY_S = 1.0
 _LONGEST_RETRY_S = 60.0
@@ -74,7 +76,7 @@ class Engine:
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        concurrency: int = 1000,
+        concurrency: int = MOST_AT_ONCE,
         run_timeout_s: float | None = None,
         max_active_runs_per_owner: int | None = None,
         answer_shapes: AnswerShapes | None = None,

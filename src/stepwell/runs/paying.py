@@ -48,6 +48,8 @@ async def open_cashier(
     async with open_wallet(charging, persistence.ledger(), clock) as wallet:
 
         async def look_after() -> None:
+            if not persistence.maintenance.leads():
+                return  # another server does
             await wallet.recover()
             await cashier.resolve_charges()
             await wallet.sweep()

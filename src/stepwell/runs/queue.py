@@ -16,6 +16,12 @@ Each arrow is one transaction. Rules every implementation keeps:
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - Where more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
 - What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
+- A lease lasts as long as its worker is heard of, `LEASE_S` at least; so does a hold, by the process that holds. Nobody takes a lease
+  of a worker that is alive, and anybody may take over what one has left that is not, or that says it has stopped.
+- All times are of one clock that every worker shares. What a lease's holder stores comes after everything that was stored before,
+  whatever its own clock says: a claim tells the newest checkpoint, and ids go on from there.
+- What is handed in under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. Where a
+  piece cannot be stored, what comes after it is refused. Nothing is promised about the order between two leases.
 """
 
 from __future__ import annotations
@@ -31,6 +37,8 @@ from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, Pen
 from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
+LEASE_S = 8.0
+"""For how long a worker that is not heard of keeps its leases. It says four times as often that it lives."""
 REPEATED_S = 1.0
 """How soon after an interrupt a bare answer may still be a repetition of the one before it."""
 
@@ -136,7 +144,8 @@ class RunQueue(Protocol):
         ...
 
     async def recover(self, worker: str) -> list[Run]:
-        """Hand back what dead workers left running. `worker` has just started and drives nothing yet."""
+        """Hand back what `worker`, which has just started and drives nothing yet, and workers that are not heard of have left running.
+        While `work` goes on, an implementation that several processes use does so by itself."""
         ...
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:

@@ -150,6 +150,9 @@ class Lease:
     worker: str = ""
     origin: str = ""
     """What the thread's effect keys begin with, the same for its copies; if nothing is said, its id."""
+    newest_checkpoint: str | None = None
+    """The newest one stored when the lease was taken. Ids of checkpoints are made from clocks and say their order, so whoever
+    writes under the lease makes only greater ones (`checkpoints.continue_ids_after`), whatever its own clock says."""
 
 
 class Document(NamedTuple):

@@ -24,7 +24,7 @@ from stepwell.payments.states import CHARGED
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.checkpoints import check_strict
 from stepwell.runs.doorkeeper import Doorkeeper
-from stepwell.runs.engine import Engine, RunWatcher
+from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, open_cashier
 from stepwell.runs.persistence import Persistence
@@ -80,12 +80,14 @@ async def open_services(
     charging: Charging | None = None,
     payable: Collection[str] = (),
     workspace: Workspace | None = None,
+    concurrency: int | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
     Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
     trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
-    `workspace` is the one that works on a tenant's files, and where those are.
+    `workspace` is the one that works on a tenant's files, and where those are. `concurrency` is how many runs are driven here at
+    once, if somebody says; with 0 they are left to other processes.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -112,6 +114,7 @@ async def open_services(
             assistants,
             clock=clock,
             new_id=new_id,
+            concurrency=MOST_AT_ONCE if concurrency is None else concurrency,
             max_active_runs_per_owner=settings.max_active_runs_per_owner,
             run_timeout_s=settings.run_timeout_s,
             refuse_bare_answers=settings.refuse_bare_answers,

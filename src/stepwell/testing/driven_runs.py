@@ -89,11 +89,11 @@ class DrivenRuns:
 
 
 @asynccontextmanager
-async def driving(persistence: Persistence, concurrency: int = 1000) -> AsyncIterator[DrivenRuns]:
+async def driving(persistence: Persistence, concurrency: int = 1000, worker: str = "a test") -> AsyncIterator[DrivenRuns]:
     """Work for as long as the block lasts. Runs that have not ended by then are abandoned."""
     runs = DrivenRuns(persistence)
     working = asyncio.create_task(
-        persistence.queue.work(runs.drive, worker="a test", concurrency=concurrency, draining=asyncio.Event())
+        persistence.queue.work(runs.drive, worker=worker, concurrency=concurrency, draining=asyncio.Event())
     )
     try:
         yield runs

@@ -1,4 +1,4 @@
-"""Where the server's database is, and working on its file beside a server or without one."""
+"""Working on the server's database beside a server or without one."""
 
 from __future__ import annotations
 
@@ -6,57 +6,43 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import unquote
 
+from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.runs.embedded.file.database import Database
+    from stepwell.runs.embedded.database import SqlDatabase
 
 T = TypeVar("T")
 
-DATABASE_NAME = "stepwell.db"
-_PREFIX = "sqlite:///"
-
 
 def database_file(url: str | None, settings: Settings) -> Path:
-    """The file that `--database-url` names; without one, the usual one in the data folder.
-
-    `sqlite:///name.db` lies in the working folder, `sqlite:////var/lib/name.db` where it says.
-    """
-    if url is None:
-        return settings.data_folder / DATABASE_NAME
-    scheme = url.partition(":")[0]
-    if scheme.startswith(("postgres", "mysql")):
+    """Where the database is, for what can only be done with a file."""
+    place = database_place(url, settings)
+    if isinstance(place, PostgresPlace):
         raise ConfigurationError(
-            f"'{scheme}' databases cannot be used: this version keeps everything in one SQLite file. "
-            "Leave --database-url out, or give sqlite:///path/to/file.db."
+            f"This command works on a SQLite file, and the database is {place}. Use Postgres's own tools, or name a file with "
+            "--database-url sqlite:///path/to/file.db."
         )
-    path = unquote(url.removeprefix(_PREFIX))
-    if not url.startswith(_PREFIX) or not path or path == ":memory:":
-        raise ConfigurationError(
-            "--database-url must name a file: sqlite:///path/to/file.db, with one more slash from the root on."
-        )
-    return Path(path)
+    return place
 
 
-def require_database(url: str | None, settings: Settings) -> Path:
+def require_file(url: str | None, settings: Settings) -> Path:
     """The same; `ConfigurationError` if there is no such file yet."""
-    file = database_file(url, settings)
-    if not file.is_file():
-        raise ConfigurationError(
-            f"There is no database '{file.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
-        )
-    return file
+    return _require(database_file(url, settings))
 
 
-def with_database(file: Path, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Open the file, which is made if it is not there, do the work, and close it."""
-    from stepwell.runs.embedded.file.database import Database  # when it is needed: `serve` looks only for the file
+def require_database(url: str | None, settings: Settings) -> Path | PostgresPlace:
+    """Where the database is; `ConfigurationError` if it is a file that is not there yet."""
+    place = database_place(url, settings)
+    return place if isinstance(place, PostgresPlace) else _require(place)
 
-    opened = Database(file)
+
+def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awaitable[T]]) -> T:
+    """Open the database, which is made if it is not there, do the work, and close it."""
+    opened = _open(place)
 
     async def run() -> T:
         return await work(opened)
@@ -65,3 +51,22 @@ def with_database(file: Path, work: Callable[[Database], Awaitable[T]]) -> T:
         return asyncio.run(run())
     finally:
         opened.close()
+
+
+def _open(place: Path | PostgresPlace) -> SqlDatabase:
+    # Imported when they are needed: `serve` looks only for the place.
+    if isinstance(place, PostgresPlace):
+        from stepwell.runs.postgres.database import PostgresDatabase
+
+        return PostgresDatabase(place.url.reveal())
+    from stepwell.runs.embedded.file.database import Database
+
+    return Database(place)
+
+
+def _require(file: Path) -> Path:
+    if not file.is_file():
+        raise ConfigurationError(
+            f"There is no database '{file.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
+        )
+    return file

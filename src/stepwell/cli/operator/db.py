@@ -12,10 +12,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TextIO
 
-from stepwell.cli.operator.database_file import database_file, require_database, with_database
+from stepwell.cli.operator.database_file import database_file, require_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
+from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.file.database import Database, free_bytes
 from stepwell.runs.embedded.file.disk_space import DiskSpace
 from stepwell.runs.embedded.file.process_lock import ProcessLock
@@ -32,7 +33,7 @@ from stepwell.sql import SqliteConnection
 
 def status(*, database_url: str | None) -> int:
     """Say how the database is."""
-    database = require_database(database_url, Settings.load())
+    database = require_file(database_url, Settings.load())
     found = inspect_database(database)
     refuse_newer(found.form)
     print(f"database     {database}")
@@ -53,7 +54,7 @@ def status(*, database_url: str | None) -> int:
 
 def migrate(*, database_url: str | None) -> int:
     """Bring the file to the newest form, with a copy of the old one beside it."""
-    database = require_database(database_url, Settings.load())
+    database = require_file(database_url, Settings.load())
     before = inspect_database(database)
     refuse_newer(before.form)
     if not before.missing:
@@ -75,7 +76,7 @@ def migrate(*, database_url: str | None) -> int:
 
 def backup(*, file: Path, force: bool, database_url: str | None) -> int:
     """Copy the database, in use or not."""
-    made = copies.back_up(require_database(database_url, Settings.load()), file, force=force, progress=_progress(sys.stderr))
+    made = copies.back_up(require_file(database_url, Settings.load()), file, force=force, progress=_progress(sys.stderr))
     print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
     return 0
 
@@ -103,7 +104,7 @@ def prune(
 ) -> int:
     """Delete what is old, by rules of the command line or of the environment."""
     settings = Settings.load()
-    database = require_database(database_url, settings)
+    database = require_file(database_url, settings)
     rules = RetentionRules(older_than, keep_last)
     if rules.empty:
         rules = _rules_of(settings)
@@ -115,7 +116,9 @@ def prune(
     return 0
 
 
-async def _prune(opened: Database, rules: RetentionRules, registry: GraphRegistry | None, *, dry_run: bool) -> RetentionReport:
+async def _prune(
+    opened: SqlDatabase, rules: RetentionRules, registry: GraphRegistry | None, *, dry_run: bool
+) -> RetentionReport:
     clock = SystemClock()
     maintenance = maintenance_of(opened, clock, lambda: str(uuid.uuid4()))
     if not dry_run:
@@ -160,7 +163,7 @@ def _has_room_for_a_copy(database: Path) -> bool:
     return DiskSpace(database).free_bytes > 3 * _size(database)
 
 
-async def _give_back_in_place(opened: Database) -> None:
+async def _give_back_in_place(opened: SqlDatabase) -> None:
     await maintenance_of(opened, SystemClock(), lambda: str(uuid.uuid4())).give_back_space()
 
 

@@ -1,4 +1,4 @@
-"""`stepwell keys`: who may use the server. Works on the database's file, also while a server runs on it."""
+"""`stepwell keys`: who may use the server. Works on the database itself, also while a server runs on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import TextIO, TypeVar
 
 from stepwell.backends.objects.grants import make_grants
-from stepwell.cli.operator.database_file import database_file, with_database
+from stepwell.cli.database_place import database_place
+from stepwell.cli.operator.database_file import with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
 from stepwell.runs.access import AccessRecords, ApiKey
@@ -67,8 +68,8 @@ def revoke(*, key_id: str, database_url: str | None) -> int:
 
 def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
     """Makes the database if there is none: a server that others can reach needs a key before its first start."""
-    file = database_file(database_url, Settings.load())
-    return with_database(file, lambda opened: work(EmbeddedAccess(opened, clock)))
+    place = database_place(database_url, Settings.load())
+    return with_database(place, lambda opened: work(EmbeddedAccess(opened, clock)))
 
 
 def _state(key: ApiKey, now: datetime) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 
-from stepwell.cli.operator.database_file import database_file
+from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT
@@ -50,10 +50,18 @@ def _port(settings: Settings) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536 else None
 
 
+def _describe_postgres(place: PostgresPlace) -> str:
+    from stepwell.runs.postgres.migrate import form_at
+
+    return f"{place}, form {form_at(place.url.reveal())}"
+
+
 def _describe_database(settings: Settings) -> str:
     from stepwell.runs.embedded.upkeep.condition import inspect_database
 
-    file = database_file(None, settings)
+    file = database_place(None, settings)
+    if isinstance(file, PostgresPlace):
+        return _describe_postgres(file)
     if not file.is_file():
         return "none yet; the first start of the server makes it in the data folder"
     try:

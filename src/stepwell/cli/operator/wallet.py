@@ -11,14 +11,14 @@ import os
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from stepwell.cli.operator import wallet_text as text
-from stepwell.cli.operator.database_file import require_database, with_database
+from stepwell.cli.operator.database_file import require_database, require_file, with_database
 from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import ConfigurationError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.states import SessionState
     from stepwell.payments.wallet import Wallet
-    from stepwell.runs.embedded.file.database import Database
+    from stepwell.runs.embedded.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -54,8 +54,8 @@ class Place:
         """Look into the ledger, beside a server or without one. It needs no settings: what is owed is owed, also when payments are off."""
         from stepwell.runs.embedded.ledger import EmbeddedLedger
 
-        file = require_database(self.database_url, self.settings)
-        return with_database(file, lambda opened: work(EmbeddedLedger(opened)))
+        place = require_database(self.database_url, self.settings)
+        return with_database(place, lambda opened: work(EmbeddedLedger(opened)))
 
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
         """Ask mints, and do something with the money. What moves it wants no server beside."""
@@ -70,12 +70,14 @@ class Place:
             )
         chosen = charging
 
-        async def open_and_work(opened: Database) -> T:
+        async def open_and_work(opened: SqlDatabase) -> T:
             async with open_wallet(chosen, EmbeddedLedger(opened)) as wallet:
                 return await work(wallet)
 
-        file = require_database(self.database_url, self.settings)
-        with _nobody_else(file) if moves_money else nullcontext():
+        if not moves_money:
+            return with_database(require_database(self.database_url, self.settings), open_and_work)
+        file = require_file(self.database_url, self.settings)
+        with _nobody_else(file):
             return with_database(file, open_and_work)
 
 

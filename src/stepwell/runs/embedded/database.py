@@ -143,6 +143,10 @@ class SqlDatabase(ABC):
     async def check(self) -> None:
         """Raise `StorageUnavailableError` when nothing can be written now."""
 
+    def leads(self) -> bool:
+        """Whether this process keeps the database in shape, among all that have it open."""
+        return True
+
     # Handing work in
 
     @property

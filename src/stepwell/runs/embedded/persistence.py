@@ -37,6 +37,7 @@ from stepwell.runs.embedded.upkeep.maintenance import EmbeddedMaintenance
 from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.embedded.webhooks import EmbeddedWebhooks
 from stepwell.runs.persistence import ChargesStored, RunTraces
+from stepwell.runs.queue import LEASE_S
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.sql import Connection
 
@@ -88,16 +89,31 @@ class SqlPersistence:
 
     database: SqlDatabase
 
-    def __init__(self, clock: Clock | None, new_id: Callable[[], str]) -> None:
+    def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
         self._new_id = new_id
+        self._lease_s = lease_s
 
-    def _assemble(self, database: SqlDatabase) -> None:
+    @property
+    def clock(self) -> Clock:
+        """By which everything here tells the time."""
+        return self._clock
+
+    async def __aenter__(self) -> Self:
+        raise NotImplementedError
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        raise NotImplementedError
+
+    def _assemble(self, database: SqlDatabase, *, sole: bool) -> None:
+        """`sole`: no other process has the database open."""
         self.database = database
         self.events = EmbeddedEventLog(database, self._clock)
         self.records = EmbeddedRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = EmbeddedAccess(database, self._clock)
-        self.queue = EmbeddedQueue(database, self.events, self._clock, self._new_id)
+        self.queue = EmbeddedQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
         self.maintenance = EmbeddedMaintenance(database, self.records, self.events, self._clock, new_id=self._new_id)
         self.webhooks = EmbeddedWebhooks(database)
 
@@ -184,8 +200,9 @@ class EmbeddedPersistence(SqlPersistence):
         power_loss: bool = False,
         group_written: GroupWritten | None = None,
         least_free_bytes: int | None = None,
+        lease_s: float = LEASE_S,
     ) -> None:
-        super().__init__(clock, new_id)
+        super().__init__(clock, new_id, lease_s)
         self._path = path
         self._power_loss = power_loss
         self._group_written = group_written
@@ -206,7 +223,7 @@ class EmbeddedPersistence(SqlPersistence):
             await asyncio.to_thread(self._close)
             raise
         self.database.disk_space.keep_reserve()
-        self._assemble(self.database)
+        self._assemble(self.database, sole=True)
         return self
 
     async def __aexit__(

@@ -47,6 +47,10 @@ class PostgresDatabase(SqlDatabase):
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
+        self.candidate = False
+        """Somebody here would keep the database in shape."""
+        self.leading = False
+        """Said by `news`, whose connection holds the lock of whoever leads."""
         self.writer = 0
         """Who writes, as notifications name it."""
         self._writing = self._prepare(opened)
@@ -71,6 +75,10 @@ class PostgresDatabase(SqlDatabase):
 
     def require_room(self) -> None:
         """Whoever keeps the database looks after its disk."""
+
+    def leads(self) -> bool:
+        self.candidate = True
+        return self.leading
 
     def size_bytes(self) -> int:
         return self._size

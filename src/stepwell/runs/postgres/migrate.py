@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from importlib import resources
 
+import psycopg
+
 from stepwell.errors import ConfigurationError
 from stepwell.runs.embedded.migrate import Migration
-from stepwell.runs.postgres.connection import PostgresConnection
+from stepwell.runs.postgres.connection import PostgresConnection, connect
 
 _LOCK = 0x5354574C
 """`STWL`: of the advisory lock under which tables are made and changed."""
@@ -28,6 +30,18 @@ def version_of(connection: PostgresConnection) -> int:
     """The form of the database; 0 for one that is empty."""
     there = connection.execute("SELECT to_regclass('stepwell_form') IS NOT NULL").fetchone()[0]
     return int(connection.execute("SELECT MAX(number) FROM stepwell_form").fetchone()[0] or 0) if there else 0
+
+
+def form_at(url: str) -> int:
+    """The form of the database at an address, which is not changed. `ConfigurationError` if it cannot be reached."""
+    try:
+        connection = connect(url)
+    except psycopg.Error as error:
+        raise ConfigurationError(f"The database cannot be reached: {type(error).__name__}. Check DATABASE_URL.") from error
+    try:
+        return version_of(connection)
+    finally:
+        connection.close()
 
 
 def migrate(connection: PostgresConnection) -> list[Migration]:

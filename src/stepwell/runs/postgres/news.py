@@ -6,12 +6,14 @@
 | `run <id>` | a run has ended, or is gone | whoever waits for it looks |
 | `cancel <id>` | somebody wants a run stopped that is under way | it is stopped, if it is driven here |
 | `work` | a run may have become claimable | workers look |
+| `leads` | (not sent) this process leads from now on, or no longer | it keeps the database in shape |
 | `all` | something that cannot be named | everybody looks |
 
-A notification is a hint. Those that came while the connection was lost are made up for by `all`, once there is a new one, and every
-`LOOK_S` seconds everybody looks without being told.
+A notification is a hint, and none is lost while the connection lives. Those that came while it was lost are made up for by `all`, once
+there is a new one. Every `LOOK_S` seconds workers look without being told, since runs also become due by the clock.
 
-The same connection holds the lock of the one process that keeps the database in shape (`leads`): it is given back when the process dies.
+The same connection holds the lock of the one process that keeps the database in shape (`Maintenance.leads`): it is given back when
+the process dies.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from stepwell.runs.postgres.connection import PostgresConnection
 
 logger = logging.getLogger(__name__)
 
-LOOK_S = 5.0
+LOOK_S = 2.0
 _AGAIN_S = 0.5
 _LEADER = 0x5354574D
 """Of the advisory lock of the process that keeps the database in shape."""
@@ -40,7 +42,7 @@ Tell = Callable[[str, str], None]
 
 class News:
     """`start()`, then `close()`. `asked` is called with each new connection, and every `LOOK_S` seconds; `own` gives who writes in
-    this process."""
+    this process, `candidate` whether it would lead."""
 
     def __init__(
         self,
@@ -48,13 +50,15 @@ class News:
         tell: Tell,
         asked: Callable[[PostgresConnection], None],
         own: Callable[[], int],
+        candidate: Callable[[], bool],
     ) -> None:
         self._connect = connect
         self._own = own
+        self._candidate = candidate
         self._tell = tell
         self._asked = asked
         self._wake_up, self._woken = os.pipe()
-        self.leads = False
+        self._leads = False
         self._thread = threading.Thread(target=self._listen, name="stepwell-news", daemon=True)
 
     def start(self) -> None:
@@ -81,13 +85,14 @@ class News:
                 logger.warning("the database cannot be listened to any more: %s", type(error).__name__)
                 closing = self._closes_within(_AGAIN_S)
             finally:
-                self.leads = False
+                self._lead(leads=False)
                 with suppress(psycopg.Error):
                     connection.close()
 
     def _listen_on(self, connection: PostgresConnection) -> bool:
         """Until the connection is lost, which is an error, or it is over, which gives True."""
         connection.control("LISTEN stepwell")
+        self._tell("all", "")
         while True:
             self._look(connection)
             look_at = monotonic() + LOOK_S
@@ -100,9 +105,9 @@ class News:
 
     def _look(self, connection: PostgresConnection) -> None:
         self._asked(connection)
-        if not self.leads:
-            self.leads = bool(connection.execute("SELECT pg_try_advisory_lock(?)", (_LEADER,)).fetchone()[0])
-        self._tell("all", "")
+        if not self._leads and self._candidate():
+            self._lead(leads=bool(connection.execute("SELECT pg_try_advisory_lock(?)", (_LEADER,)).fetchone()[0]))
+        self._tell("work", "")
 
     def _hear(self, connection: PostgresConnection) -> None:
         raw = connection.raw.pgconn
@@ -114,6 +119,10 @@ class News:
                 continue
             kind, _, name = heard.extra.decode().partition(" ")
             self._tell(kind, name)
+
+    def _lead(self, *, leads: bool) -> None:
+        self._leads = leads
+        self._tell("leads", "yes" if leads else "")
 
     def _closes_within(self, seconds: float) -> bool:
         return bool(select.select([self._wake_up], [], [], seconds)[0])

@@ -15,6 +15,7 @@ from stepwell.runs.postgres.clock import PostgresClock
 from stepwell.runs.postgres.connection import PostgresConnection
 from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.postgres.news import News
+from stepwell.runs.queue import LEASE_S
 
 
 def _new_id() -> str:
@@ -33,17 +34,18 @@ class PostgresPersistence(SqlPersistence):
         clock: Clock | None = None,
         new_id: Callable[[], str] = _new_id,
         group_written: GroupWritten | None = None,
+        lease_s: float = LEASE_S,
     ) -> None:
         self._database_clock = PostgresClock()
-        super().__init__(clock or self._database_clock, new_id)
+        super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
         self._group_written = group_written
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         database = await asyncio.to_thread(self._open)
-        self._assemble(database)
-        self._news = News(database.connect, self._tell, self._look, lambda: database.writer)
+        self._assemble(database, sole=False)
+        self._news = News(database.connect, self._tell, self._look, lambda: database.writer, lambda: database.candidate)
         self._news.start()
         return self
 
@@ -66,6 +68,9 @@ class PostgresPersistence(SqlPersistence):
 
     def _tell(self, kind: str, name: str) -> None:
         """In the thread that listens."""
+        if kind == "leads":
+            self.database.leading = bool(name)
+            return
         if kind in ("thread", "all"):
             self.events.look_again(name or None)
         if kind != "thread" and not self._loop.is_closed():

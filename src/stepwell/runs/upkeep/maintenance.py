@@ -73,6 +73,10 @@ class LongThread:
 class Maintenance(Protocol):
     """What a database lets its keeper do. What goes is decided in `retention`."""
 
+    def leads(self) -> bool:
+        """Whether this process is the one that keeps the database in shape: among those that have it open, one at a time."""
+        ...
+
     async def backlog(self) -> Backlog: ...
     def figures(self) -> Figures: ...
 
@@ -134,9 +138,9 @@ class Housekeeping:
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
     async def __aenter__(self) -> Self:
-        tasks = [self._supervisor.repeat("sweeping", self._maintenance.sweep, self._sweep_s)]
+        tasks = [self._supervisor.repeat("sweeping", self._by_the_leader(self._maintenance.sweep), self._sweep_s)]
         if self._retain:
-            tasks.append(self._supervisor.repeat("retention", self._retain, self._retain_s))
+            tasks.append(self._supervisor.repeat("retention", self._by_the_leader(self._retain), self._retain_s))
         self._tasks = tasks
         return self
 
@@ -144,3 +148,10 @@ class Housekeeping:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await stop(self._tasks)
+
+    def _by_the_leader(self, keep: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+        async def keep_if_leading() -> None:
+            if self._maintenance.leads():
+                await keep()
+
+        return keep_if_leading

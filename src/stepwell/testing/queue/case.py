@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from stepwell.clock import Clock
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, BareAnswer
 from stepwell.runs.records import PendingInterrupt, RunOutcome
@@ -21,12 +23,35 @@ def asking(*interrupts: str) -> RunOutcome:
     )
 
 
+class ShiftedClock(Clock):
+    """The machine's own clock, ahead by as much as a test says."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._ahead
+
+    def move(self, seconds: float) -> None:
+        self._ahead += timedelta(seconds=seconds)
+
+
 class QueueCase:
     """Override `persistence`."""
 
     @pytest.fixture
     def persistence(self) -> Persistence:
         raise NotImplementedError("Give the suite a persistence to test.")
+
+    @pytest.fixture
+    def clock(self) -> ShiftedClock:
+        """What `persistence` should tell the time by."""
+        return ShiftedClock()
+
+    @pytest.fixture
+    def second(self, persistence: Persistence) -> Persistence:
+        """Another server on the same database. Override it where the database lets two in."""
+        return persistence
 
     @pytest.fixture
     def thread_id(self) -> str:
@@ -40,6 +65,8 @@ class QueueCase:
             Admission(a_run(thread_id, **changes), answers, **{"create_thread": True, **admission_only})
         )
 
-    def working(self, persistence: Persistence, concurrency: int = 10) -> AbstractAsyncContextManager[DrivenRuns]:
+    def working(
+        self, persistence: Persistence, concurrency: int = 10, worker: str = "a test"
+    ) -> AbstractAsyncContextManager[DrivenRuns]:
         """Runs that are claimed wait for the test: `claim = await worker.next()`, then `await worker.end(claim, outcome)`."""
-        return driving(persistence, concurrency)
+        return driving(persistence, concurrency, worker)

@@ -3,10 +3,12 @@
 ```python
 class TestMyQueue(QueueConformance):
     @pytest.fixture
-    async def persistence(self, tmp_path):
-        async with MyPersistence(...) as opened:
+    async def persistence(self, clock, tmp_path):
+        async with MyPersistence(..., clock=clock) as opened:
             yield opened
 ```
+
+Where several servers can use one database, `second` gives another one on it, with the same clock.
 """
 
 from __future__ import annotations
@@ -33,9 +35,10 @@ from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, R
 from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, a_run, driving, new_id
 from stepwell.testing.queue.case import asking
 from stepwell.testing.queue.unfinished import UnfinishedCases
+from stepwell.testing.queue.workers import WorkersCases
 
 
-class QueueConformance(UnfinishedCases):
+class QueueConformance(WorkersCases, UnfinishedCases):
     """The rules of `stepwell.runs.queue`, each as a test."""
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:

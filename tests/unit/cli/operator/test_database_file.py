@@ -1,4 +1,4 @@
-"""Which file a `--database-url` means."""
+"""Which database a `--database-url` means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.database_file import database_file
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
@@ -26,12 +27,27 @@ def test_a_file_is_named(url: str | None, file: str):
     assert database_file(url, SETTINGS) == Path(file)
 
 
-@pytest.mark.parametrize(
-    "url", ["postgresql://me:hunter2@db/x", "postgres://db/x", "postgresql+psycopg://db/x", "mysql://db/x"]
-)
-def test_other_databases_are_refused_without_repeating_a_password(url: str):
-    with pytest.raises(ConfigurationError, match="one SQLite file") as refused:
+@pytest.mark.parametrize("url", ["postgresql://me:hunter2@db/x", "postgres://db/x"])
+def test_a_postgres_database_is_named_without_repeating_a_password(url: str):
+    place = database_place(url, SETTINGS)
+    assert isinstance(place, PostgresPlace)
+    assert str(place) == "Postgres db/x"
+    assert "hunter2" not in repr(place)
+    with pytest.raises(ConfigurationError, match="works on a SQLite file") as refused:
         database_file(url, SETTINGS)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_the_environment_names_a_database_and_the_command_line_wins():
+    settings = Settings.load({"DATABASE_URL": "postgres://db/x", "STEPWELL_DATABASE_URL": "postgres://other/y"})
+    assert str(database_place(None, settings)) == "Postgres other/y"
+    assert database_place("sqlite:///here.db", settings) == Path("here.db")
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://me:hunter2@db/x", "mysql://me:hunter2@db/x"])
+def test_other_databases_are_refused_without_repeating_a_password(url: str):
+    with pytest.raises(ConfigurationError, match="or a Postgres database") as refused:
+        database_place(url, SETTINGS)
     assert "hunter2" not in str(refused.value)
 
 

@@ -306,7 +306,7 @@ async def test_an_update_cut_by_a_crash_leaves_nothing(world: World) -> None:
         saver, (task,) = world.persistence.saver(lease), before["tasks"]
         await saver.aput_writes({"configurable": before["checkpoint"]}, [("words", ["half"])], task["id"])
         assert (await world.threads.state(ANN, thread_id))["values"]["words"] == ["first", "half"]
-        await world.persistence.queue.recover("the next process")
+        await world.persistence.queue.recover(lease.worker)  # whoever held it is back, and holds nothing
     assert await world.threads.state(ANN, thread_id) == before
     await world.answer(thread_id, "words", "red")
     assert (await world.threads.state(ANN, thread_id))["values"]["words"] == ["first", "red"]
@@ -319,6 +319,6 @@ async def test_what_is_saved_outlives_a_crash_also_before_the_thread_is_given_ba
         saver, (task,) = world.persistence.saver(lease), state["tasks"]
         await saver.aput_writes({"configurable": state["checkpoint"]}, [("words", ["kept"])], task["id"])
         await world.persistence.records.save_thread_state(lease, values=b'{"words": ["kept"]}', interrupts=(), status="idle")
-        await world.persistence.queue.recover("the next process")
+        await world.persistence.queue.recover(lease.worker)  # whoever held it is back, and holds nothing
     assert (await world.threads.get(ANN, thread_id)).values == {"words": ["kept"]}
     assert (await world.threads.state(ANN, thread_id))["values"]["words"] == ["first", "kept"]

@@ -16,7 +16,7 @@ document (`runs/documents`), and then they are put together when somebody asks f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.checkpoints import statements
@@ -24,7 +24,7 @@ from stepwell.runs.embedded.documents import insert_documents, read_text
 from stepwell.runs.embedded.records.interrupts import open_interrupts, settle
 from stepwell.runs.embedded.rows import interrupts_to_text, thread_from_row
 from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
-from stepwell.sql import Connection
+from stepwell.sql import Connection, Row
 
 
 def save_thread_state(
@@ -50,9 +50,8 @@ def save_thread_state(
     return thread_from_row(row, read_values(connection, lease.thread_id))
 
 
-def forget_unsaved(connection: Connection) -> None:
-    """After a crash, before leases are cleared: drop what holds had written and not saved."""
-    held = connection.execute("SELECT thread_id, lease_run FROM threads WHERE lease_run LIKE 'hold:%'").fetchall()
+def forget_unsaved(connection: Connection, held: Iterable[Row]) -> None:
+    """Whoever held these threads is gone: drop what they had written and not saved."""
     for row in held:
         statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
 

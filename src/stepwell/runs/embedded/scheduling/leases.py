@@ -1,18 +1,27 @@
 """Who may write to a thread: claiming, holding, giving back. Functions of a connection, for use inside a transaction.
 
-A lease has no time limit and is never renewed: one process has the file, so a lease is either held by a run under way in it, or was left
-by a process that is dead, and `recover` takes it back at the next start. What a run that was given up still tries to write is kept out
-by the fence: it only grows, and whoever holds an older one is refused by `fence.require`, in the same transaction as the write.
+A lease lasts as long as its worker is heard of. A worker says for all of its leases at once that it lives, in the table `workers`, and
+nothing is written for each of them:
+
+```
+claim, hold ─> leased ─ heartbeat ─> leased ... ─ finish, hand_back, release ─> free
+                  │ not heard of until `alive_until`; or it says itself that it has stopped
+                  └──> `recover` by anybody: the run waits again, what a hold wrote is dropped, the fence is raised
+```
+
+What a worker still writes that was given up is kept out by the fence: it only grows, and whoever holds an older one is refused by
+`fence.require`, in the same transaction as the write. All times are of one clock, the database's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.embedded.records import thread_state
-from stepwell.runs.embedded.rows import run_from_row
+from stepwell.runs.embedded.rows import dumps, run_from_row
 from stepwell.runs.embedded.scheduling import ending, suspects
 from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun, set_aside
 from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
@@ -42,6 +51,24 @@ _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
+# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of at `:now`.
+_LEFT = """
+t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_holder IS NULL OR NOT EXISTS (
+  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :now))
+"""
+# Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
+_LEFT_RUNS = f"""
+SELECT r.* FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
+WHERE r.status = 'running' AND (t.lease_run IS NULL OR t.lease_run <> r.run_id OR {_LEFT}) ORDER BY r.number
+"""  # noqa: S608 - fixed text
+# Of the graph itself, and of everything that this run has stored before.
+_NEWEST_CHECKPOINT = """
+SELECT MAX(checkpoint_id) AS newest FROM (
+  SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = ''
+  UNION ALL SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND run_id = :run) AS stored
+"""
+
+
 class ClaimResult(NamedTuple):
     claims: list[ClaimedRun]
     next_due: float | None
@@ -50,6 +77,35 @@ class ClaimResult(NamedTuple):
     """Runs that could not be read. They have ended, with that as their error."""
     turn: str = ""
     """The tenant whose turn was last."""
+
+
+def stay_alive(connection: Connection, worker: str, until: float) -> None:
+    """All leases of this worker last until then, at least."""
+    connection.execute(
+        "INSERT INTO workers (worker, alive_until) VALUES (?, ?)"
+        " ON CONFLICT (worker) DO UPDATE SET alive_until = max(workers.alive_until, excluded.alive_until)",
+        (worker, until),
+    )
+
+
+def leave(connection: Connection, worker: str) -> None:
+    """The worker has stopped: whatever it has not given back can be taken over now."""
+    connection.execute("DELETE FROM workers WHERE worker = ?", (worker,))
+
+
+def forget_workers(connection: Connection, but: Sequence[str]) -> None:
+    """All others are gone."""
+    connection.execute("DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?))", (dumps(list(but)),))
+
+
+def leased_runs(connection: Connection, worker: str) -> dict[str, str | None]:
+    """The runs that this worker has, and how somebody wants them stopped."""
+    rows = connection.execute(
+        "SELECT r.run_id, r.cancel_action FROM threads AS t JOIN runs AS r ON r.run_id = t.lease_run"
+        " WHERE t.lease_run IS NOT NULL AND t.lease_holder = ?",
+        (worker,),
+    )
+    return {row["run_id"]: row["cancel_action"] for row in rows}
 
 
 def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
@@ -107,10 +163,11 @@ def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> L
         " WHERE thread_id = ? RETURNING fence, owner, origin",
         (worker, run_id, uuid4().hex, thread_id),
     ).fetchone()
-    return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"])
+    newest = connection.execute(_NEWEST_CHECKPOINT, {"thread": thread_id, "run": run_id}).fetchone()["newest"]
+    return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"], newest)
 
 
-def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
+def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float, worker: str = "") -> Lease:
     """Take a thread for something that is not a run."""
     row = connection.execute(
         "SELECT lease_run FROM threads WHERE thread_id = :thread AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
@@ -124,7 +181,7 @@ def hold(connection: Connection, owner: str | None, thread_id: str, holder: str,
     ).fetchone()
     if row["lease_run"] is not None or pending:
         raise ThreadBusyError(f"Thread '{thread_id}' has a run under way. Wait for it to end, or cancel it, then try again.")
-    return _take(connection, thread_id, holder, "")
+    return _take(connection, thread_id, holder, worker)
 
 
 def release(connection: Connection, lease: Lease) -> None:
@@ -155,16 +212,26 @@ class Recovered(NamedTuple):
     set_aside: list[UnreadableRun]
 
 
-def recover(connection: Connection, now: float) -> Recovered:
-    """Nobody drives anything yet: whatever is leased was left by a process that is gone."""
-    rows = connection.execute("SELECT * FROM runs WHERE status = 'running' ORDER BY number").fetchall()
+def anything_left(connection: Connection, now: float) -> bool:
+    """Whether somebody who is not heard of any more has a lease."""
+    names = {"now": now, "worker": None}
+    return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
+
+
+def recover(connection: Connection, worker: str | None, now: float) -> Recovered:
+    """Take back what nobody is at work on: leases of `worker`, which has just started, and of workers that are not heard of."""
+    names = {"now": now, "worker": worker}
+    left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
+    rows = connection.execute(_LEFT_RUNS, names).fetchall()
     if rows:
         suspects.clear_bystanders(connection)
-    thread_state.forget_unsaved(connection)
-    # The fence is raised here too: a thread of execution that outlived its process's claim must not write any more.
-    connection.execute(
-        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE lease_run IS NOT NULL"
+    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
+    # The fence is raised here too: a thread of execution that outlived its worker's lease must not write any more.
+    connection.executemany(
+        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        [(row["thread_id"],) for row in left],
     )
+    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (now,))
     runs, unread = [], []
     for row in rows:
         try:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Literal
+from typing import Literal, cast
 
 from stepwell.clock import Clock
 from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.embedded import fence
 from stepwell.runs.embedded.database import SqlDatabase
 from stepwell.runs.embedded.events.log import EmbeddedEventLog, insert_events
@@ -21,7 +22,7 @@ from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import run_from_row, to_time
 from stepwell.runs.embedded.scheduling import admission, ending, leases
 from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun
-from stepwell.runs.queue import Admission, Admitted, Cancellation, ClaimedRun, Drive
+from stepwell.runs.queue import LEASE_S, Admission, Admitted, Cancellation, ClaimedRun, Drive
 from stepwell.runs.records import (
     FINISHED,
     CancelAction,
@@ -39,12 +40,24 @@ from stepwell.sql import Connection
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
+_BEATS = 4
+"""How often a worker is heard of while a lease lasts."""
 
 
 class EmbeddedQueue:
     """Belongs to the event loop that calls `work`."""
 
-    def __init__(self, database: SqlDatabase, events: EmbeddedEventLog, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        database: SqlDatabase,
+        events: EmbeddedEventLog,
+        clock: Clock,
+        new_id: Callable[[], str],
+        *,
+        lease_s: float = LEASE_S,
+        sole: bool = True,
+    ) -> None:
+        """`sole`: no other process uses the database, so whoever is not known here is gone."""
         self._database = database
         self._events = events
         self._clock = clock
@@ -53,6 +66,12 @@ class EmbeddedQueue:
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._turn = ""
+        self._lease_s = lease_s
+        self._sole = sole
+        self._holder = f"holder-{new_id()}"
+        """As which this process holds threads."""
+        self._alive_until: dict[str, float] = {}
+        """Of those who work or hold threads here."""
 
     async def admit(self, wanted: Admission) -> Admitted:
         return (await self.admit_many([wanted]))[0]
@@ -81,7 +100,8 @@ class EmbeddedQueue:
     ) -> None:
         duty = duty or Duty("driving runs")
         stop = asyncio.create_task(draining.wait())
-        driving: set[asyncio.Task[None]] = set()
+        driving: dict[asyncio.Task[None], str] = {}
+        beating = asyncio.create_task(self._beat(worker, driving))
         try:
             while not draining.is_set():
                 self._changed.clear()
@@ -94,16 +114,18 @@ class EmbeddedQueue:
                 duty.succeeded()
                 for claim in claims:
                     task = asyncio.create_task(self._drive(drive, claim), name=f"run {claim.run.run_id}")
-                    driving.add(task)
-                    task.add_done_callback(driving.discard)
+                    driving[task] = claim.run.run_id
+                    task.add_done_callback(driving.pop)
                 await self._until_changed(stop, due_in_s)
             while driving:
                 await asyncio.wait(driving)
         finally:
             stop.cancel()
-            for task in driving:
+            beating.cancel()
+            for task in list(driving):
                 task.cancel()
             await asyncio.gather(*driving, return_exceptions=True)
+            await self._leave(worker)
 
     async def cancellations(self) -> AsyncIterator[Cancellation]:
         while True:
@@ -168,17 +190,24 @@ class EmbeddedQueue:
     @asynccontextmanager
     async def hold(self, owner: str | None, thread_id: str, purpose: str) -> AsyncIterator[Lease]:
         holder, now = f"hold:{purpose}:{self._new_id()}", self._now()
-        taking = self._database.write_soon(lambda connection: leases.hold(connection, owner, thread_id, holder, now))
+        taking = self._database.write_soon(lambda connection: self._hold(connection, owner, thread_id, holder, now))
         try:
             lease = await asyncio.shield(taking)
         except asyncio.CancelledError:
             taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
             raise
+        continue_ids_after(lease.newest_checkpoint or "")
+        beating = asyncio.create_task(self._beat(self._holder, {}))
         try:
             yield lease
         finally:
+            beating.cancel()
             await self._release(lease)
             self._changed.set()
+
+    def _hold(self, connection: Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
+        leases.stay_alive(connection, self._holder, now + self._lease_s)
+        return leases.hold(connection, owner, thread_id, holder, now, self._holder)
 
     def _release(self, lease: Lease) -> asyncio.Future[None]:
         # Also on a full disk: a thread that stays held cannot even be deleted.
@@ -198,9 +227,68 @@ class EmbeddedQueue:
 
     async def recover(self, worker: str) -> list[Run]:
         now = self._now()
-        recovered = await self._database.write(lambda connection: leases.recover(connection, now))
+
+        def work(connection: Connection) -> leases.Recovered:
+            if self._sole:
+                leases.forget_workers(connection, [self._holder, *self._alive_until])
+            return leases.recover(connection, worker, now)
+
+        recovered = await self._database.write(work)
         self._tell_set_aside(recovered.set_aside)
         return recovered.runs
+
+    async def _beat(self, worker: str, driving: Mapping[asyncio.Task[None], str]) -> None:
+        """Say again and again that the worker lives, as long as it has something; and look after what others have left."""
+        lost: set[str] = set()
+        while True:
+            await asyncio.sleep(self._lease_s / _BEATS)
+            try:
+                if driving or worker == self._holder:
+                    lost = await self._renew(worker, driving, lost)
+                if not self._sole and worker != self._holder:
+                    await self._recover_left()
+            except Exception:  # what is lost by that is found out by the fence
+                logger.exception("a worker could not say that it lives", extra={"worker": worker})
+
+    async def _renew(self, worker: str, driving: Mapping[asyncio.Task[None], str], lost: set[str]) -> set[str]:
+        """Renew all leases at once. A run that somebody else has by now is given up; gives those that seem to be lost for the first
+        time, because one that has just ended looks the same."""
+        until = self._now() + self._lease_s
+        before = dict(driving)
+
+        def work(connection: Connection) -> dict[str, str | None]:
+            leases.stay_alive(connection, worker, until)
+            return leases.leased_runs(connection, worker)
+
+        ours = await self._database.write(work, frees=True)
+        self._alive_until[worker] = until
+        for run_id, action in ours.items():
+            if action is not None and not self._sole:
+                self._cancellations.put_nowait(Cancellation(run_id, cast(CancelAction, action)))
+        missing = {run_id for run_id in before.values() if run_id not in ours}
+        for task, run_id in before.items():
+            if run_id in missing & lost and not task.done():
+                logger.warning("another worker has taken the run over", extra={"run_id": run_id})
+                task.cancel()
+        return missing - lost
+
+    async def _recover_left(self) -> None:
+        now = self._now()
+        if not await self._database.read(lambda connection: leases.anything_left(connection, now)):
+            return
+        recovered = await self._database.write(lambda connection: leases.recover(connection, None, now))
+        self._tell_set_aside(recovered.set_aside)
+        if recovered.runs:
+            logger.info("runs of a worker that is gone are driven again", extra={"count": len(recovered.runs)})
+            self._changed.set()
+
+    async def _leave(self, worker: str) -> None:
+        """What the worker has not given back, others need not wait for."""
+        self._alive_until.pop(worker, None)
+        try:
+            await self._database.write(lambda connection: leases.leave(connection, worker), frees=True)
+        except StorageUnavailableError as error:
+            logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
         ended = asyncio.Event()
@@ -255,8 +343,22 @@ class EmbeddedQueue:
             return [], _LOOK_AGAIN_S
         now = self._now()
         turn = self._turn
-        claimed = await self._database.write(lambda connection: leases.claim(connection, worker, free, now, turn))
+        until = now + self._lease_s
+        # Said with the first claims, and from then on by the heartbeat: most claims need not say it again.
+        is_said = self._alive_until.get(worker, 0.0) > now + self._lease_s / 2
+
+        def work(connection: Connection) -> leases.ClaimResult:
+            claimed = leases.claim(connection, worker, free, now, turn)
+            if claimed.claims and not is_said:
+                leases.stay_alive(connection, worker, until)
+            return claimed
+
+        claimed = await self._database.write(work)
+        if claimed.claims and not is_said:
+            self._alive_until[worker] = until
         self._turn = claimed.turn
+        for claim in claimed.claims:
+            continue_ids_after(claim.lease.newest_checkpoint or "")
         self._tell_set_aside(claimed.set_aside)
         due = claimed.next_due
         return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)

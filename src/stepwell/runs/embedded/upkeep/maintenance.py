@@ -66,6 +66,9 @@ class EmbeddedMaintenance:
         self._new_id = new_id
         self._erasers = tuple(erasers)
 
+    def leads(self) -> bool:
+        return self._database.leads()
+
     async def backlog(self) -> Backlog:
         now = to_time(self._clock.now())
         row = await self._database.read(lambda connection: connection.execute(_BACKLOG, {"now": now}).fetchone())

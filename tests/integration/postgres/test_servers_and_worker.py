@@ -1,0 +1,60 @@
+"""The smallest installation of several machines, with real processes: two servers that only take runs in, and one worker."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.integration.served.process import GRAPHS, environment, serve
+from tests.integration.served.warm import start_warm
+
+PATIENCE_S = 60
+
+
+def post(url: str, body: object) -> dict:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        return json.load(answer)
+
+
+@contextmanager
+def working(folder: Path, url: str) -> Iterator[Path]:
+    """A worker; gives where it writes what it says."""
+    said = folder / "worker.out"
+    said.touch()
+    command = ["worker", "--concurrency", "5", "--graphs", str(GRAPHS)]
+    data = environment(STEPWELL_DATA_DIR=str(folder / "data"), DATABASE_URL=url)
+    process = start_warm(command, folder, data, out=said, err=said)
+    try:
+        yield said
+        process.send_signal(15)
+        assert process.wait(PATIENCE_S) == 0, said.read_text()
+    finally:
+        process.kill()
+
+
+@pytest.mark.timeout(180)
+def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_worker(postgres_url: str, tmp_path: Path):
+    folders = [tmp_path / name for name in ("one", "other", "worker")]
+    for folder in folders:
+        folder.mkdir()
+    only = ("--database-url", postgres_url, "--concurrency", "0")
+    with serve(folders[0], *only) as one, serve(folders[1], *only) as other:
+        thread = post(f"{one.url}/threads", {})["thread_id"]
+        run = post(
+            f"{one.url}/threads/{thread}/runs",
+            {"assistant_id": "echo", "input": {"messages": "hello"}, "stream_mode": "values"},
+        )
+        assert run["status"] == "pending"
+        there = f"{other.url}/threads/{thread}/runs/{run['run_id']}"
+        with urllib.request.urlopen(f"{there}/stream", timeout=PATIENCE_S) as stream, working(folders[2], postgres_url):
+            events = [line.decode().strip() for line in stream if line.startswith(b"event:")]
+        assert events[0] == "event: metadata"
+        assert "event: values" in events
+        with urllib.request.urlopen(there, timeout=PATIENCE_S) as answer:
+            assert json.load(answer)["status"] == "success"
+        assert "  data      Postgres on this machine/shared" in one.output

@@ -1,0 +1,91 @@
+"""Several processes on one Postgres database, as far as one process can show it: two of everything that a server opens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.runs.postgres.persistence import PostgresPersistence
+from stepwell.runs.queue import Admission
+from stepwell.runs.records import NewEvent
+from stepwell.testing.driven_runs import DONE, OWNER, a_run, driving, new_id
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture
+async def one(postgres_url: str) -> AsyncIterator[PostgresPersistence]:
+    async with PostgresPersistence(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def other(postgres_url: str) -> AsyncIterator[PostgresPersistence]:
+    async with PostgresPersistence(postgres_url) as opened:
+        yield opened
+
+
+async def until(fact: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not fact():  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.02)
+
+
+async def test_a_run_admitted_on_one_server_is_driven_by_another_and_followed_on_a_third(
+    one: PostgresPersistence, other: PostgresPersistence, postgres_url: str
+):
+    thread_id = new_id()
+    async with PostgresPersistence(postgres_url) as third, driving(other, worker="other") as worker:
+        admitted = await one.queue.admit(Admission(a_run(thread_id), create_thread=True))
+        run_id, heard = admitted.run.run_id, []
+
+        async def follow() -> None:
+            async for events in third.events.follow_run(thread_id, run_id):
+                heard.extend(event.event for event in events)
+
+        following = asyncio.create_task(follow())
+        claim = await worker.next()
+        for name in ("first", "second"):
+            await other.events.append(claim.lease, [NewEvent(name, b"{}")])
+            await until(lambda name=name: name in heard)
+        await worker.end(claim, DONE)
+        await asyncio.wait_for(following, PATIENCE_S)
+        assert heard == ["first", "second", "end"]
+        assert await one.queue.finished(run_id, PATIENCE_S) == "finished"
+
+
+async def test_a_cancellation_reaches_the_worker_that_drives_the_run(one: PostgresPersistence, other: PostgresPersistence):
+    thread_id = new_id()
+    async with driving(other, worker="other") as worker:
+        await one.queue.admit(Admission(a_run(thread_id), create_thread=True))
+        claim = await worker.next()
+        await one.queue.cancel(OWNER, [claim.run.run_id], "interrupt")
+        wanted = await asyncio.wait_for(anext(other.queue.cancellations()), PATIENCE_S)
+        assert (wanted.run_id, wanted.action) == (claim.run.run_id, "interrupt")
+        await worker.end(claim)
+
+
+async def test_one_server_leads_and_another_takes_over(postgres_url: str, one: PostgresPersistence):
+    async with PostgresPersistence(postgres_url) as first:
+        await until(first.maintenance.leads)
+        assert not one.maintenance.leads()
+    await until(one.maintenance.leads)
+
+
+async def test_tables_are_made_once_by_whoever_comes_first(postgres_cluster):
+    url = postgres_cluster.create(f"fresh-{new_id()}")
+    opened = await asyncio.gather(*(asyncio.to_thread(PostgresDatabase, url) for _ in range(4)))
+    for database in opened:
+        await database.check()
+        database.close()
+
+
+async def test_work_goes_on_when_the_writers_connection_is_cut(one: PostgresPersistence, other: PostgresPersistence):
+    await other.database.write(
+        lambda connection: connection.execute("SELECT pg_terminate_backend(CAST(? AS INTEGER))", (one.database.writer,))
+    )
+    await one.database.check()
+    assert await one.maintenance.backlog()
