@@ -18,6 +18,7 @@ from benchmarks.bench import ROOT, log
 PEER = "deepagents==0.7.32"
 PEER_SERVER = "langgraph-cli[inmem]==0.4.40"
 GOOGLE_STORAGE = "google-cloud-storage==3.17.1"
+PROCRASTINATE = "procrastinate==3.10.0"
 TOKENS = "bpe-openai==0.1.4"
 SHARED = ("langchain", "langchain-core", "langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "pydantic")
 FOLDER = ROOT / ".bench"
@@ -51,6 +52,11 @@ def tokens_python() -> Path:
 def google_storage_python() -> Path:
     """The interpreter of an environment with Google's own client of its object store."""
     return _environment("google-storage", [GOOGLE_STORAGE])
+
+
+def procrastinate_python() -> Path:
+    """The interpreter of an environment with the job queue on Postgres that ours is compared with."""
+    return _environment("procrastinate", [PROCRASTINATE])
 
 
 def _environment(name: str, requirements: list[str]) -> Path:

@@ -41,6 +41,7 @@ CLAIMS = (
     "payments",
     "page",
     "objects",
+    "claims",
 )
 
 

@@ -84,6 +84,11 @@ class Dialect(Protocol):
         """The condition that a row lies there."""
         ...
 
+    @property
+    def random_text(self) -> str:
+        """An expression for 32 random hexadecimal digits, other ones for each row."""
+        ...
+
     def day(self, column: str) -> str:
         """The day of a time, as `2026-01-31` (UTC)."""
         ...
@@ -101,6 +106,7 @@ class SqliteDialect:
     name: Literal["sqlite"] = "sqlite"
     row_address = "rowid"
     row_is = "rowid = ?"
+    random_text = "lower(hex(randomblob(16)))"
 
     def day(self, column: str) -> str:
         return f"date({column}, 'unixepoch')"
@@ -128,6 +134,7 @@ class PostgresDialect:
     name: Literal["postgres"] = "postgres"
     row_address = "CAST(ctid AS TEXT)"
     row_is = "ctid = CAST(? AS tid)"
+    random_text = "replace(CAST(gen_random_uuid() AS TEXT), '-', '')"
 
     def day(self, column: str) -> str:
         return f"to_char(to_timestamp({column}) AT TIME ZONE 'UTC', 'YYYY-MM-DD')"

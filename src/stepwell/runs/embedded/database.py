@@ -66,6 +66,8 @@ class Job(Generic[T]):
     """It makes room: it may use the reserve of a disk that is full."""
     synced: bool = False
     """It has to survive the power going out, whatever the rest of the database does."""
+    exclusive: bool = False
+    """Nobody else does such a thing meanwhile, in any process. Where somebody does, it is not done and gives `None`."""
     result: Any = None
     error: BaseException | None = None
 
@@ -160,15 +162,18 @@ class SqlDatabase(ABC):
         self._hand_in(Job(work, done))
         return done
 
-    def write_soon(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> asyncio.Future[T]:
+    def write_soon(
+        self, work: Work[T], *, frees: bool = False, synced: bool = False, exclusive: bool = False
+    ) -> asyncio.Future[T]:
         """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it.
 
         `frees`: the work makes room, or is needed to; on a full disk it may use what is kept back for that. `synced`: when it is done, it
-        survives the power going out, also in a database that otherwise does not promise that.
+        survives the power going out, also in a database that otherwise does not promise that. `exclusive`: it would meet with its like in
+        another process, and is not done (`None`) while that is at it.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._hand_in(Job(work, done, loop, frees, synced))
+        self._hand_in(Job(work, done, loop, frees, synced, exclusive))
         return done
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:

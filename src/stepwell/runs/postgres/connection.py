@@ -22,6 +22,8 @@ with needs_extra("A Postgres database", "postgres"):
 RawConnection = psycopg.Connection[Any]
 
 _CONNECT_TIMEOUT_S = 5
+# A process that is stopped in the middle of a transaction must not keep all others waiting for what it has locked.
+_LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
@@ -109,6 +111,7 @@ def connect(url: str) -> PostgresConnection:
     """Open a connection. Raises what psycopg raises."""
     raw: RawConnection = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S, application_name="stepwell")
     adapt(raw)
+    raw.execute(_LIMITS)
     return PostgresConnection(raw)
 
 

@@ -3,6 +3,7 @@
 ```
 all together, SERIALIZABLE ──commit──> done
      │ a piece fails by itself (refused, malformed): it is undone, the others go on in the same transaction
+     │ it is *exclusive*, as claims are, and another process is at it: it is not run; those would only get in each other's way
      │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
      │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
      └ the connection is lost during the commit: nobody knows whether it was stored, and all of them are told so
@@ -31,13 +32,15 @@ from stepwell.runs.postgres.connection import PostgresConnection
 logger = logging.getLogger(__name__)
 
 _BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+# Taken before the transaction looks at anything, so that it sees all that others have done who had the lock. It is in nobody else's way.
+_BEGIN_EXCLUSIVE = f"{_BEGIN}; LOCK TABLE workers IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
 _LONGEST_PAUSE_S = 0.05
 _AWAY_S = 3.0
 """For how long work waits for a database that is away, a restart for instance, before whoever waits is told."""
 _AGAIN_S = 0.1
-CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected)
+CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
 class _OutcomeUnknownError(Exception):
@@ -103,7 +106,7 @@ class GroupCommit:
         return False
 
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> None:
-        connection.control(_BEGIN)
+        group = self._begin(connection, group)
         if len(group) == 1:
             self._run_only(connection, group[0])
         else:
@@ -115,6 +118,19 @@ class GroupCommit:
             if isinstance(error, CHANGED_MEANWHILE):
                 raise
             raise _OutcomeUnknownError(str(error)) from error
+
+    def _begin(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> Sequence[Job[Any]]:
+        """Gives what can be run now."""
+        if any(job.exclusive for job in group):
+            try:
+                connection.control(_BEGIN_EXCLUSIVE)
+            except errors.LockNotAvailable:
+                connection.control("ROLLBACK")
+                group = [job for job in group if not job.exclusive]  # the others have no result
+            else:
+                return group
+        connection.control(_BEGIN)
+        return group
 
     def _run_only(self, connection: PostgresConnection, job: Job[Any]) -> None:
         """Without a savepoint, which costs two trips to the database: when it fails, there is nothing to commit."""

@@ -37,6 +37,7 @@ WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL A
 _TURN = f"""
 SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r
 WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND t.tenant > :turn AND {suspects.FREE}
+  AND t.thread_id NOT IN (SELECT value FROM json_each(:taken))
 ORDER BY t.tenant, t.next_run LIMIT 1
 """  # noqa: S608 - fixed text
 _FIRST_TURN = _TURN.replace("t.tenant > :turn AND ", "")
@@ -47,6 +48,11 @@ ORDER BY r.number LIMIT :limit
 """  # noqa: S608 - fixed text
 _COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
 _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
+# What cannot be driven now, and whether that may change.
+_LATER = f"""
+SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.UNDER_WAY}) AS under_way,
+  EXISTS ({suspects.PENDING}) AS suspected
+"""
 # A condition on `runs`: waits, and could be driven now.
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
@@ -66,6 +72,22 @@ _NEWEST_CHECKPOINT = """
 SELECT MAX(checkpoint_id) AS newest FROM (
   SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = ''
   UNION ALL SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND run_id = :run) AS stored
+"""
+
+
+# Each of these threads for its next run.
+_TAKE_ALL = """
+UPDATE threads SET fence = fence + 1, lease_holder = :worker, status = 'busy', origin = COALESCE(origin, {random_text}),
+  lease_run = (SELECT r.run_id FROM runs AS r WHERE r.number = threads.next_run)
+WHERE thread_id IN (SELECT value FROM json_each(:threads))
+RETURNING thread_id, lease_run, fence, owner, origin, (SELECT MAX(checkpoint_id) FROM (
+    SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints AS c WHERE c.thread_id = threads.thread_id AND c.checkpoint_ns = ''
+    UNION ALL SELECT MAX(checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = threads.thread_id AND c.run_id = threads.lease_run
+  ) AS stored) AS newest
+"""
+_BEGIN_ALL = """
+UPDATE runs SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now), updated_at = :now
+WHERE run_id IN (SELECT value FROM json_each(:runs)) RETURNING *
 """
 
 
@@ -110,51 +132,62 @@ def leased_runs(connection: Connection, worker: str) -> dict[str, str | None]:
 
 def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
     """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
-    connection.execute(_COME_DUE, (now,))
-    moment = {"now": now, "limit": min(limit, 1)}
-    alone = [] if suspects.under_way(connection, now) else connection.execute(_WAITED, moment).fetchall()
-    room = limit - len(alone)
+    later = connection.execute(_LATER, {"now": now}).fetchone()
+    next_due = later["next_due"]
+    if next_due is not None and next_due <= now:
+        connection.execute(_COME_DUE, (now,))
+        next_due = connection.execute(_NEXT_DUE).fetchone()[0]
+    waits = later["suspected"] and not later["under_way"]
+    rows = connection.execute(_WAITED, {"now": now, "limit": min(limit, 1)}).fetchall() if waits else []
+    room = limit - len(rows)
     free = connection.execute(_FREE, {"limit": room + 1}).fetchall()
-    later = (connection.execute(_NEXT_DUE).fetchone()[0], suspects.next_ready(connection, now))
-    taken = [_begin_or_set_aside(connection, row, worker, now) for row in [*alone, *(free if len(free) <= room else ())]]
-    if len(free) > room:
-        for _ in range(room):
-            if (row := _next_in_turn(connection, turn)) is None:
-                break
-            turn = row["turn"]
-            taken.append(_begin_or_set_aside(connection, row, worker, now))
-    return ClaimResult(
-        [one for one in taken if isinstance(one, ClaimedRun)],
-        min((when for when in later if when is not None), default=None),
-        [one for one in taken if isinstance(one, UnreadableRun)],
-        turn,
-    )
+    if len(free) <= room:
+        rows += free
+    else:
+        picked, turn = _take_turns(connection, room, turn, [row["thread_id"] for row in rows])
+        rows += picked
+    claims, unread = _begin(connection, rows, worker, now)
+    soonest = min((when for when in (next_due, later["next_ready"]) if when is not None), default=None)
+    return ClaimResult(claims, soonest, unread, turn)
 
 
-def _next_in_turn(connection: Connection, turn: str) -> Row | None:
-    """The oldest run of the next tenant that has one; after the last comes the first again."""
-    row: Row | None = connection.execute(_TURN, {"turn": turn}).fetchone()
-    return row if row is not None else connection.execute(_FIRST_TURN).fetchone()
+def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
+    """The oldest run of each tenant after the other, not of threads that are taken; after the last tenant comes the first again."""
+    picked: list[Row] = []
+    for _ in range(room):
+        row = connection.execute(_TURN, {"turn": turn, "taken": dumps(taken)}).fetchone()
+        row = row if row is not None else connection.execute(_FIRST_TURN, {"taken": dumps(taken)}).fetchone()
+        if row is None:
+            break
+        picked.append(row)
+        taken.append(row["thread_id"])
+        turn = row["turn"]
+    return picked, turn
 
 
-def _begin_or_set_aside(connection: Connection, row: Row, worker: str, now: float) -> ClaimedRun | UnreadableRun:
-    """One run that cannot be read must not keep all others from being claimed, for good."""
-    try:
-        run = run_from_row(row)
-    except Exception as error:
-        return set_aside(connection, row, error, now)
-    return _begin(connection, run, worker, now)
-
-
-def _begin(connection: Connection, run: Run, worker: str, now: float) -> ClaimedRun:
-    lease = _take(connection, run.thread_id, run.run_id, worker)
-    connection.execute("UPDATE threads SET status = 'busy' WHERE thread_id = ?", (run.thread_id,))
-    row = connection.execute(
-        "UPDATE runs SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now), updated_at = :now"
-        " WHERE run_id = :run RETURNING *",
-        {"now": now, "run": run.run_id},
-    ).fetchone()
-    return ClaimedRun(run_from_row(row), lease)
+def _begin(
+    connection: Connection, rows: Sequence[Row], worker: str, now: float
+) -> tuple[list[ClaimedRun], list[UnreadableRun]]:
+    """All at once: in Postgres each statement is a journey. One run that cannot be read must not keep the others from being claimed."""
+    runs, unread = [], []
+    for row in rows:
+        try:
+            runs.append(run_from_row(row))
+        except Exception as error:
+            unread.append(set_aside(connection, row, error, now))
+    if not runs:
+        return [], unread
+    threads = {"worker": worker, "threads": dumps([run.thread_id for run in runs])}
+    taken = connection.execute(_TAKE_ALL.format(random_text=connection.dialect.random_text), threads).fetchall()
+    leases = {
+        row["lease_run"]: Lease(
+            row["thread_id"], row["lease_run"], row["fence"], row["owner"], worker, row["origin"], row["newest"]
+        )
+        for row in taken
+    }
+    begun = connection.execute(_BEGIN_ALL, {"now": now, "runs": dumps([run.run_id for run in runs])}).fetchall()
+    claims = {row["run_id"]: ClaimedRun(run_from_row(row), leases[row["run_id"]]) for row in begun}
+    return [claims[run.run_id] for run in runs], unread
 
 
 def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> Lease:

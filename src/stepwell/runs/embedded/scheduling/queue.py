@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from random import random
 from typing import Literal, cast
 
 from stepwell.clock import Clock
@@ -40,6 +41,7 @@ from stepwell.sql import Connection
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
+_SOON_S = 0.01
 _BEATS = 4
 """How often a worker is heard of while a lease lasts."""
 
@@ -353,7 +355,9 @@ class EmbeddedQueue:
                 leases.stay_alive(connection, worker, until)
             return claimed
 
-        claimed = await self._database.write(work)
+        claimed: leases.ClaimResult | None = await self._database.write_soon(work, exclusive=True)
+        if claimed is None:  # another worker is at it just now
+            return [], _SOON_S * (0.5 + random())
         if claimed.claims and not is_said:
             self._alive_until[worker] = until
         self._turn = claimed.turn

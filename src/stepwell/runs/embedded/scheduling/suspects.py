@@ -27,23 +27,16 @@ _SUSPECT = f"r.crashes > {_SUSPECT_AFTER - 1}"  # as the index `runs_suspect` sa
 WAITED = f"{_SUSPECT} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)"
 """Condition on `runs AS r`: a suspect that has waited long enough at `:now`, or whose time has been taken back by the clock."""
 
-_UNDER_WAY = f"""
+UNDER_WAY = f"""
 SELECT 1 FROM runs AS r WHERE r.status = 'running' AND {_SUSPECT} AND r.updated_at > :now - {_LONGEST_S}
   AND COALESCE(r.crash_mark, '') = COALESCE(
     (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id), '')
 """  # noqa: S608 - only numbers of ours
-_NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT} AND {_WAITS_UNTIL} > :now"  # noqa: S608
-
-
-def under_way(connection: Connection, now: float) -> bool:
-    """Whether one is driven and has not shown yet that it gets past its step."""
-    return connection.execute(_UNDER_WAY, {"now": now}).fetchone() is not None
-
-
-def next_ready(connection: Connection, now: float) -> float | None:
-    """When the next one will have waited long enough."""
-    when: float | None = connection.execute(_NEXT, {"now": now}).fetchone()[0]
-    return when
+"""Whether one is driven and has not shown yet that it gets past its step."""
+NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT} AND {_WAITS_UNTIL} > :now"  # noqa: S608
+"""When the next one will have waited long enough."""
+PENDING = f"SELECT 1 FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT}"  # noqa: S608
+"""Whether one waits."""
 
 
 def clear_bystanders(connection: Connection) -> None:
