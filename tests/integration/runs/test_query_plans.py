@@ -140,11 +140,12 @@ async def test_whose_turn_it_is_is_found_by_an_index(tmp_path: Path, tally: Tall
                 await runs.end(await runs.next())
         turns = {sql for sql in tally.statements if "AS turn" in sql}
         path = persistence.database.path
-    assert len(turns) == 2
+    assert len(turns) == 3
+    names = {"turn": "", "tenant": "", "taken": "[]", "limit": 1}
     with closing(sqlite3.connect(path)) as connection:
         assert not scans(connection, turns)
         for sql in turns:
-            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", {"turn": ""})]
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", names)]
             assert any("threads_waiting_by_tenant" in line for line in plan), plan
             assert not any("TEMP B-TREE" in line for line in plan), plan
 

@@ -17,8 +17,7 @@ from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.checkpoints import strict_serializer
 from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.records.erasing import free_bytes
+from stepwell.runs.embedded.file.database import Database, free_bytes
 from stepwell.runs.embedded.upkeep.compaction import FaithfulSerializer
 from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
 from stepwell.runs.graphs.registry import GraphRegistry

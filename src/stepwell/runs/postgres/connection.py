@@ -89,7 +89,10 @@ class PostgresConnection:
         self.raw = raw
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
-        return self._cursor().execute(translate(sql), parameters)
+        try:
+            return self._cursor().execute(translate(sql), parameters)
+        except OverflowError as error:
+            raise psycopg.DataError("a whole number has more than 64 bits") from error
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor:
         cursor = self._cursor()

@@ -51,6 +51,7 @@ def migrate(connection: PostgresConnection) -> list[Migration]:
         return []
     connection.control("BEGIN")
     try:
+        connection.control("SET LOCAL lock_timeout = 0")  # whoever is at it may take long
         connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
         form = version_of(connection)
         _refuse_newer(form, known[-1].number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable
 from types import TracebackType
@@ -16,6 +17,8 @@ from stepwell.runs.postgres.connection import PostgresConnection
 from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.postgres.news import News
 from stepwell.runs.queue import LEASE_S
+
+logger = logging.getLogger(__name__)
 
 
 def _new_id() -> str:
@@ -40,6 +43,7 @@ class PostgresPersistence(SqlPersistence):
         super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
         self._group_written = group_written
+        self._hearing: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -76,6 +80,12 @@ class PostgresPersistence(SqlPersistence):
         if kind != "thread" and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell_queue, kind, name)
 
+    def _heard(self, hearing: asyncio.Task[None]) -> None:
+        self._hearing.discard(hearing)
+        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+            # The next heartbeat of whoever drives the run looks for it too.
+            logger.warning("who wants a run stopped could not be looked up: %s", error)
+
     def _tell_queue(self, kind: str, name: str) -> None:
         match kind:
             case "work":
@@ -83,7 +93,9 @@ class PostgresPersistence(SqlPersistence):
             case "run":
                 self.queue.hear_of_end(name)
             case "cancel":
-                self._hearing = asyncio.ensure_future(self.queue.hear_of_cancellation(name))
+                hearing = self._loop.create_task(self.queue.hear_of_cancellation(name))
+                self._hearing.add(hearing)  # asyncio itself holds no task
+                hearing.add_done_callback(self._heard)
             case "all":
                 self.queue.hear_of_work()
                 self.queue.hear_of_end(None)

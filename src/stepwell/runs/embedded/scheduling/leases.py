@@ -16,6 +16,7 @@ What a worker still writes that was given up is kept out by the fence: it only g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -33,14 +34,26 @@ _FREE = f"""
 SELECT r.* FROM threads AS t CROSS JOIN runs AS r
 WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
-# When more can be driven than there is room for: the next tenant after the one whose turn it was, and its oldest run.
-_TURN = f"""
-SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r
-WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND t.tenant > :turn AND {suspects.FREE}
-  AND t.thread_id NOT IN (SELECT value FROM json_each(:taken))
-ORDER BY t.tenant, t.next_run LIMIT 1
+# When more can be driven than there is room for: the tenants who wait, in their order from behind the one whose turn it was last, found
+# one after the other by the index; and the oldest runs of each.
+_WAITING = "t.next_run IS NOT NULL AND t.lease_run IS NULL"
+_TENANTS = f"""
+WITH RECURSIVE tenants(tenant) AS (
+  SELECT MIN(t.tenant) FROM threads AS t WHERE {_WAITING} AND {{first}}
+  UNION ALL
+  SELECT (SELECT MIN(t.tenant) FROM threads AS t WHERE {_WAITING} AND t.tenant > tenants.tenant) FROM tenants
+  WHERE tenants.tenant IS NOT NULL
+)
+SELECT tenant AS turn FROM tenants WHERE tenant IS NOT NULL {{last}} LIMIT :limit
 """  # noqa: S608 - fixed text
-_FIRST_TURN = _TURN.replace("t.tenant > :turn AND ", "")
+_TENANTS_AFTER = _TENANTS.format(first="t.tenant > :turn", last="")
+_TENANTS_BEFORE = _TENANTS.format(first="t.tenant <= :turn", last="AND tenant <= :turn")
+_OF_TENANT = f"""
+SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r
+WHERE r.number = t.next_run AND {_WAITING} AND t.tenant = :tenant AND {suspects.FREE}
+  AND t.thread_id NOT IN (SELECT value FROM json_each(:taken))
+ORDER BY t.next_run LIMIT :limit
+"""  # noqa: S608 - fixed text
 _WAITED = f"""
 SELECT r.* FROM runs AS r CROSS JOIN threads AS t
 WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL
@@ -152,17 +165,20 @@ def claim(connection: Connection, worker: str, limit: int, now: float, turn: str
 
 
 def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
-    """The oldest run of each tenant after the other, not of threads that are taken; after the last tenant comes the first again."""
+    """The oldest run of each tenant in turn, not of threads that are taken, as long as there is room; and whose turn was last."""
+    tenants = [row["turn"] for row in connection.execute(_TENANTS_AFTER, {"turn": turn, "limit": room})]
+    if len(tenants) < room:
+        rest = {"turn": turn, "limit": room - len(tenants)}
+        tenants += [row["turn"] for row in connection.execute(_TENANTS_BEFORE, rest)]
     picked: list[Row] = []
-    for _ in range(room):
-        row = connection.execute(_TURN, {"turn": turn, "taken": dumps(taken)}).fetchone()
-        row = row if row is not None else connection.execute(_FIRST_TURN, {"taken": dumps(taken)}).fetchone()
-        if row is None:
-            break
-        picked.append(row)
-        taken.append(row["thread_id"])
-        turn = row["turn"]
-    return picked, turn
+    while tenants and len(picked) < room:
+        share = {"limit": -(-(room - len(picked)) // len(tenants)), "taken": dumps(taken)}
+        found = [connection.execute(_OF_TENANT, {"tenant": tenant, **share}).fetchall() for tenant in tenants]
+        in_turn = [row for turns in zip_longest(*found) for row in turns if row is not None][: room - len(picked)]
+        picked += in_turn
+        taken += [row["thread_id"] for row in in_turn]
+        tenants = [tenant for tenant, rows in zip(tenants, found, strict=True) if len(rows) == share["limit"]]
+    return picked, picked[-1]["turn"] if picked else turn
 
 
 def _begin(

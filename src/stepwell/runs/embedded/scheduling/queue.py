@@ -1,4 +1,5 @@
-"""The queue in the SQLite file, for one process: the runs' own rows are the queue, and asyncio events say when to look.
+"""The queue in the database: the runs' own rows are the queue, and asyncio events say when to look. What other processes do is heard of
+by `hear_of_...`, where there are any.
 
 Its transactions are in `admission`, `leases`, `ending` and `records/interrupts`; here is only who is told of what after a commit.
 """
@@ -7,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from random import random
-from typing import Literal, cast
+from typing import Literal
 
 from stepwell.clock import Clock
 from stepwell.errors import LeaseLostError, StorageUnavailableError
@@ -22,6 +23,7 @@ from stepwell.runs.embedded.records.interrupts import ask
 from stepwell.runs.embedded.records.usage import keep_usage
 from stepwell.runs.embedded.rows import run_from_row, to_time
 from stepwell.runs.embedded.scheduling import admission, ending, leases
+from stepwell.runs.embedded.scheduling.heartbeat import Heartbeats
 from stepwell.runs.embedded.scheduling.unreadable_runs import UnreadableRun
 from stepwell.runs.queue import LEASE_S, Admission, Admitted, Cancellation, ClaimedRun, Drive
 from stepwell.runs.records import (
@@ -42,8 +44,6 @@ logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
-_BEATS = 4
-"""How often a worker is heard of while a lease lasts."""
 
 
 class EmbeddedQueue:
@@ -68,12 +68,15 @@ class EmbeddedQueue:
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._turn = ""
-        self._lease_s = lease_s
-        self._sole = sole
-        self._holder = f"holder-{new_id()}"
-        """As which this process holds threads."""
-        self._alive_until: dict[str, float] = {}
-        """Of those who work or hold threads here."""
+        self._alive = Heartbeats(
+            database,
+            self._now,
+            f"holder-{new_id()}",
+            self._cancellations.put_nowait,
+            self._recovered,
+            lease_s=lease_s,
+            sole=sole,
+        )
 
     async def admit(self, wanted: Admission) -> Admitted:
         return (await self.admit_many([wanted]))[0]
@@ -103,7 +106,7 @@ class EmbeddedQueue:
         duty = duty or Duty("driving runs")
         stop = asyncio.create_task(draining.wait())
         driving: dict[asyncio.Task[None], str] = {}
-        beating = asyncio.create_task(self._beat(worker, driving))
+        beating = asyncio.create_task(self._alive.beat(worker, driving))
         try:
             while not draining.is_set():
                 self._changed.clear()
@@ -127,7 +130,7 @@ class EmbeddedQueue:
             for task in list(driving):
                 task.cancel()
             await asyncio.gather(*driving, return_exceptions=True)
-            await self._leave(worker)
+            await self._alive.leave(worker)
 
     async def cancellations(self) -> AsyncIterator[Cancellation]:
         while True:
@@ -199,7 +202,7 @@ class EmbeddedQueue:
             taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
             raise
         continue_ids_after(lease.newest_checkpoint or "")
-        beating = asyncio.create_task(self._beat(self._holder, {}))
+        beating = asyncio.create_task(self._alive.beat(self._alive.holder, {}))
         try:
             yield lease
         finally:
@@ -208,8 +211,8 @@ class EmbeddedQueue:
             self._changed.set()
 
     def _hold(self, connection: Connection, owner: str | None, thread_id: str, holder: str, now: float) -> Lease:
-        leases.stay_alive(connection, self._holder, now + self._lease_s)
-        return leases.hold(connection, owner, thread_id, holder, now, self._holder)
+        self._alive.say(connection, self._alive.holder, now)
+        return leases.hold(connection, owner, thread_id, holder, now, self._alive.holder)
 
     def _release(self, lease: Lease) -> asyncio.Future[None]:
         # Also on a full disk: a thread that stays held cannot even be deleted.
@@ -231,66 +234,19 @@ class EmbeddedQueue:
         now = self._now()
 
         def work(connection: Connection) -> leases.Recovered:
-            if self._sole:
-                leases.forget_workers(connection, [self._holder, *self._alive_until])
+            self._alive.forget_strangers(connection)
             return leases.recover(connection, worker, now)
 
         recovered = await self._database.write(work)
         self._tell_set_aside(recovered.set_aside)
         return recovered.runs
 
-    async def _beat(self, worker: str, driving: Mapping[asyncio.Task[None], str]) -> None:
-        """Say again and again that the worker lives, as long as it has something; and look after what others have left."""
-        lost: set[str] = set()
-        while True:
-            await asyncio.sleep(self._lease_s / _BEATS)
-            try:
-                if driving or worker == self._holder:
-                    lost = await self._renew(worker, driving, lost)
-                if not self._sole and worker != self._holder:
-                    await self._recover_left()
-            except Exception:  # what is lost by that is found out by the fence
-                logger.exception("a worker could not say that it lives", extra={"worker": worker})
-
-    async def _renew(self, worker: str, driving: Mapping[asyncio.Task[None], str], lost: set[str]) -> set[str]:
-        """Renew all leases at once. A run that somebody else has by now is given up; gives those that seem to be lost for the first
-        time, because one that has just ended looks the same."""
-        until = self._now() + self._lease_s
-        before = dict(driving)
-
-        def work(connection: Connection) -> dict[str, str | None]:
-            leases.stay_alive(connection, worker, until)
-            return leases.leased_runs(connection, worker)
-
-        ours = await self._database.write(work, frees=True)
-        self._alive_until[worker] = until
-        for run_id, action in ours.items():
-            if action is not None and not self._sole:
-                self._cancellations.put_nowait(Cancellation(run_id, cast(CancelAction, action)))
-        missing = {run_id for run_id in before.values() if run_id not in ours}
-        for task, run_id in before.items():
-            if run_id in missing & lost and not task.done():
-                logger.warning("another worker has taken the run over", extra={"run_id": run_id})
-                task.cancel()
-        return missing - lost
-
-    async def _recover_left(self) -> None:
-        now = self._now()
-        if not await self._database.read(lambda connection: leases.anything_left(connection, now)):
-            return
-        recovered = await self._database.write(lambda connection: leases.recover(connection, None, now))
+    def _recovered(self, recovered: leases.Recovered) -> None:
+        """Another worker is gone, and its runs wait again."""
         self._tell_set_aside(recovered.set_aside)
         if recovered.runs:
             logger.info("runs of a worker that is gone are driven again", extra={"count": len(recovered.runs)})
             self._changed.set()
-
-    async def _leave(self, worker: str) -> None:
-        """What the worker has not given back, others need not wait for."""
-        self._alive_until.pop(worker, None)
-        try:
-            await self._database.write(lambda connection: leases.leave(connection, worker), frees=True)
-        except StorageUnavailableError as error:
-            logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
         ended = asyncio.Event()
@@ -345,21 +301,20 @@ class EmbeddedQueue:
             return [], _LOOK_AGAIN_S
         now = self._now()
         turn = self._turn
-        until = now + self._lease_s
         # Said with the first claims, and from then on by the heartbeat: most claims need not say it again.
-        is_said = self._alive_until.get(worker, 0.0) > now + self._lease_s / 2
+        is_said = self._alive.is_said(worker, now)
 
         def work(connection: Connection) -> leases.ClaimResult:
             claimed = leases.claim(connection, worker, free, now, turn)
             if claimed.claims and not is_said:
-                leases.stay_alive(connection, worker, until)
+                self._alive.say(connection, worker, now)
             return claimed
 
         claimed: leases.ClaimResult | None = await self._database.write_soon(work, exclusive=True)
         if claimed is None:  # another worker is at it just now
             return [], _SOON_S * (0.5 + random())
         if claimed.claims and not is_said:
-            self._alive_until[worker] = until
+            self._alive.said(worker, now)
         self._turn = claimed.turn
         for claim in claimed.claims:
             continue_ids_after(claim.lease.newest_checkpoint or "")

@@ -1,0 +1,109 @@
+"""What happens to work that fails, meets with another's, or loses its connection, on a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.runs.embedded.database import OrderedWork
+from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.sql import Connection
+
+PUT = "INSERT INTO payment_counters (keyset_id, next) VALUES (?, ?)"
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[PostgresDatabase]:
+    opened = PostgresDatabase(postgres_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(postgres_url: str) -> Iterator[PostgresDatabase]:
+    opened = PostgresDatabase(postgres_url)
+    yield opened
+    opened.close()
+
+
+def put(name: str, number: int = 0):
+    return lambda connection: connection.execute(PUT, (name, number))
+
+
+def names(database: PostgresDatabase) -> list[str]:
+    return database.read_now(
+        lambda connection: [row[0] for row in connection.execute("SELECT keyset_id FROM payment_counters ORDER BY 1")]
+    )
+
+
+def test_a_piece_that_fails_takes_no_other_with_it(database: PostgresDatabase):
+    def fail(connection: Connection) -> None:
+        connection.execute(PUT, ("undone", 0))
+        raise NotFoundError("thread", "x")
+
+    futures = [database.submit(work) for work in (put("a"), fail, put("a"), put("b"))]
+    assert isinstance(futures[1].exception(20), NotFoundError)
+    assert isinstance(futures[2].exception(20), StorageUnavailableError), "the key is taken"
+    futures[3].result(20)
+    assert names(database) == ["a", "b"]
+
+
+async def test_looking_and_then_acting_is_safe_among_processes(database: PostgresDatabase, other: PostgresDatabase):
+    """Each adds one to the largest number it sees. Without SERIALIZABLE some would see the same."""
+
+    def count(connection: Connection) -> int:
+        largest = connection.execute("SELECT COALESCE(MAX(next), 0) FROM payment_counters").fetchone()[0]
+        connection.execute(PUT, (f"number {largest + 1}", largest + 1))
+        return int(largest) + 1
+
+    given = await asyncio.gather(*(each.write(count) for _ in range(15) for each in (database, other)))
+    assert sorted(given) == list(range(1, 31))
+
+
+def test_what_postgres_cannot_keep_is_the_callers_to_change(database: PostgresDatabase):
+    with pytest.raises(InvalidRequestError, match="character zero"):
+        database.write_now(put("a\0b"))
+    with pytest.raises(InvalidRequestError, match="64 bits"):
+        database.write_now(put("large", 2**70))
+
+
+def test_nothing_of_a_lane_is_stored_behind_a_gap(database: PostgresDatabase):
+    lane = ("thread", 1)
+    database.write_now(OrderedWork(lane, put("first")))
+    with pytest.raises(StorageUnavailableError):
+        database.write_now(OrderedWork(lane, put("first")))
+    with pytest.raises(StorageUnavailableError, match="earlier write"):
+        database.write_now(OrderedWork(lane, put("behind the gap")))
+    database.write_now(OrderedWork(("thread", 2), put("another lease")))
+    assert names(database) == ["another lease", "first"]
+
+
+async def test_exclusive_work_is_left_to_whoever_is_at_it(database: PostgresDatabase, other: PostgresDatabase):
+    began, may_end = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hold(connection: Connection) -> str:
+        loop.call_soon_threadsafe(began.set)
+        asyncio.run_coroutine_threadsafe(may_end.wait(), loop).result(20)
+        return "done"
+
+    holding = database.write_soon(hold, exclusive=True)
+    await began.wait()
+    assert await other.write_soon(lambda connection: "also", exclusive=True) is None
+    assert await other.write(lambda connection: "other work") == "other work"
+    may_end.set()
+    assert await holding == "done"
+    assert await other.write_soon(lambda connection: "now", exclusive=True) == "now"
+
+
+def test_what_is_read_is_one_moment(database: PostgresDatabase, other: PostgresDatabase):
+    def look(connection: Connection) -> tuple[int, int]:
+        count = "SELECT COUNT(*) FROM payment_counters"
+        before = connection.execute(count).fetchone()[0]
+        other.write_now(put("meanwhile"))
+        return before, connection.execute(count).fetchone()[0]
+
+    assert database.read_now(look) == (0, 0)
