@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 import pytest
 
+from stepwell.errors import LeaseLostError
 from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.postgres.persistence import PostgresPersistence
-from stepwell.runs.queue import Admission
+from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import NewEvent
 from stepwell.testing.driven_runs import DONE, OWNER, a_run, driving, new_id
 
 PATIENCE_S = 20.0
+LEASE_S = 2.0
 
 
 @pytest.fixture
@@ -89,3 +91,58 @@ async def test_work_goes_on_when_the_writers_connection_is_cut(one: PostgresPers
     )
     await one.database.check()
     assert await one.maintenance.backlog()
+
+
+class Stopped:
+    """A worker in a thread of its own, which can be stopped as SIGSTOP does it: from one moment to the next it says nothing more."""
+
+    def __init__(self, url: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._url = url
+        self.claim: ClaimedRun | None = None
+
+    async def start(self) -> None:
+        self._persistence = await PostgresPersistence(self._url, lease_s=LEASE_S).__aenter__()
+        self._driving = driving(self._persistence, worker="stopped")
+        self._worker = await self._driving.__aenter__()
+
+    async def claim_one(self) -> None:
+        self.claim = await self._worker.next()
+
+    async def write(self) -> None:
+        await self._persistence.events.append(self.claim.lease, [NewEvent("late", b"{}")])
+
+    async def close(self) -> None:
+        await self._driving.__aexit__(None, None, None)
+        await self._persistence.__aexit__(None, None, None)
+
+    def run(self, step: Coroutine[None, None, None]) -> None:
+        """Only while a step runs does the worker live."""
+        self._loop.run_until_complete(step)
+
+    def shut(self) -> None:
+        self._loop.close()
+
+
+async def test_a_worker_that_falls_silent_loses_its_run_and_writes_no_more_when_it_wakes(postgres_url: str):
+    thread_id = new_id()
+    async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as other:
+        await other.queue.admit(Admission(a_run(thread_id), create_thread=True))
+        stopped = Stopped(postgres_url)
+        for step in (stopped.start, stopped.claim_one):
+            await asyncio.to_thread(stopped.run, step())
+        async with driving(other, worker="other") as worker:
+            claim = await worker.next()
+            assert (claim.run.run_id, claim.run.attempt) == (stopped.claim.run.run_id, 2)
+            with pytest.raises(LeaseLostError):
+                await asyncio.to_thread(stopped.run, stopped.write())
+            await worker.end(claim)
+        await asyncio.to_thread(stopped.run, stopped.close())
+        stopped.shut()
+    events = await _events(postgres_url, thread_id)
+    assert events == ["end"]
+
+
+async def _events(url: str, thread_id: str) -> list[str]:
+    async with PostgresPersistence(url) as opened:
+        return [event.event for event in await opened.events.read(thread_id)]
