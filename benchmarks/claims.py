@@ -20,9 +20,9 @@ import psycopg
 
 from benchmarks.bench import Bench, Row
 from benchmarks.environments import EnvironmentFailure, procrastinate_python
-from stepwell.runs.embedded.scheduling import admission, leases
-from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.queue import Admission
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.scheduling import admission, leases
 from stepwell.testing.driven_runs import a_run, new_id
 from stepwell.testing.postgres import PostgresCluster
 

@@ -152,9 +152,9 @@ class _Thread:
 async def _open(file: Path, graph: str) -> AsyncIterator[_Thread]:
     from stepwell.clock import SystemClock
     from stepwell.runs.assistants import Assistants
-    from stepwell.runs.embedded.persistence import EmbeddedPersistence
     from stepwell.runs.engine import Engine
     from stepwell.runs.graphs.registry import GraphRegistry
+    from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
     from stepwell.runs.threads.operations import Threads
 
     clock = SystemClock()

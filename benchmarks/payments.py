@@ -25,8 +25,8 @@ from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import MemoryMint, ScriptedModel, call, say
 
 CALLS = 100
@@ -57,7 +57,7 @@ def rows(bench: Bench) -> list[Row]:
 async def _measure(rounds: int) -> list[Pair]:
     with tempfile.TemporaryDirectory() as folder:
         database, mint = Database(Path(folder) / "stepwell.db"), MemoryMint()
-        wallet = Wallet(EmbeddedLedger(database), [mint], bytes(32))
+        wallet = Wallet(DatabaseLedger(database), [mint], bytes(32))
         session_id = (await wallet.fund("payer", mint.issue(2**20))).session_id
         await wallet.release(await wallet.reserve("payer", session_id, "first", 1))
         payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(1)), owner="payer")

@@ -84,7 +84,7 @@ def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postg
 @pytest.fixture(scope="session")
 def shared_postgres(postgres_cluster: PostgresCluster) -> str:
     """The address of a database with all tables, for tests that take turns."""
-    from stepwell.runs.postgres.database import PostgresDatabase
+    from stepwell.runs.sql.postgres.database import PostgresDatabase
 
     url = postgres_cluster.create("shared")
     PostgresDatabase(url).close()

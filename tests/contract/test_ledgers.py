@@ -9,9 +9,9 @@ import pytest
 
 from stepwell.payments.ledger import Ledger
 from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
-from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import LedgerConformance
 
 
@@ -27,7 +27,7 @@ class TestEmbeddedLedger(LedgerConformance):
     @pytest.fixture
     def open_ledger(self, tmp_path: Path) -> Iterator[Callable[[], Ledger]]:
         database = Database(tmp_path / "stepwell.db")
-        yield lambda: EmbeddedLedger(database)
+        yield lambda: DatabaseLedger(database)
         database.close()
 
 
@@ -35,5 +35,5 @@ class TestPostgresLedger(LedgerConformance):
     @pytest.fixture
     def open_ledger(self, postgres_url: str) -> Iterator[Callable[[], Ledger]]:
         database = PostgresDatabase(postgres_url)
-        yield lambda: EmbeddedLedger(database)
+        yield lambda: DatabaseLedger(database)
         database.close()

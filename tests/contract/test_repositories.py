@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.postgres.persistence import PostgresPersistence
+from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing import RepositoryConformance
 
 

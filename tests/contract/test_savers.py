@@ -12,10 +12,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.clock import SystemClock
 from stepwell.runs.checkpoints import strict_serializer
-from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.postgres.database import PostgresDatabase
 from stepwell.runs.records import Lease
+from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import FencedSaverConformance, SaverConformance
 
 # As the queue does when it claims a run: the fence goes up with every new holder.
@@ -38,11 +38,11 @@ class TestEmbeddedSaver(FencedSaverConformance):
         [fence] = self.data.write_now(lambda connection: connection.execute(_TAKE, names).fetchone())
         return Lease(thread_id, run_id, fence, "ada", "worker")
 
-    def make_saver(self, thread_id: str, run_id: str) -> EmbeddedSaver:
-        return EmbeddedSaver(self.data, self.take(thread_id, run_id), clock=SystemClock())
+    def make_saver(self, thread_id: str, run_id: str) -> SqlSaver:
+        return SqlSaver(self.data, self.take(thread_id, run_id), clock=SystemClock())
 
-    def make_reader(self) -> EmbeddedSaver:
-        return EmbeddedSaver(self.data, clock=SystemClock())
+    def make_reader(self) -> SqlSaver:
+        return SqlSaver(self.data, clock=SystemClock())
 
     def outdate(self, thread_id: str) -> None:
         # The same run, driven again: only the fence tells the two attempts apart.

@@ -10,9 +10,9 @@ import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.store.items import EmbeddedStore
-from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.sqlite.database import Database
+from stepwell.runs.sql.store.items import SqlStore
 from stepwell.testing import OwnedStoreConformance, StoreConformance
 
 
@@ -33,7 +33,7 @@ class TestEmbeddedStore(OwnedStoreConformance):
         self.data.close()
 
     def make_store(self, owner: str = "ada") -> BaseStore:
-        return EmbeddedStore(self.data, owner, self.clock)
+        return SqlStore(self.data, owner, self.clock)
 
     def later(self, minutes: float) -> None:
         self.clock.moment += timedelta(minutes=minutes)

@@ -9,10 +9,10 @@ import pytest
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.scheduling import leases
-from stepwell.runs.embedded.vault import EmbeddedVault
-from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.scheduling import leases
+from stepwell.runs.sql.sqlite.database import Database
+from stepwell.runs.sql.vault import SqlVault
 from stepwell.testing import VaultConformance
 
 
@@ -21,7 +21,7 @@ class TestEmbeddedVault(VaultConformance):
     def open_vault(self, tmp_path: Path) -> Iterator[Callable[[], EvidenceVault]]:
         database = Database(tmp_path / "stepwell.db")
         lease = database.write_now(_hold)
-        yield lambda: EmbeddedVault(database, "t", lease, SystemClock())
+        yield lambda: SqlVault(database, "t", lease, SystemClock())
         database.close()
 
 
@@ -30,7 +30,7 @@ class TestPostgresVault(VaultConformance):
     def open_vault(self, postgres_url: str) -> Iterator[Callable[[], EvidenceVault]]:
         database = PostgresDatabase(postgres_url)
         lease = database.write_now(_hold)
-        yield lambda: EmbeddedVault(database, "t", lease, SystemClock())
+        yield lambda: SqlVault(database, "t", lease, SystemClock())
         database.close()
 
 

@@ -16,16 +16,16 @@ from langchain_core.messages import ToolMessage
 
 from stepwell import create_deep_agent
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.effect_journal import EmbeddedEffects
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
+from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.effect_journal import SqlEffects
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.tools.effect_journal import JOURNAL
 from stepwell.tools.effects import with_effect
 
 
-class DyingSaver(EmbeddedSaver):
+class DyingSaver(SqlSaver):
     """Takes the process with it when the tool's result is to be stored."""
 
     async def aput_writes(self, config, writes, task_id, task_path=""):
@@ -59,10 +59,10 @@ async def main(folder: Path, time: str, death: str) -> None:
     model = ScriptedModel([call("pay", amount=7), say("end")] if time == "first" else [say("end")])
     database, clock = Database(folder / "stepwell.db"), SystemClock()
     held = lease(database, 1 if time == "first" else 2)
-    saver = (DyingSaver if death == "done" else EmbeddedSaver)(database, held, clock=clock)
+    saver = (DyingSaver if death == "done" else SqlSaver)(database, held, clock=clock)
     agent = create_deep_agent(model, [pay], checkpointer=saver)
     given = {"messages": [("user", "go")]} if time == "first" else None
-    config = {"configurable": {"thread_id": "t", JOURNAL: EmbeddedEffects(database, held, clock)}}
+    config = {"configurable": {"thread_id": "t", JOURNAL: SqlEffects(database, held, clock)}}
     state = await agent.ainvoke(given, config, durability="sync")
     database.close()
     print(json.dumps([[one.text, one.status] for one in state["messages"] if isinstance(one, ToolMessage)]))

@@ -30,11 +30,12 @@ from stepwell.errors import ConfigurationError
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import PaymentSettings
-from stepwell.runs.embedded.file.disk_space import MB
-from stepwell.runs.embedded.persistence import EmbeddedPersistence, SqlPersistence
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
+from stepwell.runs.sql.persistence import SqlPersistence
+from stepwell.runs.sql.sqlite.disk_space import MB
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
@@ -133,7 +134,7 @@ async def open_server(
 
 def _make_persistence(database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics) -> SqlPersistence:
     if isinstance(database, PostgresPlace):
-        from stepwell.runs.postgres.persistence import (
+        from stepwell.runs.sql.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
         )
 

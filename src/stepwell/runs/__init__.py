@@ -25,8 +25,8 @@ threads/     what a caller can do with threads: records, state, history, export
 upkeep/      keeping a database small: the seam, the loop, an operator's rules
 webhooks/    telling a caller's own server that a run has ended
 telemetry/   traces of runs, for an operator's collector
-embedded/    all seams in one SQLite file
+sql/         all seams in SQL, over a SQLite file or Postgres
 ```
 
-Nothing outside `embedded/` may know which database is used.
+Nothing outside `sql/` may know which database is used.
 """

@@ -23,8 +23,8 @@ from typing import Any, Literal
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 
 OWNER = "alice"
 CALLS = 3
@@ -83,7 +83,7 @@ class WatchedMint(HttpMint):
 async def sell(folder: Path, url: str, seed: bytes, end: End) -> None:
     database, answers = Database(folder / "stepwell.db"), Answers(folder / "answers")
     async with WatchedMint(url, end) as mint:
-        wallet = Wallet(EmbeddedLedger(database), [mint], seed)
+        wallet = Wallet(DatabaseLedger(database), [mint], seed)
         await wallet.recover()
         for number, token in enumerate(json.loads((folder / "tokens").read_text())):
             if f"refunded {number}" not in answers.known:

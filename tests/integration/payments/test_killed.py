@@ -23,8 +23,8 @@ from tests.integration.payments.paying_child import CALLS, OWNER, PRICE, Point
 
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 
 SATS = 64
 LATEST_KILL_S: dict[Point, float] = {"redeem": 0.08, "reserve": 0.004, "settle": 0.004, "charged": 0, "refund": 0.08}
@@ -80,7 +80,7 @@ async def test_no_kill_loses_a_sat_or_charges_twice(
         assert sellers.reap(sellers.start()[0]) == 0, "left alone, it finishes"
         sellers.close()
         database = Database(tmp_path / "stepwell.db")
-        wallet = Wallet(EmbeddedLedger(database), [mint], SEED)
+        wallet = Wallet(DatabaseLedger(database), [mint], SEED)
         lost = await _check(wallet, len(tokens), (tmp_path / "answers").read_text().split("\n"))
         database.close()
     record_property("kills", killed)

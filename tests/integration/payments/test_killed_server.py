@@ -21,8 +21,8 @@ from tests.integration.payments.mints import MintProcess, buy_many
 
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 
 GRAPHS = Path(__file__).parent / "sold" / "langgraph.json"
 SATS, PRICE = 64, 5
@@ -224,7 +224,7 @@ async def _check(
         for thread_id in payer.taken_back & payer.threads:
             assert charged[thread_id] - voided[thread_id] <= answered[thread_id]
     opened = Database(database)
-    wallet = Wallet(EmbeddedLedger(opened), [mint], SEED)
+    wallet = Wallet(DatabaseLedger(opened), [mint], SEED)
     audit = await wallet.audit()
     assert audit.adds_up
     assert audit.spent_elsewhere == 0

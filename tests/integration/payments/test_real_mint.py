@@ -20,8 +20,8 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.fault_proxy import Fault, FaultProxy
 
@@ -44,7 +44,7 @@ async def mint(proxy: FaultProxy) -> AsyncIterator[HttpMint]:
 
 @pytest.fixture
 def wallet(mint: HttpMint, database: Database) -> Wallet:
-    return Wallet(EmbeddedLedger(database), [mint], os.urandom(32), pause_s=0.01)
+    return Wallet(DatabaseLedger(database), [mint], os.urandom(32), pause_s=0.01)
 
 
 async def pay(wallet: Wallet, session_id: str, key: str, sats: int) -> None:
@@ -53,7 +53,7 @@ async def pay(wallet: Wallet, session_id: str, key: str, sats: int) -> None:
 
 async def worth(text: str, mint: HttpMint, database: Database) -> int:
     """What a token is worth to somebody else, who redeems it."""
-    other = Wallet(EmbeddedLedger(database), [mint], os.urandom(32), pause_s=0.01)
+    other = Wallet(DatabaseLedger(database), [mint], os.urandom(32), pause_s=0.01)
     funding = await other.fund("somebody", text)
     await other.release(await other.reserve("somebody", funding.session_id, f"look at {funding.fingerprint}", 1))
     return (await other.session("somebody", funding.session_id)).credits
@@ -115,7 +115,7 @@ async def test_a_database_that_was_put_back_takes_every_token_all_the_same(
 ):
     """Its counters are behind: the mint has signed what it would have signed now."""
     seed, older = os.urandom(32), Database(tmp_path / "older.db")
-    before, after = (Wallet(EmbeddedLedger(opened), [mint], seed, pause_s=0.01) for opened in (database, older))
+    before, after = (Wallet(DatabaseLedger(opened), [mint], seed, pause_s=0.01) for opened in (database, older))
     for wallet in (before, after):
         session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 100))).session_id
         await pay(wallet, session_id, "first", 10)
@@ -132,7 +132,7 @@ async def test_fifty_uses_of_one_token_at_once_are_one_credit(
 ):
     """As many wallets, which share nothing but the database."""
     token, seed = await buy(mint, mint_process, 100), os.urandom(32)
-    wallets = [Wallet(EmbeddedLedger(database), [mint], seed, pause_s=0.05) for _ in range(50)]
+    wallets = [Wallet(DatabaseLedger(database), [mint], seed, pause_s=0.05) for _ in range(50)]
 
     async def use(number: int) -> str:
         session_id = (await wallets[number].fund(OWNER, token)).session_id
@@ -181,7 +181,7 @@ async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(min
     """P1 to P4, with cashu-ts on the payer's side."""
     token = await asyncio.to_thread(cashu_ts.ask, mint_process.url, "buy", "100")
     async with HttpMint(mint_process.url, timeout_s=30) as mint:
-        wallet = Wallet(EmbeddedLedger(database), [mint], os.urandom(32))
+        wallet = Wallet(DatabaseLedger(database), [mint], os.urandom(32))
         session_id = (await wallet.fund(OWNER, token)).session_id
         payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(10)), owner=OWNER)
         agent = create_deep_agent(ScriptedModel([call("write_todos", todos=[]), say("done")]), middleware=[payment])

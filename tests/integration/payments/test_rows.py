@@ -22,8 +22,8 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 
 pytestmark = pytest.mark.prove
@@ -51,7 +51,7 @@ async def mint(process: MintProcess) -> AsyncIterator[HttpMint]:
 @pytest.fixture
 def wallet(mint: HttpMint, tmp_path: Path) -> Iterator[Wallet]:
     database = Database(tmp_path / "stepwell.db")
-    yield Wallet(EmbeddedLedger(database), [mint], os.urandom(32))
+    yield Wallet(DatabaseLedger(database), [mint], os.urandom(32))
     database.close()
 
 

@@ -23,8 +23,8 @@ from stepwell.payments.configuration import PaymentSettings
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.server.schemas import wallet_operator as schemas
 from stepwell.server.settings import ServerSettings
 from stepwell.testing import MemoryMint
@@ -86,7 +86,7 @@ class Till:
         database = Database(self.file)
         try:
             async with kind(self.process.url) as mint:
-                return await work(Wallet(EmbeddedLedger(database), [mint], bytes.fromhex(self.seed), pause_s=0.01))
+                return await work(Wallet(DatabaseLedger(database), [mint], bytes.fromhex(self.seed), pause_s=0.01))
         finally:
             database.close()
 
@@ -203,7 +203,7 @@ def test_a_mint_that_is_down_is_named_and_hides_nothing(till: Till):
 async def fund_elsewhere(till: Till, mint: MemoryMint) -> None:
     """Money of a mint that was there once."""
     database = Database(till.file)
-    wallet = Wallet(EmbeddedLedger(database), [mint], bytes.fromhex(till.seed))
+    wallet = Wallet(DatabaseLedger(database), [mint], bytes.fromhex(till.seed))
     session_id = (await wallet.fund("bob", mint.issue(32))).session_id
     await wallet.release(await wallet.reserve("bob", session_id, "look", 1))
     database.close()

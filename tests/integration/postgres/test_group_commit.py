@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
-from stepwell.runs.embedded.database import OrderedWork
-from stepwell.runs.postgres.database import PostgresDatabase
+from stepwell.runs.sql.database import OrderedWork
+from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
 
 PUT = "INSERT INTO payment_counters (keyset_id, next) VALUES (?, ?)"

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 import pytest
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.postgres.database import PostgresDatabase
-from stepwell.runs.postgres.persistence import PostgresPersistence
 from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import NewEvent
+from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.testing.driven_runs import DONE, OWNER, a_run, driving, new_id
 
 PATIENCE_S = 20.0

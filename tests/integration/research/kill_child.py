@@ -33,14 +33,14 @@ from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
-from stepwell.runs.embedded.vault import EmbeddedVault
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Lease
 from stepwell.runs.repository import Page
+from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.runs.sql.vault import SqlVault
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
@@ -68,7 +68,7 @@ class Death:
             log.write(f"{what}\n")
 
 
-class DyingVault(EmbeddedVault):
+class DyingVault(SqlVault):
     death: Death
 
     async def put(self, content: bytes) -> str:
@@ -81,7 +81,7 @@ class DyingVault(EmbeddedVault):
         return await super().append(new)
 
 
-class DyingSaver(EmbeddedSaver):
+class DyingSaver(SqlSaver):
     death: Death
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:

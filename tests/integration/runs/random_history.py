@@ -20,12 +20,12 @@ from typing import Any
 from stepwell.clock import SystemClock
 from stepwell.errors import InterruptAnsweredError, NotFoundError, ResumeError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import PendingInterrupt, Thread
 from stepwell.runs.repository import EffectFilter, Page, ThreadFilter
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
 

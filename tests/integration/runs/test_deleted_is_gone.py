@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.file import write_ahead_log
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.store.items import EmbeddedStore
+from stepwell.runs.sql.sqlite import write_ahead_log
+from stepwell.runs.sql.sqlite.database import Database
+from stepwell.runs.sql.store.items import SqlStore
 
 SAID = "what-somebody-wants-forgotten"
 
@@ -28,7 +28,7 @@ async def test_a_deleted_item_is_soon_in_no_file(
     monkeypatch.setattr(write_ahead_log, "LATEST_S", latest_s)
     database = Database(tmp_path / "stepwell.db")
     try:
-        store = EmbeddedStore(database, "anna", SystemClock())
+        store = SqlStore(database, "anna", SystemClock())
         await store.aput(("notes",), "one", {"text": SAID})
         assert _on_disk(tmp_path)
         await store.adelete(("notes",), "one")
@@ -45,7 +45,7 @@ async def test_a_reader_puts_it_off_and_holds_up_no_writer(tmp_path: Path, monke
     monkeypatch.setattr(write_ahead_log, "QUIET_S", 0.02)
     database = Database(tmp_path / "stepwell.db")
     try:
-        store = EmbeddedStore(database, "anna", SystemClock())
+        store = SqlStore(database, "anna", SystemClock())
         await store.aput(("notes",), "one", {"text": SAID})
         reader = sqlite3.connect(tmp_path / "stepwell.db", isolation_level=None)
         reader.execute("BEGIN")

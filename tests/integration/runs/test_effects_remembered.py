@@ -14,12 +14,12 @@ import pytest
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Run
 from stepwell.runs.repository import EffectFilter, EffectRecord, Page
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
 from stepwell.tools.effects import with_effect

@@ -13,10 +13,10 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import Admission
 from stepwell.runs.records import NewEvent
 from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 DAY = timedelta(days=1)

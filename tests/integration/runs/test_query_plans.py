@@ -14,10 +14,10 @@ import pytest
 from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
 
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.ledger import EmbeddedLedger
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.queue import Admission
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.sql import SqliteConnection
 from stepwell.testing import MemoryMint
 from stepwell.testing.driven_runs import a_run, driving
@@ -154,7 +154,7 @@ async def test_nothing_that_runs_per_paid_call_or_session_goes_through_a_table(t
     """The ledger is never emptied."""
     database, mint = Database(tmp_path / "stepwell.db"), MemoryMint(fee_ppk=100)
     tally.statements.clear()
-    wallet = Wallet(EmbeddedLedger(database), [mint], bytes(32), pause_s=0)
+    wallet = Wallet(DatabaseLedger(database), [mint], bytes(32), pause_s=0)
     session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
     await wallet.ledger.attach(session_id, "a thread")
     for key in ("a", "a", "b"):

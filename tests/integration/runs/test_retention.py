@@ -16,11 +16,11 @@ import pytest
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.checkpoints import strict_serializer
-from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.file.database import Database, free_bytes
-from stepwell.runs.embedded.upkeep.compaction import FaithfulSerializer
-from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.sqlite.database import Database, free_bytes
+from stepwell.runs.sql.upkeep.compaction import FaithfulSerializer
+from stepwell.runs.sql.upkeep.maintenance import maintenance_of
 from stepwell.runs.threads.operations import Threads
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
@@ -303,7 +303,7 @@ async def test_pruning_beside_a_server_at_work_loses_nothing(open_runs: OpenRuns
         second = Database(runs.persistence.database.path)
         try:
             clock = SystemClock()
-            keeper = Retention(maintenance_of(second, clock, new_id), None, EmbeddedSaver(second, clock=clock), clock)
+            keeper = Retention(maintenance_of(second, clock, new_id), None, SqlSaver(second, clock=clock), clock)
 
             async def keep_pruning() -> None:
                 while True:

@@ -22,9 +22,9 @@ from tests.integration.server.graphs import GRAPHS
 from stepwell.clock import Clock, SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.model_loading import ModelLoading

@@ -17,9 +17,9 @@ from stepwell import StateBackend, create_deep_agent, default_stack
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.effects import EffectsMiddleware
-from stepwell.runs.embedded.effect_journal import EmbeddedEffects
-from stepwell.runs.embedded.file.database import Database
 from stepwell.runs.records import Lease
+from stepwell.runs.sql.effect_journal import SqlEffects
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tools.effect_journal import JOURNAL, effect_key, settled, settled_now
 from stepwell.tools.effects import with_effect
@@ -43,7 +43,7 @@ def database(tmp_path: Path):
 
 @pytest.fixture
 def config(database: Database) -> dict:
-    journal = EmbeddedEffects(database, Lease("t", "r", 1, "me"), SystemClock())
+    journal = SqlEffects(database, Lease("t", "r", 1, "me"), SystemClock())
     return {"configurable": {"thread_id": "t", JOURNAL: journal}}
 
 

@@ -16,12 +16,12 @@ from typing_extensions import TypedDict
 
 from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError
 from stepwell.runs.assistants import Assistants, default_assistant_id
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import SYSTEM
 from stepwell.runs.repository import AssistantFilter, Page
+from stepwell.runs.sql.records.repository import SqlRepository
+from stepwell.runs.sql.sqlite.database import Database
 
 
 class Words(TypedDict, total=False):
@@ -54,7 +54,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def serving(database: Database, *graphs: str) -> Assistants:
     registry = GraphRegistry({name: GraphSource.of(_make, f"does {name}") for name in graphs})
     clock = Ticking()
-    return Assistants(EmbeddedRepository(database, clock), registry, clock, lambda: str(uuid4()))
+    return Assistants(SqlRepository(database, clock), registry, clock, lambda: str(uuid4()))
 
 
 @pytest.fixture

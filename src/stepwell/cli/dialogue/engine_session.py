@@ -19,12 +19,12 @@ from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunF
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Thread
 from stepwell.runs.repository import Page
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 
 _OWNER = "you"

@@ -13,7 +13,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.runs.embedded.database import SqlDatabase
+    from stepwell.runs.sql.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awa
 def _open(place: Path | PostgresPlace) -> SqlDatabase:
     # Imported when they are needed: `serve` looks only for the place.
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.postgres.database import PostgresDatabase
+        from stepwell.runs.sql.postgres.database import PostgresDatabase
 
         return PostgresDatabase(place.url.reveal())
-    from stepwell.runs.embedded.file.database import Database
+    from stepwell.runs.sql.sqlite.database import Database
 
     return Database(place)
 

@@ -15,16 +15,16 @@ from typing import TextIO
 from stepwell.cli.operator.database_file import database_file, require_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
-from stepwell.runs.embedded.checkpoints.saver import EmbeddedSaver
-from stepwell.runs.embedded.database import SqlDatabase
-from stepwell.runs.embedded.file.database import Database, free_bytes
-from stepwell.runs.embedded.file.disk_space import DiskSpace
-from stepwell.runs.embedded.file.process_lock import ProcessLock
-from stepwell.runs.embedded.migrate import refuse_newer
-from stepwell.runs.embedded.upkeep import backup as copies
-from stepwell.runs.embedded.upkeep.condition import inspect_database, is_in_use
-from stepwell.runs.embedded.upkeep.maintenance import maintenance_of
 from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.database import SqlDatabase
+from stepwell.runs.sql.sqlite import backup as copies
+from stepwell.runs.sql.sqlite.condition import inspect_database, is_in_use
+from stepwell.runs.sql.sqlite.database import Database, free_bytes
+from stepwell.runs.sql.sqlite.disk_space import DiskSpace
+from stepwell.runs.sql.sqlite.migrate import refuse_newer
+from stepwell.runs.sql.sqlite.process_lock import ProcessLock
+from stepwell.runs.sql.upkeep.maintenance import maintenance_of
 from stepwell.runs.upkeep.maintenance import RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
@@ -123,7 +123,7 @@ async def _prune(
     maintenance = maintenance_of(opened, clock, lambda: str(uuid.uuid4()))
     if not dry_run:
         await maintenance.sweep()
-    return await Retention(maintenance, registry, EmbeddedSaver(opened, clock=clock), clock).apply(rules, dry_run=dry_run)
+    return await Retention(maintenance, registry, SqlSaver(opened, clock=clock), clock).apply(rules, dry_run=dry_run)
 
 
 def _tell(report: RetentionReport, *, dry_run: bool) -> None:

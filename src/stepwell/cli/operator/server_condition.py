@@ -51,13 +51,13 @@ def _port(settings: Settings) -> int | None:
 
 
 def _describe_postgres(place: PostgresPlace) -> str:
-    from stepwell.runs.postgres.migrate import form_at
+    from stepwell.runs.sql.postgres.migrate import form_at
 
     return f"{place}, form {form_at(place.url.reveal())}"
 
 
 def _describe_database(settings: Settings) -> str:
-    from stepwell.runs.embedded.upkeep.condition import inspect_database
+    from stepwell.runs.sql.sqlite.condition import inspect_database
 
     file = database_place(None, settings)
     if isinstance(file, PostgresPlace):

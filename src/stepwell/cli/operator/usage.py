@@ -11,8 +11,8 @@ from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.operator.tables import align
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.embedded.records.repository import EmbeddedRepository
 from stepwell.runs.repository import UsageGroup
+from stepwell.runs.sql.records.repository import SqlRepository
 from stepwell.settings import Settings
 
 Line = Mapping[str, Any]
@@ -35,7 +35,7 @@ def run(
 
 def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
     file = require_database(database_url, settings)
-    rows = with_database(file, lambda opened: EmbeddedRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
+    rows = with_database(file, lambda opened: SqlRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
     return [row.as_json() for row in rows]
 
 

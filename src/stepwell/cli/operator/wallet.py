@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.states import SessionState
     from stepwell.payments.wallet import Wallet
-    from stepwell.runs.embedded.database import SqlDatabase
+    from stepwell.runs.sql.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -52,15 +52,15 @@ class Place:
 
     def read(self, work: Callable[[Ledger], Awaitable[T]]) -> T:
         """Look into the ledger, beside a server or without one. It needs no settings: what is owed is owed, also when payments are off."""
-        from stepwell.runs.embedded.ledger import EmbeddedLedger
+        from stepwell.runs.sql.ledger import DatabaseLedger
 
         place = require_database(self.database_url, self.settings)
-        return with_database(place, lambda opened: work(EmbeddedLedger(opened)))
+        return with_database(place, lambda opened: work(DatabaseLedger(opened)))
 
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
         """Ask mints, and do something with the money. What moves it wants no server beside."""
         from stepwell.payments.configuration import PaymentSettings, open_wallet
-        from stepwell.runs.embedded.ledger import EmbeddedLedger
+        from stepwell.runs.sql.ledger import DatabaseLedger
 
         charging = PaymentSettings.load(self.settings.payments).charging
         if charging is None:
@@ -71,7 +71,7 @@ class Place:
         chosen = charging
 
         async def open_and_work(opened: SqlDatabase) -> T:
-            async with open_wallet(chosen, EmbeddedLedger(opened)) as wallet:
+            async with open_wallet(chosen, DatabaseLedger(opened)) as wallet:
                 return await work(wallet)
 
         if not moves_money:
@@ -220,7 +220,7 @@ def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) ->
 
 @contextmanager
 def _nobody_else(file: Path) -> Iterator[None]:
-    from stepwell.runs.embedded.file.process_lock import ProcessLock
+    from stepwell.runs.sql.sqlite.process_lock import ProcessLock
 
     lock = ProcessLock(file.with_name(file.name + ".lock"))
     if not lock.try_acquire():

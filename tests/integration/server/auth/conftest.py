@@ -20,8 +20,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
-from stepwell.runs.embedded.access import EmbeddedAccess
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.sql.access import SqlAccess
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.login.principal import Principal
@@ -179,7 +179,7 @@ def site(variables: dict[str, str], clock: MovableClock, tmp_path: Path) -> Iter
     settings = ServerSettings.load(Settings.load(variables).server)
     database = Database(tmp_path / "stepwell.db")
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
-    install_sign_in(app, settings, EmbeddedAccess(database, clock), clock)
+    install_sign_in(app, settings, SqlAccess(database, clock), clock)
     install_problems(app)
 
     @app.get("/whoami")

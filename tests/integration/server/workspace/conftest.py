@@ -24,8 +24,8 @@ from stepwell.apps.workspace.places import InBucket, InFolder, Place
 from stepwell.backends.objects import Patience, open_bucket
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
-from stepwell.runs.embedded.access import EmbeddedAccess
-from stepwell.runs.embedded.file.database import Database
+from stepwell.runs.sql.access import SqlAccess
+from stepwell.runs.sql.sqlite.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace.place import Workspace
@@ -126,7 +126,7 @@ async def _add_key(folder: Path, user: str, opened: Opened) -> str:
     key = make_key(user, operator=False, expires_in=None, now=clock.now(), random_bytes=secrets.token_bytes, grants=grants)
     database = Database(folder / "server.db")
     try:
-        await EmbeddedAccess(database, clock).add_key(key.record)
+        await SqlAccess(database, clock).add_key(key.record)
     finally:
         database.close()
     return key.text

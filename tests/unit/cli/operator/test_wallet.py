@@ -14,9 +14,9 @@ import pytest
 from stepwell.cli import main
 from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.embedded.file.database import Database
-from stepwell.runs.embedded.file.process_lock import ProcessLock
-from stepwell.runs.embedded.ledger import EmbeddedLedger
+from stepwell.runs.sql.ledger import DatabaseLedger
+from stepwell.runs.sql.sqlite.database import Database
+from stepwell.runs.sql.sqlite.process_lock import ProcessLock
 from stepwell.testing import MemoryMint
 
 SEED = "0f" * 32
@@ -71,7 +71,7 @@ def keep(folder: Path, mint: MemoryMint) -> Callable[[Callable[[Wallet], Awaitab
         database = Database(folder / "stepwell.db")
 
         async def begin() -> Any:
-            return await work(Wallet(EmbeddedLedger(database), [mint], bytes.fromhex(SEED), pause_s=0))
+            return await work(Wallet(DatabaseLedger(database), [mint], bytes.fromhex(SEED), pause_s=0))
 
         try:
             return asyncio.run(begin())

@@ -21,10 +21,10 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from stepwell.runs.embedded.persistence import EmbeddedPersistence
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.interrupts import root_interrupts
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.runs.threads.snapshots import status_of
 from stepwell.runs.wire import encode

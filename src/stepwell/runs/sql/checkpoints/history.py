@@ -1,0 +1,46 @@
+"""A thread's history in our saver, for `stepwell.state.compact`.
+
+All of a compaction is one piece of the writer's work, and so one transaction: nobody sees half of it, and it is refused as a
+whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together, so it belongs in
+maintenance and not in the path of a request.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from stepwell.backends.steps import Steps, run_steps
+from stepwell.runs.records import Lease
+from stepwell.runs.sql import fence
+from stepwell.runs.sql.database import SqlDatabase
+from stepwell.sql import Connection
+from stepwell.state.history import Request
+from stepwell.state.history_sql import SqlHistory, executor
+
+T = TypeVar("T")
+
+
+class DatabaseHistory(SqlHistory):
+    """Runs compaction on a `SqlSaver`'s thread."""
+
+    def __init__(self, database: SqlDatabase, lease: Lease, serde: SerializerProtocol) -> None:
+        super().__init__(lease.thread_id, serde)
+        self._database = database
+        self._lease = lease
+
+    def run(self, steps: Steps[Request, T]) -> T:
+        return self._database.write_now(lambda connection: self._take(connection, steps))
+
+    async def arun(self, steps: Steps[Request, T]) -> T:
+        return await self._database.write(lambda connection: self._take(connection, steps))
+
+    def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
+        fence.require(connection, self._lease)
+        execute = executor(connection)
+
+        def perform(request: Request) -> Any:
+            return run_steps(self.statements(request), execute)
+
+        return run_steps(steps, perform)

@@ -1,0 +1,42 @@
+"""The fence: the one check that every write under a lease makes, inside its own transaction. Whoever has lost the lease is refused."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from stepwell.errors import LeaseLostError
+from stepwell.runs.records import Lease
+from stepwell.runs.sql.database import OrderedWork, Work
+from stepwell.sql import Connection
+
+T = TypeVar("T")
+
+
+def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
+    """Work that is also refused when earlier work of the same lease could not be stored."""
+    return OrderedWork((lease.thread_id, lease.fence), work)
+
+
+def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
+    """Work that is refused for whoever no longer has the thread, and in order."""
+
+    def checked(connection: Connection) -> T:
+        require(connection, lease)
+        return work(connection)
+
+    return in_order(lease, checked)
+
+
+def require(connection: Connection, lease: Lease) -> None:
+    """Refuse whoever no longer has the thread."""
+    row = connection.execute(
+        "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ?",
+        (lease.thread_id, lease.fence, lease.run_id),
+    ).fetchone()
+    if row is None:
+        raise lease_lost_error(lease)
+
+
+def lease_lost_error(lease: Lease) -> LeaseLostError:
+    """What whoever no longer has the thread is told."""
+    return LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")

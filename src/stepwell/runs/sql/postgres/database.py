@@ -1,0 +1,183 @@
+"""A Postgres database, written by one thread of this process, read by a few: `SqlDatabase` over it.
+
+Every process has one connection that writes. What its runs hand in is stored in the order it was handed in, whatever other processes do:
+that is what runs rely on (an effect is never stored without the checkpoint before it), and the fence keeps those out that have lost
+their thread to another process. Each reader's thread has a connection of its own, made when it is first needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from time import perf_counter
+from typing import TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from stepwell.errors import ConfigurationError, StorageUnavailableError
+from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
+from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
+from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
+from stepwell.runs.sql.postgres.migrate import migrate
+from stepwell.sql import POSTGRES
+
+__all__ = ["PostgresDatabase"]
+
+T = TypeVar("T")
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresDatabase(SqlDatabase):
+    """Open with `PostgresDatabase(url)`. One that cannot be reached or used is refused with `ConfigurationError`."""
+
+    dialect = POSTGRES
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        group_written: GroupWritten | None = None,
+        opened: Callable[[PostgresConnection], None] | None = None,
+    ) -> None:
+        super().__init__(group_written)
+        self._url = url
+        self._local = threading.local()
+        self._open_readers: list[PostgresConnection] = []
+        self._size = 0
+        self.candidate = False
+        """Somebody here would keep the database in shape."""
+        self.leading = False
+        """Said by `news`, whose connection holds the lock of whoever leads."""
+        self.writer = 0
+        """Who writes, as notifications name it."""
+        self._writing = self._prepare(opened)
+        self._start()
+
+    def connect(self) -> PostgresConnection:
+        """A connection of the caller's own."""
+        return connect(self._url)
+
+    def _connect_writer(self) -> PostgresConnection:
+        connection = self.connect()
+        self.writer = connection.raw.info.backend_pid
+        return connection
+
+    def read_now(self, work: Work[T]) -> T:
+        """In a reader's thread, for which the caller waits: connections are few."""
+        if self._closed:
+            raise StorageUnavailableError("The database is closed: the server is stopping.")
+        done = Future[T]()
+        self._reads.put(Job(work, done))
+        return done.result()
+
+    def require_room(self) -> None:
+        """Whoever keeps the database looks after its disk."""
+
+    def leads(self) -> bool:
+        self.candidate = True
+        return self.leading
+
+    def size_bytes(self) -> int:
+        return self._size
+
+    def measure(self, connection: PostgresConnection) -> None:
+        """Ask for what is told without asking."""
+        self._size = int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0])
+
+    async def give_back_space(self, *, only_if_low: bool = False) -> int:
+        """Postgres does that by itself."""
+        return 0
+
+    async def check(self) -> None:
+        await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
+
+    def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
+        """Bring the database to the newest form. Gives the connection that writes."""
+        try:
+            connection = self._connect_writer()
+            try:
+                migrate(connection)
+                self.measure(connection)
+                if opened is not None:
+                    opened(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except psycopg.Error as error:
+            raise ConfigurationError(
+                f"The database '{_place(self._url)}' cannot be used: {first_line(error)}. Check DATABASE_URL or --database-url, and that "
+                "the server runs and lets this user in."
+            ) from error
+        return connection
+
+    def _read_here(self, work: Work[T]) -> T:
+        for last_try in (False, True):
+            connection = self._reader()
+            try:
+                connection.control(_BEGIN_READING)
+                result = work(connection)
+                connection.control("ROLLBACK")
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                # It may have been lost while nobody used it. Reading again changes nothing.
+                self._forget_reader()
+                if last_try:
+                    raise refusal(error) from error
+            except psycopg.Error as error:
+                self._end_reading(connection)
+                raise refusal(error) from error
+            except BaseException:
+                self._end_reading(connection)
+                raise
+            else:
+                return result
+        raise AssertionError("unreachable")
+
+    def _reader(self) -> PostgresConnection:
+        connection: PostgresConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            try:
+                connection = self._local.connection = self.connect()
+            except psycopg.Error as error:
+                raise refusal(error) from error
+            self._open_readers.append(connection)
+        return connection
+
+    def _end_reading(self, connection: PostgresConnection) -> None:
+        try:
+            connection.control("ROLLBACK")
+        except psycopg.Error:
+            self._forget_reader()
+
+    def _forget_reader(self) -> None:
+        connection: PostgresConnection = self._local.connection
+        self._local.connection = None
+        self._open_readers.remove(connection)
+        with suppress(psycopg.Error):
+            connection.close()
+
+    def _write_groups(self) -> None:
+        commit, stopping = GroupCommit(self._connect_writer, self._writing), False
+        while not stopping:
+            group, stopping = self._next_group(None)
+            if group:
+                began = perf_counter()
+                commit.run(group)
+                self._tell_written(len(group), perf_counter() - began)
+                tell_waiting(group)
+        commit.close()
+
+    def _close_connections(self) -> None:
+        for connection in self._open_readers:
+            connection.close()
+
+
+def _place(url: str) -> str:
+    """Which database is meant, without what lets somebody in."""
+    try:
+        named = conninfo_to_dict(url)
+    except psycopg.Error:
+        return "?"
+    return f"{named.get('host') or 'localhost'}/{named.get('dbname') or ''}"

@@ -1,0 +1,114 @@
+"""Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
+
+One statement for each worker and beat, however many leases it has; a worker that has none says nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from stepwell.errors import StorageUnavailableError
+from stepwell.runs.queue import Cancellation
+from stepwell.runs.records import CancelAction
+from stepwell.runs.sql.database import SqlDatabase
+from stepwell.runs.sql.scheduling import leases
+from stepwell.sql import Connection
+
+logger = logging.getLogger(__name__)
+
+_BEATS = 4
+"""How often a worker is heard of while a lease lasts."""
+
+Driving = Mapping[asyncio.Task[None], str]
+"""What drives a run -> which."""
+
+
+class Heartbeats:
+    """Those of one process. `sole`: no other process uses the database, so whoever is not known here is gone."""
+
+    def __init__(
+        self,
+        database: SqlDatabase,
+        now: Callable[[], float],
+        holder: str,
+        cancel: Callable[[Cancellation], None],
+        recovered: Callable[[leases.Recovered], None],
+        *,
+        lease_s: float,
+        sole: bool,
+    ) -> None:
+        self._database = database
+        self._now = now
+        self.holder = holder
+        """As which this process holds threads."""
+        self._cancel = cancel
+        self._recovered = recovered
+        self._lease_s = lease_s
+        self._sole = sole
+        self._until: dict[str, float] = {}
+        """Workers of this process -> how long their leases last."""
+
+    def is_said(self, worker: str, now: float) -> bool:
+        """Whether a lease taken now lasts for a while without being said."""
+        return self._until.get(worker, 0.0) > now + self._lease_s / 2
+
+    def say(self, connection: Connection, worker: str, now: float) -> None:
+        """Inside a transaction; `said` after it is committed."""
+        leases.stay_alive(connection, worker, now + self._lease_s)
+
+    def said(self, worker: str, now: float) -> None:
+        self._until[worker] = now + self._lease_s
+
+    def forget_strangers(self, connection: Connection) -> None:
+        if self._sole:
+            leases.forget_workers(connection, [self.holder, *self._until])
+
+    async def beat(self, worker: str, driving: Driving) -> None:
+        """Until cancelled."""
+        lost: set[str] = set()
+        while True:
+            await asyncio.sleep(self._lease_s / _BEATS)
+            try:
+                if driving or worker == self.holder:
+                    lost = await self._renew(worker, driving, lost)
+                if not self._sole and worker != self.holder:
+                    await self._look_after_others()
+            except Exception:  # whoever has lost a lease by that finds out by the fence
+                logger.exception("a worker could not say that it lives", extra={"worker": worker})
+
+    async def leave(self, worker: str) -> None:
+        """What the worker has not given back, others need not wait for."""
+        self._until.pop(worker, None)
+        try:
+            await self._database.write(lambda connection: leases.leave(connection, worker), frees=True)
+        except StorageUnavailableError as error:
+            logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
+
+    async def _renew(self, worker: str, driving: Driving, lost: set[str]) -> set[str]:
+        """Renew all leases at once. A run that somebody else has by now is given up; gives those that seem to be lost for the first
+        time, because one that has just ended looks the same."""
+        now, before = self._now(), dict(driving)
+
+        def work(connection: Connection) -> dict[str, str | None]:
+            self.say(connection, worker, now)
+            return leases.leased_runs(connection, worker)
+
+        ours = await self._database.write(work, frees=True)
+        self.said(worker, now)
+        for run_id, action in ours.items():
+            if action is not None and not self._sole:  # in case the notification was lost
+                self._cancel(Cancellation(run_id, cast(CancelAction, action)))
+        missing = {run_id for run_id in before.values() if run_id not in ours}
+        for task, run_id in before.items():
+            if run_id in missing & lost and not task.done():
+                logger.warning("another worker has taken the run over", extra={"run_id": run_id})
+                task.cancel()
+        return missing - lost
+
+    async def _look_after_others(self) -> None:
+        now = self._now()
+        if await self._database.read(lambda connection: leases.anything_left(connection, now)):
+            self._recovered(await self._database.write(lambda connection: leases.recover(connection, None, now)))

@@ -1,0 +1,310 @@
+"""Who may write to a thread: claiming, holding, giving back. Functions of a connection, for use inside a transaction.
+
+A lease lasts as long as its worker is heard of. A worker says for all of its leases at once that it lives, in the table `workers`, and
+nothing is written for each of them:
+
+```
+claim, hold ─> leased ─ heartbeat ─> leased ... ─ finish, hand_back, release ─> free
+                  │ not heard of until `alive_until`; or it says itself that it has stopped
+                  └──> `recover` by anybody: the run waits again, what a hold wrote is dropped, the fence is raised
+```
+
+What a worker still writes that was given up is kept out by the fence: it only grows, and whoever holds an older one is refused by
+`fence.require`, in the same transaction as the write. All times are of one clock, the database's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+from uuid import uuid4
+
+from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
+from stepwell.runs.records import Lease, Run, RunEvent
+from stepwell.runs.sql.records import thread_state
+from stepwell.runs.sql.rows import dumps, run_from_row
+from stepwell.runs.sql.scheduling import ending, suspects
+from stepwell.runs.sql.scheduling.unreadable_runs import UnreadableRun, set_aside
+from stepwell.sql import Connection, Row
+
+# Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
+_FREE = f"""
+SELECT r.* FROM threads AS t CROSS JOIN runs AS r
+WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
+"""  # noqa: S608 - fixed text
+# When more can be driven than there is room for: the tenants who wait, in their order from behind the one whose turn it was last, found
+# one after the other by the index; and the oldest runs of each.
+_WAITING = "t.next_run IS NOT NULL AND t.lease_run IS NULL"
+_TENANTS = f"""
+WITH RECURSIVE tenants(tenant) AS (
+  SELECT MIN(t.tenant) FROM threads AS t WHERE {_WAITING} AND {{first}}
+  UNION ALL
+  SELECT (SELECT MIN(t.tenant) FROM threads AS t WHERE {_WAITING} AND t.tenant > tenants.tenant) FROM tenants
+  WHERE tenants.tenant IS NOT NULL
+)
+SELECT tenant AS turn FROM tenants WHERE tenant IS NOT NULL {{last}} LIMIT :limit
+"""  # noqa: S608 - fixed text
+_TENANTS_AFTER = _TENANTS.format(first="t.tenant > :turn", last="")
+_TENANTS_BEFORE = _TENANTS.format(first="t.tenant <= :turn", last="AND tenant <= :turn")
+_OF_TENANT = f"""
+SELECT r.*, t.tenant AS turn FROM threads AS t CROSS JOIN runs AS r
+WHERE r.number = t.next_run AND {_WAITING} AND t.tenant = :tenant AND {suspects.FREE}
+  AND t.thread_id NOT IN (SELECT value FROM json_each(:taken))
+ORDER BY t.next_run LIMIT :limit
+"""  # noqa: S608 - fixed text
+_WAITED = f"""
+SELECT r.* FROM runs AS r CROSS JOIN threads AS t
+WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL
+ORDER BY r.number LIMIT :limit
+"""  # noqa: S608 - fixed text
+_COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
+_NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
+# What cannot be driven now, and whether that may change.
+_LATER = f"""
+SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.UNDER_WAY}) AS under_way,
+  EXISTS ({suspects.PENDING}) AS suspected
+"""
+# A condition on `runs`: waits, and could be driven now.
+_WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
+
+
+# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of at `:now`.
+_LEFT = """
+t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_holder IS NULL OR NOT EXISTS (
+  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :now))
+"""
+# Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
+_LEFT_RUNS = f"""
+SELECT r.* FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
+WHERE r.status = 'running' AND (t.lease_run IS NULL OR t.lease_run <> r.run_id OR {_LEFT}) ORDER BY r.number
+"""  # noqa: S608 - fixed text
+# Of the graph itself, and of everything that this run has stored before.
+_NEWEST_CHECKPOINT = """
+SELECT MAX(checkpoint_id) AS newest FROM (
+  SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = ''
+  UNION ALL SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND run_id = :run) AS stored
+"""
+
+
+# Each of these threads for its next run.
+_TAKE_ALL = """
+UPDATE threads SET fence = fence + 1, lease_holder = :worker, status = 'busy', origin = COALESCE(origin, {random_text}),
+  lease_run = (SELECT r.run_id FROM runs AS r WHERE r.number = threads.next_run)
+WHERE thread_id IN (SELECT value FROM json_each(:threads))
+RETURNING thread_id, lease_run, fence, owner, origin, (SELECT MAX(checkpoint_id) FROM (
+    SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints AS c WHERE c.thread_id = threads.thread_id AND c.checkpoint_ns = ''
+    UNION ALL SELECT MAX(checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = threads.thread_id AND c.run_id = threads.lease_run
+  ) AS stored) AS newest
+"""
+_BEGIN_ALL = """
+UPDATE runs SET status = 'running', attempt = attempt + 1, started_at = COALESCE(started_at, :now), updated_at = :now
+WHERE run_id IN (SELECT value FROM json_each(:runs)) RETURNING *
+"""
+
+
+class ClaimResult(NamedTuple):
+    claims: list[ClaimedRun]
+    next_due: float | None
+    """When a run is due that is not due yet."""
+    set_aside: list[UnreadableRun]
+    """Runs that could not be read. They have ended, with that as their error."""
+    turn: str = ""
+    """The tenant whose turn was last."""
+
+
+def stay_alive(connection: Connection, worker: str, until: float) -> None:
+    """All leases of this worker last until then, at least."""
+    connection.execute(
+        "INSERT INTO workers (worker, alive_until) VALUES (?, ?)"
+        " ON CONFLICT (worker) DO UPDATE SET alive_until = max(workers.alive_until, excluded.alive_until)",
+        (worker, until),
+    )
+
+
+def leave(connection: Connection, worker: str) -> None:
+    """The worker has stopped: whatever it has not given back can be taken over now."""
+    connection.execute("DELETE FROM workers WHERE worker = ?", (worker,))
+
+
+def forget_workers(connection: Connection, but: Sequence[str]) -> None:
+    """All others are gone."""
+    connection.execute("DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?))", (dumps(list(but)),))
+
+
+def leased_runs(connection: Connection, worker: str) -> dict[str, str | None]:
+    """The runs that this worker has, and how somebody wants them stopped."""
+    rows = connection.execute(
+        "SELECT r.run_id, r.cancel_action FROM threads AS t JOIN runs AS r ON r.run_id = t.lease_run"
+        " WHERE t.lease_run IS NOT NULL AND t.lease_holder = ?",
+        (worker,),
+    )
+    return {row["run_id"]: row["cancel_action"] for row in rows}
+
+
+def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
+    """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
+    later = connection.execute(_LATER, {"now": now}).fetchone()
+    next_due = later["next_due"]
+    if next_due is not None and next_due <= now:
+        connection.execute(_COME_DUE, (now,))
+        next_due = connection.execute(_NEXT_DUE).fetchone()[0]
+    waits = later["suspected"] and not later["under_way"]
+    rows = connection.execute(_WAITED, {"now": now, "limit": min(limit, 1)}).fetchall() if waits else []
+    room = limit - len(rows)
+    free = connection.execute(_FREE, {"limit": room + 1}).fetchall()
+    if len(free) <= room:
+        rows += free
+    else:
+        picked, turn = _take_turns(connection, room, turn, [row["thread_id"] for row in rows])
+        rows += picked
+    claims, unread = _begin(connection, rows, worker, now)
+    soonest = min((when for when in (next_due, later["next_ready"]) if when is not None), default=None)
+    return ClaimResult(claims, soonest, unread, turn)
+
+
+def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
+    """The oldest run of each tenant in turn, not of threads that are taken, as long as there is room; and whose turn was last."""
+    tenants = [row["turn"] for row in connection.execute(_TENANTS_AFTER, {"turn": turn, "limit": room})]
+    if len(tenants) < room:
+        rest = {"turn": turn, "limit": room - len(tenants)}
+        tenants += [row["turn"] for row in connection.execute(_TENANTS_BEFORE, rest)]
+    picked: list[Row] = []
+    while tenants and len(picked) < room:
+        share = {"limit": -(-(room - len(picked)) // len(tenants)), "taken": dumps(taken)}
+        found = [connection.execute(_OF_TENANT, {"tenant": tenant, **share}).fetchall() for tenant in tenants]
+        in_turn = [row for turns in zip_longest(*found) for row in turns if row is not None][: room - len(picked)]
+        picked += in_turn
+        taken += [row["thread_id"] for row in in_turn]
+        tenants = [tenant for tenant, rows in zip(tenants, found, strict=True) if len(rows) == share["limit"]]
+    return picked, picked[-1]["turn"] if picked else turn
+
+
+def _begin(
+    connection: Connection, rows: Sequence[Row], worker: str, now: float
+) -> tuple[list[ClaimedRun], list[UnreadableRun]]:
+    """All at once: in Postgres each statement is a journey. One run that cannot be read must not keep the others from being claimed."""
+    runs, unread = [], []
+    for row in rows:
+        try:
+            runs.append(run_from_row(row))
+        except Exception as error:
+            unread.append(set_aside(connection, row, error, now))
+    if not runs:
+        return [], unread
+    threads = {"worker": worker, "threads": dumps([run.thread_id for run in runs])}
+    taken = connection.execute(_TAKE_ALL.format(random_text=connection.dialect.random_text), threads).fetchall()
+    leases = {
+        row["lease_run"]: Lease(
+            row["thread_id"], row["lease_run"], row["fence"], row["owner"], worker, row["origin"], row["newest"]
+        )
+        for row in taken
+    }
+    begun = connection.execute(_BEGIN_ALL, {"now": now, "runs": dumps([run.run_id for run in runs])}).fetchall()
+    claims = {row["run_id"]: ClaimedRun(run_from_row(row), leases[row["run_id"]]) for row in begun}
+    return [claims[run.run_id] for run in runs], unread
+
+
+def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> Lease:
+    row = connection.execute(
+        "UPDATE threads SET fence = fence + 1, lease_holder = ?, lease_run = ?, origin = COALESCE(origin, ?)"
+        " WHERE thread_id = ? RETURNING fence, owner, origin",
+        (worker, run_id, uuid4().hex, thread_id),
+    ).fetchone()
+    newest = connection.execute(_NEWEST_CHECKPOINT, {"thread": thread_id, "run": run_id}).fetchone()["newest"]
+    return Lease(thread_id, run_id, row["fence"], row["owner"], worker, row["origin"], newest)
+
+
+def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float, worker: str = "") -> Lease:
+    """Take a thread for something that is not a run."""
+    row = connection.execute(
+        "SELECT lease_run FROM threads WHERE thread_id = :thread AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
+        {"thread": thread_id, "owner": owner},
+    ).fetchone()
+    if row is None:
+        raise NotFoundError("thread", thread_id)
+    pending = connection.execute(
+        f"SELECT 1 FROM runs WHERE thread_id = :thread AND {_WAITS}",  # noqa: S608 - fixed text
+        {"thread": thread_id, "now": now},
+    ).fetchone()
+    if row["lease_run"] is not None or pending:
+        raise ThreadBusyError(f"Thread '{thread_id}' has a run under way. Wait for it to end, or cancel it, then try again.")
+    return _take(connection, thread_id, holder, worker)
+
+
+def release(connection: Connection, lease: Lease) -> None:
+    """Give a thread back. Nothing happens when it is no longer ours."""
+    connection.execute(
+        "UPDATE threads SET lease_holder = NULL, lease_run = NULL WHERE thread_id = ? AND fence = ? AND lease_run = ?",
+        (lease.thread_id, lease.fence, lease.run_id),
+    )
+
+
+def hand_back(connection: Connection, lease: Lease, now: float) -> list[RunEvent] | None:
+    """The run goes on later, with another attempt; one that somebody wants stopped ends now, and its last events are given.
+
+    The caller has made sure that the lease still holds.
+    """
+    row = connection.execute(
+        "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? RETURNING cancel_action, cancel_reason",
+        (now, lease.run_id),
+    ).fetchone()
+    release(connection, lease)
+    if not row["cancel_action"]:
+        return None
+    return ending.end_pending(connection, lease.run_id, row["cancel_action"], row["cancel_reason"], now)
+
+
+class Recovered(NamedTuple):
+    runs: list[Run]
+    set_aside: list[UnreadableRun]
+
+
+def anything_left(connection: Connection, now: float) -> bool:
+    """Whether somebody who is not heard of any more has a lease."""
+    names = {"now": now, "worker": None}
+    return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
+
+
+def recover(connection: Connection, worker: str | None, now: float) -> Recovered:
+    """Take back what nobody is at work on: leases of `worker`, which has just started, and of workers that are not heard of."""
+    names = {"now": now, "worker": worker}
+    left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
+    rows = connection.execute(_LEFT_RUNS, names).fetchall()
+    if rows:
+        suspects.clear_bystanders(connection)
+    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
+    # The fence is raised here too: a thread of execution that outlived its worker's lease must not write any more.
+    connection.executemany(
+        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        [(row["thread_id"],) for row in left],
+    )
+    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (now,))
+    runs, unread = [], []
+    for row in rows:
+        try:
+            run_from_row(row)
+        except Exception as error:
+            unread.append(set_aside(connection, row, error, now))
+        else:
+            runs.append(_recover_one(connection, row, now))
+    return Recovered(runs, unread)
+
+
+def _recover_one(connection: Connection, row: Row, now: float) -> Run:
+    newest = connection.execute(
+        "SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND run_id = ?", (row["thread_id"], row["run_id"])
+    ).fetchone()[0]
+    # A run that moves between crashes is not what brings the process down.
+    crashes = 1 if newest != row["crash_mark"] else row["crashes"] + 1
+    connection.execute(
+        "UPDATE runs SET status = 'pending', crashes = ?, crash_mark = ?, updated_at = ? WHERE run_id = ?",
+        (crashes, newest, now, row["run_id"]),
+    )
+    if row["cancel_action"]:
+        ending.end_pending(connection, row["run_id"], row["cancel_action"], row["cancel_reason"], now)
+    elif crashes >= MAX_ATTEMPTS:
+        ending.give_up(connection, row["run_id"], crashes, now)
+    left = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
+    return run_from_row(left or row)
