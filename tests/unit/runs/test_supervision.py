@@ -98,6 +98,9 @@ async def test_housekeeping_goes_on_after_an_unexpected_error() -> None:
     supervisor, tries = Supervisor(shortest_s=0.001), 0
 
     class Broken:
+        def leads(self) -> bool:
+            return True
+
         async def sweep(self) -> int:
             nonlocal tries
             tries += 1
@@ -105,7 +108,25 @@ async def test_housekeeping_goes_on_after_an_unexpected_error() -> None:
                 raise KeyError("a row that cannot be read")
             return 0
 
-    async with Housekeeping(Broken(), supervisor=supervisor):  # type: ignore[arg-type]  # only the sweep is asked for
+    async with Housekeeping(Broken(), supervisor=supervisor):  # type: ignore[arg-type]  # only these are asked for
         await until(supervisor, "sweeping")
         await until(supervisor)
     assert tries == 3
+
+
+async def test_only_who_leads_keeps_house() -> None:
+    swept, asked = asyncio.Event(), 0
+
+    class Second:
+        def leads(self) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked > 2
+
+        async def sweep(self) -> int:
+            swept.set()
+            return 0
+
+    async with Housekeeping(Second(), sweep_s=0.001):  # type: ignore[arg-type]  # only these are asked for
+        await asyncio.wait_for(swept.wait(), 20)
+    assert asked > 2
