@@ -112,9 +112,23 @@ def test_a_host_that_is_not_this_machine_is_refused(tmp_path: Path):
 
 
 def test_other_databases_are_refused_with_what_to_do(tmp_path: Path):
-    result = refused(tmp_path, "--database-url", "postgresql://me:hunter2@db/agents")
-    assert "keeps everything in one SQLite file" in result.stderr
+    result = refused(tmp_path, "--database-url", "mysql://me:hunter2@db/agents")
+    assert "sqlite:///path/to/file.db" in result.stderr
     assert "hunter2" not in result.stderr
+
+
+def test_a_postgres_that_cannot_be_reached_is_one_sentence(tmp_path: Path):
+    result = refused(tmp_path, "--database-url", "postgresql://me:hunter2@127.0.0.1:1/agents")
+    assert result.stderr.startswith("The database '127.0.0.1/agents' cannot be used: ")
+    assert "Check DATABASE_URL or --database-url" in result.stderr
+    assert "hunter2" not in result.stderr
+
+
+def test_a_worker_needs_a_database_that_can_be_shared(tmp_path: Path):
+    command = [sys.executable, "-m", "stepwell", "worker", "--database-url", f"sqlite:///{tmp_path}/one.db"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), cwd=tmp_path)
+    assert result.returncode == 2
+    assert "A worker needs a database that several processes can use" in result.stderr
 
 
 def test_the_database_may_lie_elsewhere(tmp_path: Path):
