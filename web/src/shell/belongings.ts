@@ -1,6 +1,8 @@
 // What a person has here besides conversations, in the order of the sidebar's foot: each opens a dialog that is fetched when it is needed.
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
+import { summary } from "../knowledge/summary.svelte";
+
 export interface Belonging {
   readonly id: string;
   readonly label: string;
@@ -12,7 +14,7 @@ export interface Belonging {
 }
 
 export const BELONGINGS: readonly Belonging[] = [
-  { id: "knowledge", label: "Knowledge", load: () => import("../knowledge/KnowledgeDialog.svelte") },
+  { id: "knowledge", label: "Knowledge", detail: () => (summary.documents ? String(summary.documents) : ""), load: () => import("../knowledge/KnowledgeDialog.svelte") },
 ];
 
 /** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */

@@ -33,3 +33,18 @@ export async function whatGoesAlong(asking: Asking): Promise<Required<Along>> {
   }
   return merged;
 }
+
+export type Gate = (asking: Pick<Asking, "graphId" | "text">) => Promise<boolean>;
+
+const gates = new Set<Gate>();
+
+/** Asked before a message leaves the composer: false keeps it there, for the person to look at something first. */
+export function holdBack(gate: Gate): () => void {
+  gates.add(gate);
+  return () => void gates.delete(gate);
+}
+
+export async function mayGo(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
+  for (const gate of gates) if (!(await gate(asking))) return false;
+  return true;
+}
