@@ -52,6 +52,46 @@ COUNTS = """async () => {
     return Object.fromEntries(stores.map((store, n) => [store, counted[n]]));
 }"""
 
+FILL = """async (embedder) => {
+    const open = indexedDB.open("stepwell");
+    const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
+    const writing = database.transaction(["documents", "chunks", "vectors"], "readwrite");
+    const [documents, chunks, vectors] = ["documents", "chunks", "vectors"].map((store) => writing.objectStore(store));
+    const about = { kind: "text", label: "many.txt", hash: "many", size: 1, added_at: "2026-01-01", state: "kept", passages: 2000 };
+    documents.put({ id: "many", ...about });
+    for (let n = 0; n < 2000; n++) {
+        const vector = Float32Array.from({ length: 384 }, (_, at) => Math.sin(n * 31 + at * 17) / 14);
+        const text = `Passage ${n} `.repeat(40);
+        chunks.put({ id: `many:${n}`, document_id: "many", n, start: n * 400, end: n * 400 + text.length, text });
+        vectors.put({ chunk_id: `many:${n}`, document_id: "many", embedder, vector });
+    }
+    await new Promise((resolve) => (writing.oncomplete = resolve));
+    database.close();
+    new BroadcastChannel("stepwell.device").postMessage("documents");
+}"""
+TIME_SEARCHES = """async () => {
+    const [box, button] = document.querySelectorAll('[role="search"] input, [role="search"] button');
+    const times = [];
+    for (const words of ["cracked beams of a bridge", "how many lamps were counted", "which beams are broken", "deck of the bridge"]) {
+        box.value = words;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        const began = performance.now();
+        box.form.requestSubmit();
+        do await new Promise(requestAnimationFrame);
+        while (button.disabled);
+        times.push(performance.now() - began);
+    }
+    return times.sort((one, two) => one - two);
+}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience() -> Iterator[None]:
+    """Documents are read and embedded by one thread of a browser, on a machine that may be busy."""
+    expect.set_options(timeout=30_000)
+    yield
+    expect.set_options(timeout=5_000)
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -108,24 +148,22 @@ def test_vectors_in_the_browser_are_those_of_python(page: Page):
 
 def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a_sentence(page: Page, tmp_path: Path):
     """Point 20 of acceptance: progress, clear words, nothing half kept, and a source takes its vectors along."""
-    page.wait_for_function("navigator.locks")
     drop(page, "survey.pdf", pdf(SURVEY, "The second page is about ferries and their tickets."), "application/pdf")
     expect(addition(page, "survey.pdf")).to_contain_text("Kept: 2 passages")
+    bread = b"# Bread\n\nKnead the dough for ten minutes, and let it rest over night."
     choose(
         page,
-        **{
-            "recipe__md": b"# Bread\n\nKnead the dough for ten minutes, and let it rest over night.",
-            "again__txt": b"# Bread\n\nKnead the dough for ten minutes, and let it rest over night.",
-            "page__html": b"<title>Tides</title><script>fetch('/stolen')</script><p>High water is at noon.<img src='/pixel.png'>",
-            "scan__pdf": scanned_pdf(),
-            "locked__pdf": pdf("Nobody reads this.", password="well"),
-            "broken__pdf": broken_pdf(),
-            "fake__pdf": b"not a pdf at all",
-            "picture__png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
-            "empty__txt": b" \n ",
-        },
+        recipe__md=bread,
+        again__txt=bread,
+        page__html=b"<title>Tides</title><script>fetch('/stolen')</script><p>High water is at noon.<img src='/pixel.png'>",
+        scan__pdf=scanned_pdf(),
+        locked__pdf=pdf("Nobody reads this.", password="well"),
+        broken__pdf=broken_pdf(),
+        fake__pdf=b"not a pdf at all",
+        picture__png=b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+        empty__txt=b" \n ",
     )
-    expect(addition(page, "empty.txt")).to_contain_text("There is no text", timeout=30_000)
+    expect(addition(page, "empty.txt")).to_contain_text("There is no text")
     expect(addition(page, "recipe.md")).to_contain_text("Kept: 1 passage")
     expect(addition(page, "again.txt")).to_contain_text("The same text is here already, as “recipe.md”")
     expect(addition(page, "page.html")).to_contain_text("Kept: 1 passage")
@@ -141,13 +179,13 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     expect(addition(page, "film.txt")).to_contain_text("at most 50.0 MB")
     page.get_by_role("button", name="Dismiss all that are done").click()
 
-    expect(page.get_by_test_id("preparing")).to_have_text(re.compile(r"^\s*3 documents, 4 passages"), timeout=30_000)
+    expect(page.get_by_test_id("preparing")).to_have_text(re.compile(r"^\s*3 documents, 4 passages"))
     assert counts(page) == {"documents": 3, "chunks": 4, "vectors": 4, "departures": 0}
     box = knowledge(page).get_by_role("searchbox")
     box.fill("When does the sea rise?")
     box.press("Enter")
     found = page.get_by_test_id("found")
-    expect(found.get_by_role("status")).to_contain_text("found by meaning", timeout=20_000)
+    expect(found.get_by_role("status")).to_contain_text("found by meaning")
     expect(found.get_by_role("listitem").first).to_contain_text("High water is at noon")
     assert violations(page) == []
     found.get_by_role("button", name="page.html").click()
@@ -184,13 +222,13 @@ def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
     open_knowledge(page)
     choose(page, small__txt=b"This still fits.")
     expect(addition(page, "small.txt")).to_contain_text("Kept")
-    expect(page.get_by_test_id("preparing")).to_contain_text("1 document, 1 passage", timeout=30_000)
+    expect(page.get_by_test_id("preparing")).to_contain_text("1 document, 1 passage")
     before = counts(page)
     devtools = page.context.new_cdp_session(page)
     usage = page.evaluate("navigator.storage.estimate().then((estimate) => estimate.usage)")
-    devtools.send("Storage.overrideQuotaForOrigin", {"origin": page.evaluate("location.origin"), "quotaSize": usage + 100_000})
-    choose(page, large__txt=b"".join(b"Sentence %d of a text that no longer fits here. " % n for n in range(40_000)))
-    expect(addition(page, "large.txt")).to_contain_text("There is no more room", timeout=30_000)
+    devtools.send("Storage.overrideQuotaForOrigin", {"origin": page.evaluate("location.origin"), "quotaSize": usage + 10_000})
+    choose(page, large__txt=b"".join(b"Sentence %d of a text that no longer fits here. " % n for n in range(30_000)))
+    expect(addition(page, "large.txt")).to_contain_text("There is no more room")
     devtools.send("Storage.overrideQuotaForOrigin", {"origin": page.evaluate("location.origin")})
     assert counts(page) == before
 
@@ -207,14 +245,14 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
         ferry__md=b"The ferry at Quellmouth bridge has two decks.",
     )
     expect(addition(page, "ferry.md")).to_contain_text("Kept")
-    expect(page.get_by_test_id("preparing")).to_contain_text("3 documents", timeout=30_000)
+    expect(page.get_by_test_id("preparing")).to_contain_text("3 documents")
     page.keyboard.press("Escape")
 
     page.goto("/new/research_demo")
     question = "How many cracked beams has the Quellmouth bridge, and who designed the Quellmouth bridge?"
     composer(page).fill(question)
     along = page.get_by_test_id("going-along")
-    expect(along).to_contain_text("2 excerpts from your device will go along, found by meaning", timeout=20_000)
+    expect(along).to_contain_text("2 excerpts from your device will go along, found by meaning")
     expect(along.get_by_role("listitem")).to_have_count(2)
     along.get_by_role("checkbox", name="ferry.md").uncheck()
     expect(along).to_contain_text("1 excerpt from your device will go along")
@@ -240,15 +278,13 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     assert "forty-one cracked beams" in sent
     for kept in ("strongbox", "two decks"):
         assert kept not in sent, "an excerpt left that was not listed, or was left out"
-    starts = [json.loads(body) for body in bodies if '"snippets"' in body]
+    starts = [json.loads(body.partition("\n")[2]) for body in bodies if '"snippets"' in body]
     assert [[each["label"] for each in start["input"]["snippets"]] for start in starts] == [["survey.pdf"]]
     assert counts(page)["departures"] == 1
 
     page.reload()
     page.goto(page.url.removesuffix("/report"))
     expect(page.get_by_test_id("went-along")).to_contain_text("1 excerpt from your device went along")
-    # On another device the same report says that it does not have it.
-    page.evaluate("new Promise((done) => { indexedDB.deleteDatabase('stepwell').onblocked = done; setTimeout(done, 500); })")
 
 
 def _body(request: Request) -> str:
@@ -269,7 +305,7 @@ def test_a_question_sent_at_once_waits_until_its_excerpts_were_shown(page: Page)
     composer(page).fill("How many beams of the Quellmouth bridge are cracked?")
     composer(page).press("Enter")
     along = page.get_by_test_id("going-along")
-    expect(along).to_contain_text("Look at what goes along, then send", timeout=20_000)
+    expect(along).to_contain_text("Look at what goes along, then send")
     expect(composer(page)).to_have_value(re.compile("beams"))
     along.get_by_role("button", name="Send none").click()
     expect(along).to_contain_text("Nothing of your knowledge goes along")
@@ -324,7 +360,7 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
     entry.filter(has_text="its page is not here").filter(has_not_text="127.0.0.1").get_by_role(
         "button", name="Fetch the page"
     ).click()
-    expect(entry.filter(has_text="Page ·")).to_contain_text("passage", timeout=20_000)
+    expect(entry.filter(has_text="Page ·")).to_contain_text("passage")
     assert [request.path for request in world.requests if "robots" not in request.path]
     assert counts(page)["departures"] == 2, "both addresses are listed as having left"
     context.close()
@@ -335,45 +371,13 @@ def test_two_thousand_passages_are_searched_by_meaning_in_a_moment(page: Page, r
     """At most 300 ms after a warm-up, from the click to the shown result. A busy machine is given more before the test fails."""
     open_knowledge(page)
     choose(page, seed__txt=SURVEY.encode())
-    expect(page.get_by_test_id("preparing")).to_contain_text("1 document, 1 passage", timeout=30_000)
-    page.evaluate(
-        """async (embedder) => {
-            const open = indexedDB.open("stepwell");
-            const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
-            const writing = database.transaction(["documents", "chunks", "vectors"], "readwrite");
-            writing.objectStore("documents").put({ id: "many", kind: "text", label: "many.txt", hash: "many", size: 1, added_at: "2026-01-01", state: "kept", passages: 2000 });
-            for (let n = 0; n < 2000; n++) {
-                const vector = Float32Array.from({ length: 384 }, (_, at) => Math.sin(n * 31 + at * 17) / 14);
-                writing.objectStore("chunks").put({ id: `many:${n}`, document_id: "many", n, start: n * 400, end: n * 400 + 500, text: `Passage ${n} `.repeat(40) });
-                writing.objectStore("vectors").put({ chunk_id: `many:${n}`, document_id: "many", embedder, vector });
-            }
-            await new Promise((resolve) => (writing.oncomplete = resolve));
-            database.close();
-            new BroadcastChannel("stepwell.device").postMessage("documents");
-        }""",
-        FIXTURE["embedder_id"],
-    )
+    expect(page.get_by_test_id("preparing")).to_contain_text("1 document, 1 passage")
+    page.evaluate(FILL, FIXTURE["embedder_id"])
     box = knowledge(page).get_by_role("searchbox")
     box.fill("warm up")
     box.press("Enter")
     expect(page.get_by_test_id("found")).to_be_visible(timeout=20_000)
-    took = page.evaluate(
-        """async () => {
-            const times = [];
-            for (const words of ["cracked beams of a bridge", "how many lamps were counted", "which beams are broken", "survey made in spring", "deck of the bridge"]) {
-                const box = document.querySelector('[role="search"] input');
-                box.value = words;
-                box.dispatchEvent(new Event("input", { bubbles: true }));
-                const list = document.querySelector('[data-testid="found"]');
-                const began = performance.now();
-                const changed = new Promise((resolve) => new MutationObserver((_, observer) => (observer.disconnect(), resolve())).observe(list, { subtree: true, childList: true, characterData: true }));
-                box.form.requestSubmit();
-                await changed;
-                times.push(performance.now() - began);
-            }
-            return times.sort((a, b) => a - b);
-        }"""
-    )
+    took = page.evaluate(TIME_SEARCHES)
     record_property("search_ms", [round(each) for each in took])
     expect(page.get_by_test_id("found").get_by_role("listitem").first).to_contain_text("Quellmouth")
     assert took[0] < 300, took

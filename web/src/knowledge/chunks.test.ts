@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutIntoPassages, PASSAGE_CHARS } from "./chunks";
+import { cutIntoPassages, cutPagesIntoPassages, PASSAGE_CHARS } from "./chunks";
 
 /** The same sequence each time: a failing text can be found again. */
 function random(seed: number): () => number {
@@ -52,6 +52,13 @@ describe("passages", () => {
     expect(Math.max(...overlaps)).toBeLessThanOrEqual(160);
     expect(overlaps.some((overlap) => overlap > 40)).toBe(true);
     for (const passage of passages.slice(1)) expect(long[passage.start - 1]).toMatch(/\s/);
+  });
+
+  test("of pages stay on their page", () => {
+    const text = "The first page.\n\nThe second page is longer.\n\n\n\nThe fourth.";
+    const passages = cutPagesIntoPassages(text, [0, 17, 45, 47]);
+    expect(passages.map((each) => each.text)).toEqual(["The first page.", "The second page is longer.", "The fourth."]);
+    for (const { start, end, text: words } of passages) expect(text.slice(start, end)).toBe(words);
   });
 
   test("of a short text are one, of nothing none", () => {

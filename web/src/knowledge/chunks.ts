@@ -30,6 +30,13 @@ export function cutIntoPassages(text: string): Passage[] {
   return found;
 }
 
+/** The same for a text whose pages begin at these places: no passage goes over the end of a page, so that each can name its own. */
+export function cutPagesIntoPassages(text: string, pages: readonly number[]): Passage[] {
+  return pages.flatMap((begins, n) =>
+    cutIntoPassages(text.slice(begins, pages[n + 1] ?? text.length)).map(({ start, end, text: words }) => ({ start: begins + start, end: begins + end, text: words })),
+  );
+}
+
 interface Span {
   readonly start: number;
   readonly end: number;

@@ -1,7 +1,8 @@
-// The text of a PDF, page by page. Everything runs in the worker that calls this: pdf.js is given its own worker's code in place of a worker,
-// nothing is drawn, no font and no table is fetched, and no script is made of what a file holds.
+// The text of a PDF, page by page. It is called in a worker, and pdf.js parses in one of its own below that, which ends with it. Nothing is
+// drawn, no font and no table is fetched, and no script is made of what a file holds.
 
-import { getDocument, type PDFDocumentProxy } from "pdfjs-dist";
+import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy } from "pdfjs-dist";
+import parser from "pdfjs-dist/build/pdf.worker.min.mjs?url";
 import { UnreadableError } from "./extraction";
 
 export interface PdfText {
@@ -39,8 +40,7 @@ export async function readPdf(bytes: Uint8Array, onPage: (done: number, of: numb
 }
 
 async function open(bytes: Uint8Array): Promise<PDFDocumentProxy> {
-  const worker: unknown = await import("pdfjs-dist/build/pdf.worker.mjs");
-  (globalThis as { pdfjsWorker?: unknown }).pdfjsWorker = worker;
+  GlobalWorkerOptions.workerPort ??= new Worker(new URL(parser, location.origin), { type: "module", name: "pdf" });
   const quiet = { verbosity: 0, useWorkerFetch: false, isEvalSupported: false, disableFontFace: true, useSystemFonts: false };
   const unused = { isOffscreenCanvasSupported: false, isImageDecoderSupported: false, enableXfa: false, useWasm: false };
   try {

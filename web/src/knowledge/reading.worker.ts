@@ -2,7 +2,7 @@
 // goes with it.
 
 /// <reference lib="webworker" />
-import { cutIntoPassages, type Passage } from "./chunks";
+import { cutIntoPassages, cutPagesIntoPassages, type Passage } from "./chunks";
 import { decode, kindOf, readHtml, tidy, titleOfMarkdown, UnreadableError, type DocumentKind } from "./extraction";
 
 export type ToReader = { kind: "file"; name: string; blob: Blob } | { kind: "text"; text: string };
@@ -33,7 +33,7 @@ scope.onmessage = ({ data }: MessageEvent<ToReader>) => {
 async function read(given: ToReader): Promise<Read> {
   const { kind, title, text, pages } = given.kind === "text" ? { kind: "text" as const, title: "", text: given.text, pages: undefined } : await extract(given);
   const tidied = pages ? text : tidy(text);
-  const passages = cutIntoPassages(tidied);
+  const passages = pages ? cutPagesIntoPassages(tidied, pages) : cutIntoPassages(tidied);
   if (!passages.length) throw new UnreadableError("There is no text in this document.");
   return { documentKind: kind, title, passages, characters: tidied.length, pages, hash: await hashOf(tidied) };
 }
