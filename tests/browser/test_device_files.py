@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
-from tests.browser.steps import ask, dock, last_answer, thread_id
+from tests.browser.steps import ask, dock, last_answer, say, thread_id
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -195,11 +195,12 @@ def test_two_thousand_files_and_a_long_one_keep_the_page_free(
     """Listing, grep, search, a part of 20 MB and a change of it: none of them holds the page up for 200 ms."""
     put_project(page, {f"/n/{number:04}.md": f"note {number} about rivers\n" for number in range(2_000)})
     assert page.evaluate(PUT_LONG, PROJECT) > 20_000_000
+    page.goto("/new/filer")
     page.evaluate(WATCH_TASKS)
     long = "/project/long.txt"
     edit = ("edit_file", {"file_path": long, "old_string": "line 100000\n", "new_string": "here\n"})
     part = ("read_file", {"file_path": long, "offset": 300_000, "limit": 3})
-    ask(page, "filer", steps(("ls", {"path": "/project/n"}), ("grep", {"pattern": "note 1999 ", "path": "/project/"}), part, edit))
+    say(page, steps(("ls", {"path": "/project/n"}), ("grep", {"pattern": "note 1999 ", "path": "/project/"}), part, edit))
     expect(dock(page)).to_contain_text("only the part that changes is shown", timeout=30_000)
     expect(dock(page).get_by_label("Change of /long.txt")).to_contain_text("here")
     approve(page)
