@@ -27,8 +27,9 @@ interface Scope {
 }
 
 const scope = self as unknown as Scope;
+const shell = __SHELL__;
 const PREFIX = "stepwell-shell-";
-const CACHE = `${PREFIX}${__SHELL__.build}`;
+const CACHE = `${PREFIX}${shell.build}`;
 const NETWORK_MS = 3_000;
 /** As in server/page/serving.py: where the page finds its own way. */
 const ADDRESS = /^\/(?:$|inbox$|operator$|sign-in$|t\/|new\/)/;
@@ -49,7 +50,7 @@ scope.addEventListener("fetch", (event) => {
 
 async function fill(): Promise<void> {
   const cache = await caches.open(CACHE);
-  await cache.addAll(__SHELL__.files);
+  await cache.addAll(shell.files);
   // The server gives the page only to whoever asks for HTML; a request of a program gets a description.
   const page = await fetch("/", { headers: { accept: "text/html" }, cache: "no-store" });
   if (!page.ok) throw new Error(`The page cannot be kept: the server answered ${page.status}.`);
@@ -68,21 +69,12 @@ async function takeOver(): Promise<void> {
 }
 
 async function openPage(request: Request): Promise<Response> {
-  const kept = () => caches.open(CACHE).then((cache) => cache.match("/"));
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), NETWORK_MS);
-  try {
-    // A navigation cannot be sent on with a signal, so it is asked for anew. A sign-in's cookies go along as they would have.
-    const response = await fetch(request.url, { headers: { accept: "text/html" }, signal: late.signal, credentials: "same-origin" });
-    // A 5xx may come from a proxy whose server is gone.
-    return response.status < 500 ? response : ((await kept()) ?? response);
-  } catch (error) {
-    const shell = await kept();
-    if (shell) return shell;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  const kept = await caches.open(CACHE).then((cache) => cache.match("/"));
+  if (!kept) return fetch(request);
+  const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept), NETWORK_MS));
+  // A 5xx may come from a proxy whose server is gone.
+  const network = fetch(request).then((response) => (response.status < 500 ? response : kept), () => kept);
+  return Promise.race([network, late]);
 }
 
 async function findPart(request: Request, path: string): Promise<Response> {
