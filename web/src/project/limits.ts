@@ -1,10 +1,11 @@
 // How much may come in at once. A file or an archive above a limit is refused before a byte of it is read.
 
+import { MAX_FILE_BYTES } from "../device/content";
 import { bytes } from "../lib/words";
 
 export const LIMITS = {
   /** One file. */
-  file: 100_000_000,
+  file: MAX_FILE_BYTES,
   /** A zip file, packed. */
   archive: 250_000_000,
   /** Everything of one import, unpacked. */

@@ -2,11 +2,9 @@
 // Unicode's composed form (NFC), and no two paths of a project differ only in case or normal form: on many disks those are one file, and
 // one of the two would be lost on the way out. Such a name is changed ("a (2).md") and the person is told; nothing is ever merged in silence.
 
-/** Two paths with one key are one name. */
-export const pathKey = (path: string): string => path.normalize("NFC").toLowerCase();
+import { FileError } from "../device/errors";
+import { keyOf, resolveFile } from "../device/paths";
 
-const MOST_PATH = 1_024;
-const MOST_NAME = 255;
 /** What systems and tools leave behind: nobody means to bring it along. */
 const LEFT_OUT_FOLDERS = ["__MACOSX", ".git", "node_modules"];
 const LEFT_OUT_FILES = [".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -17,17 +15,14 @@ export class NameError extends Error {
 
 /** The path that a name means in a project. Throws `NameError` with a sentence for one that leads outside of it, or is no name. */
 export function readPath(name: string): string {
-  const shown = name.length > 80 ? `${name.slice(0, 77)}…` : name;
   const path = name.replaceAll("\\", "/").normalize("NFC");
-  if (path.startsWith("/") || /^[a-z]:/i.test(path)) throw new NameError(`“${shown}” is an absolute name. Files may only go into the project.`);
-  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-  if (parts.includes("..")) throw new NameError(`“${shown}” leads out of the project (“..”).`);
-  // eslint-disable-next-line no-control-regex -- these are the characters that are meant
-  if (/[\u0000-\u001f\u007f]/.test(path)) throw new NameError(`“${shown}” has a control character in its name.`);
-  if (!parts.length) throw new NameError("A file without a name cannot be imported.");
-  if (path.length > MOST_PATH || parts.some((part) => new TextEncoder().encode(part).length > MOST_NAME))
-    throw new NameError(`“${shown}” is too long for a name.`);
-  return `/${parts.join("/")}`;
+  if (path.startsWith("/")) throw new NameError(`“${name}” is an absolute name. Files may only go into the project. Nothing was imported.`);
+  try {
+    return resolveFile(path);
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    throw new NameError(`A file cannot be imported: ${error.sentence} Nothing was imported.`, { cause: error });
+  }
 }
 
 export function isLeftOut(path: string): boolean {
@@ -73,12 +68,12 @@ export class Places {
 
   place(wanted: string): Placed {
     const path = this.intoFolders(wanted);
-    const other = this.taken.get(pathKey(path));
+    const other = this.taken.get(keyOf(path));
     if (other === path && this.before.has(path) && !this.replaced.has(path)) {
       this.replaced.add(path);
       return { path, replaces: true };
     }
-    if (other === undefined && !this.folders.has(pathKey(path))) return this.take(path);
+    if (other === undefined && !this.folders.has(keyOf(path))) return this.take(path);
     let number = 2;
     while (this.isTaken(numberedPath(path, number))) number++;
     const free = numberedPath(path, number);
@@ -90,7 +85,7 @@ export class Places {
   private readonly replaced = new Set<string>();
 
   private isTaken(path: string): boolean {
-    return this.taken.has(pathKey(path)) || this.folders.has(pathKey(path));
+    return this.taken.has(keyOf(path)) || this.folders.has(keyOf(path));
   }
 
   /** The path with its folders spelled as they are already; a folder that is a file's name here gets another. */
@@ -99,27 +94,27 @@ export class Places {
     let folder = "";
     for (const part of parts.slice(0, -1)) {
       const asked = `${folder}/${part}`;
-      folder = this.folders.get(pathKey(asked)) ?? this.openFolder(asked);
-      if (folder !== asked && pathKey(folder) === pathKey(asked)) this.tellOnce(`The folder “${asked}” differs from “${folder}” only in case or accents' form: its files are in “${folder}”.`);
+      folder = this.folders.get(keyOf(asked)) ?? this.openFolder(asked);
+      if (folder !== asked && keyOf(folder) === keyOf(asked)) this.tellOnce(`The folder “${asked}” differs from “${folder}” only in case or accents' form: its files are in “${folder}”.`);
     }
     return `${folder}/${parts.at(-1)}`;
   }
 
   private openFolder(asked: string): string {
     let free = asked;
-    for (let number = 2; this.taken.has(pathKey(free)); number++) free = `${asked} (${number})`;
+    for (let number = 2; this.taken.has(keyOf(free)); number++) free = `${asked} (${number})`;
     if (free !== asked) this.tellOnce(`“${asked}” is a file here: the folder of that name is kept as “${free}”.`);
-    this.folders.set(pathKey(asked), free);
-    this.folders.set(pathKey(free), free);
+    this.folders.set(keyOf(asked), free);
+    this.folders.set(keyOf(free), free);
     return free;
   }
 
   private take(path: string): Placed {
-    this.taken.set(pathKey(path), path);
+    this.taken.set(keyOf(path), path);
     const parts = path.split("/").slice(1, -1);
     parts.forEach((_, at) => {
       const folder = `/${parts.slice(0, at + 1).join("/")}`;
-      if (!this.folders.has(pathKey(folder))) this.folders.set(pathKey(folder), folder);
+      if (!this.folders.has(keyOf(folder))) this.folders.set(keyOf(folder), folder);
     });
     return { path, replaces: false };
   }
