@@ -38,11 +38,13 @@ let last = 0;
 
 interface Watching<K extends Kind> {
   readonly signal?: AbortSignal;
+  /** Of another account; otherwise of whoever is signed in. */
+  readonly database?: string;
   readonly tell?: K extends keyof Progress ? (progress: Progress[K]) => void : never;
 }
 
-export async function order<K extends Kind>(kind: K, what: Orders[K], { signal, tell }: Watching<K> = {}): Promise<Results[K]> {
-  const database = (await openDevice()).name;
+export async function order<K extends Kind>(kind: K, what: Orders[K], { signal, tell, database: named }: Watching<K> = {}): Promise<Results[K]> {
+  const database = named ?? (await openDevice()).name;
   const number = ++last;
   const post = (message: Message) => (worker ??= start()).postMessage(message);
   signal?.addEventListener("abort", () => post({ kind: "cancel", number }), { once: true });
@@ -72,4 +74,12 @@ function hear(reply: Reply): void {
   if ("result" in reply) return order.resolve(reply.result);
   const { name, message } = reply.error;
   order.reject(name === "AbortError" ? new CancelledError(message) : Object.assign(new Error(message), { name }));
+}
+
+/** Ends it, with its connection to the database. The next order starts another. */
+export function closeWorkshop(): void {
+  worker?.terminate();
+  worker = null;
+  for (const each of waiting.values()) each.reject(new CancelledError("Stopped."));
+  waiting.clear();
 }
