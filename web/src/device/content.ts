@@ -44,9 +44,7 @@ export async function pack(content: Content, path: string): Promise<Packed> {
   const hash = await hashOf(bytes);
   const text = asText(bytes);
   if (text === null) return { content: { blob: new Blob([bytes], { type: BYTES }), binary: true }, hash, size };
-  // A byte order mark is no part of a text; without it the hash is another.
-  if (text.length <= MAX_INLINE_CHARS || startsWithMark(bytes)) return packText(text, path);
-  return { content: { blob: new Blob([bytes], { type: TEXT }) }, hash, size };
+  return { content: text.length <= MAX_INLINE_CHARS ? { text } : { blob: new Blob([bytes], { type: TEXT }) }, hash, size };
 }
 
 async function packText(text: string, path: string): Promise<Packed> {
@@ -59,21 +57,17 @@ async function packText(text: string, path: string): Promise<Packed> {
 export async function unpack(content: Stored, binary = content.binary): Promise<{ text: string | null; blob: Blob | null }> {
   if (content.text !== undefined) return { text: content.text, blob: null };
   if (!content.blob) return { text: binary ? null : "", blob: null };
-  return binary ? { text: null, blob: content.blob } : { text: await content.blob.text(), blob: null };
+  return binary ? { text: null, blob: content.blob } : { text: asText(await content.blob.arrayBuffer()), blob: null };
 }
 
+/** A byte order mark stays a part of the text: what comes in must go out again byte for byte. */
 function asText(bytes: ArrayBuffer): string | null {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes("\0") ? null : text;
   } catch {
     return null;
   }
-}
-
-function startsWithMark(bytes: ArrayBuffer): boolean {
-  const [first, second, third] = new Uint8Array(bytes, 0, Math.min(3, bytes.byteLength));
-  return first === 0xef && second === 0xbb && third === 0xbf;
 }
 
 /** Whether kept bytes are no text. */

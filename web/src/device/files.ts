@@ -9,7 +9,7 @@
  *   files.write(path, content, {overwrite, base_hash, by, reason})
  *   files.writeAll([{path, content}], {...})  all of them or none: an import
  *   files.patch(path, {search, replace, replace_all, base_hash})
- *   files.remove(path), files.rename(path, newPath)
+ *   files.remove(path), files.removeAll(paths), files.rename(path, newPath)
  *   files.versions(path), files.removed()     what was there before each change; what is no longer there
  *   files.restore(version), files.undo(path)
  *
@@ -216,12 +216,18 @@ export class ProjectFiles {
     return path;
   }
 
-  async remove(path: string, by: By = "you", reason = "Removed"): Promise<void> {
-    const key = keyOf(resolveFile(path));
+  remove(path: string, by: By = "you", reason = "Removed"): Promise<void> {
+    return this.removeAll([path], by, reason);
+  }
+
+  /** All of them or none: a folder. */
+  async removeAll(paths: readonly string[], by: By = "you", reason = "Removed"): Promise<void> {
     await this.device.write(STORES, async (stores) => {
-      const row = await stores.files.by("path", [this.projectId, key]);
-      if (!row) throw new FileError("not_found", NO_FILE, path);
-      await this.removeIn(stores, row, by, reason);
+      for (const path of paths) {
+        const row = await stores.files.by("path", [this.projectId, keyOf(resolveFile(path))]);
+        if (!row) throw new FileError("not_found", NO_FILE, path);
+        await this.removeIn(stores, row, by, reason);
+      }
     });
     announceChange("files");
   }

@@ -2,6 +2,7 @@
 
 ```
 GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
+    /service-worker.js                             at the root, because it may only serve what lies below it; under the page's policy
 GET /, /t/..., /inbox ... by a browser             the page itself, which reads its address
 the same where the page is not built               a sentence that says so
 anything else                                      the routes
