@@ -1,6 +1,8 @@
 // What a person has here besides conversations, in the order of the sidebar's foot: each opens a dialog that is fetched when it is needed.
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
+import { glance } from "../project/glance.svelte";
+
 export interface Belonging {
   readonly id: string;
   readonly label: string;
@@ -11,7 +13,10 @@ export interface Belonging {
   readonly load: () => Promise<{ default: unknown }>;
 }
 
-export const BELONGINGS: readonly Belonging[] = [];
+export const BELONGINGS: readonly Belonging[] = [
+  { id: "project", label: "Project", detail: () => glance.words, load: () => import("../project/ProjectDialog.svelte") },
+  { id: "device", label: "This device", load: () => import("../keeping/DeviceDialog.svelte") },
+];
 
 /** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */
 export const opener: { open: (id: string) => void } = { open: () => undefined };

@@ -2,6 +2,7 @@
 
 ```
 GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
+    /service-worker.js                             at the root, because it may only serve what lies below it; under the page's policy
 GET /, /t/..., /inbox ... by a browser             the page itself, which reads its address
 the same where the page is not built               a sentence that says so
 anything else                                      the routes
@@ -127,8 +128,10 @@ class ServePage:
         if path == "/index.html":  # one page, one address
             return None
         found = await self._files.find(path)
-        keep = _FOR_GOOD if path.startswith("/assets/") else "no-cache"
-        return _send(found, headers, {"cache-control": keep}) if found else None
+        keep = {"cache-control": _FOR_GOOD if path.startswith("/assets/") else "no-cache"}
+        # A worker is held to the policy of its own script, not to that of the page which started it.
+        policy = {"content-security-policy": POLICY} if found and found.media_type.startswith("text/javascript") else {}
+        return _send(found, headers, keep | policy) if found else None
 
     async def _page(self, scope: Scope, headers: Headers) -> Response:
         found = await self._files.find("/index.html")
