@@ -158,7 +158,8 @@ export function outlineOf(argument: Argument): { entries: Entry[]; unplaced: Ent
 
 export function kindWords(clause: Clause): string {
   const name = clause.kind === "definition" && clause.term ? `Definition of “${clause.term}”` : KINDS[clause.kind];
-  return clause.opposing ? `${name}, opposing side` : name;
+  // An objection is the other side's by its nature.
+  return clause.opposing && clause.kind !== "refutation" ? `${name}, opposing side` : name;
 }
 
 /** The status, how sure somebody is, whose words they are. */

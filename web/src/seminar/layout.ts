@@ -5,8 +5,8 @@
 
 import { outlineOf, type Argument, type Clause, type Entry, type Link } from "./argument";
 
-export const BOX = { width: 196, height: 84, gapX: 24, gapY: 58 } as const;
-const LINE_CHARS = 30;
+export const BOX = { width: 212, height: 84, gapX: 24, gapY: 58 } as const;
+const LINE_CHARS = 27;
 const MOST_LINES = 3;
 
 export interface Box {

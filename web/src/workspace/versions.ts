@@ -2,7 +2,7 @@
 
 import type { Versions } from "../dock/bases";
 import { blake2b } from "../lib/blake2b";
-import { readPart } from "./files";
+import { listPage, readPart, type WorkspaceFile } from "./files";
 
 const LOOK_EVERY_MS = 10_000;
 /** Of a larger file the version is not worth its transfer; the server refuses a change on a wrong base anyway. */
@@ -18,10 +18,13 @@ export function watchWorkspace(rootNow: () => string | null): Versions {
       const look = async () => {
         const root = rootNow();
         if (root === null || document.hidden) return;
-        const file = await readPart(root, path, 0, MOST_BYTES);
-        if (stopped || (file && (file.size > MOST_BYTES || file.etag === known))) return;
-        known = file?.etag ?? "";
-        tell(file ? blake2b(file.bytes, VERSION_BYTES) : null);
+        // By the listing first: it tells of a change without the file, and of a file that is not there without an error.
+        const found = await find(root, path);
+        const mark = found ? `${found.modified_at} ${found.size}` : "none";
+        if (stopped || found === undefined || mark === known || (found && found.size > MOST_BYTES)) return;
+        const file = found && (await readPart(root, path, 0, MOST_BYTES));
+        known = mark;
+        if (!stopped) tell(file ? blake2b(file.bytes, VERSION_BYTES) : null);
       };
       // Nothing is said where nothing is known: no workspace is served, or the server is away for a moment.
       const tryLook = () => void look().catch((error: unknown) => console.warn("The file that waits for approval cannot be looked at:", error));
@@ -35,4 +38,11 @@ export function watchWorkspace(rootNow: () => string | null): Versions {
       };
     },
   };
+}
+
+/** Null: there is no such file. Undefined: its folder is too large to say. */
+async function find(root: string, path: string): Promise<WorkspaceFile | null | undefined> {
+  const page = await listPage(root, null, path.slice(0, path.lastIndexOf("/") + 1));
+  const found = page.files.find((file) => file.path === path);
+  return found ?? (page.cursor && page.files.at(-1)!.path < path ? undefined : null);
 }
