@@ -3,14 +3,14 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
+import { defaultClientConditions, type Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const SERVER = process.env.STEPWELL_URL ?? "http://127.0.0.1:8123";
 const API = ["/api", "/assistants", "/threads", "/runs", "/store", "/interrupts", "/info", "/ok", "/metrics", "/openapi.json", "/docs", "/login", "/logout"];
 // The server's own policy, kept here too so that `vite preview` fails where the server would.
 const CSP =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 const proxy = Object.fromEntries(API.map((path) => [path, { target: SERVER }]));
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -45,6 +45,9 @@ function offlineShell(): Plugin {
 
 export default defineConfig({
   plugins: [svelte(), offlineShell()],
+  // Without this condition onnxruntime brings its WebAssembly loader in a form that starts threads from a blob: address.
+  resolve: { conditions: ["onnxruntime-web-use-extern-wasm", ...defaultClientConditions] },
+  worker: { format: "es" },
   build: {
     outDir: "../src/stepwell/server/page/static",
     emptyOutDir: true,

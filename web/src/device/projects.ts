@@ -46,11 +46,12 @@ export async function changeProject(id: string, changes: Partial<Pick<Project, "
 
 /** With its files and their versions. */
 export async function removeProject(id: string): Promise<void> {
-  const stores = ["projects", "files", "contents", "versions", "settings"] as const;
+  const stores = ["projects", "files", "contents", "versions", "file_vectors", "settings"] as const;
   await (await openDevice()).write(stores, async (all) => {
     for (const store of [all.files, all.contents, all.versions]) {
       for (const key of await store.keysBy("project", id)) await store.delete(key);
     }
+    await all.file_vectors.clear(); // A cache: what other projects need of it is made again.
     await all.projects.delete(id);
     if ((await all.settings.get(CURRENT))?.value === id) await all.settings.delete(CURRENT);
   });
