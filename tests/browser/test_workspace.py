@@ -145,8 +145,9 @@ def test_a_conflict_shows_both_versions_and_a_way_out(page: Page, files: Path, t
     dialog.get_by_label("Text of /plans/may.md").fill("# May\n\nMine.\n")
     (files / "plans" / "may.md").write_text("# May\n\nTheirs.\n")
     dialog.get_by_role("button", name="Save").click()
-    expect(conflict.get_by_label("From what is there to yours")).to_contain_text("Theirs.")
-    conflict.get_by_role("button", name="Replace it with mine").click()
+    changed = page.get_by_role("dialog", name="/plans/may.md has changed meanwhile")
+    expect(changed.get_by_label("From what is there to yours")).to_contain_text("Theirs.")
+    changed.get_by_role("button", name="Replace it with mine").click()
     expect(page.get_by_text("/plans/may.md is stored.")).to_be_visible()
     assert (files / "plans" / "may.md").read_text() == "# May\n\nMine.\n"
 
