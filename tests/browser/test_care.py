@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import PHONE, WIDE, Watch
+from tests.browser.conftest import LOOKS, PHONE, WIDE, Watch, violations
 from tests.browser.steps import ask, composer, dock, last_answer
 from tests.integration.served.process import Server
 
 
-def violations(page: Page) -> list[str]:
-    page.wait_for_timeout(250)  # a transition that is under way has colours of its own
-    found = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
-
-
-LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE)]
-
-
 def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: Server, watch: Watch):
     """Each state in light, in dark and on a phone, without leaving it in between."""
-    context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce")
+    context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce", service_workers="block")
     context.set_default_timeout(10_000)
     page = context.new_page()
     watch.look_at(page)

@@ -12,7 +12,7 @@ import { QuotaError, type Device, type FileContent, type FileRow, type FileVersi
 import { keyOf, nameOf, typeOf } from "../device/paths";
 import { plural } from "../lib/words";
 import { readArchive, unpack, type ArchiveEntry } from "./archive";
-import { LIMITS, refuseTooLarge, TooLargeError } from "./limits";
+import { LIMITS, refuseSource, refuseTooLarge, TooLargeError } from "./limits";
 import { MANIFEST, readManifest, type Manifest } from "./manifest";
 import { isLeftOut, Places, readPath, type Placed } from "./names";
 
@@ -121,8 +121,8 @@ async function gather(sources: readonly Source[]): Promise<{ found: Found[]; man
   const found: Found[] = [];
   let manifest: Manifest | null = null;
   for (const [n, source] of sources.entries()) {
+    refuseSource(source);
     for (const { name, file } of source.files) {
-      refuseTooLarge(name, file.size, source.kind === "zip" ? LIMITS.archive : LIMITS.file);
       if (source.kind === "files") {
         found.push({ name, size: file.size, modifiedAt: new Date(file.lastModified), source: n, read: async () => file });
         continue;

@@ -9,6 +9,7 @@ import { plural } from "../lib/words";
 import { saveBlob } from "../panels/download";
 import { projectNameOf } from "./gathering";
 import type { ImportProgress, ImportResult, Source } from "./importing";
+import { refuseSource } from "./limits";
 import { CancelledError, order } from "./workshop";
 
 export interface Notice {
@@ -158,6 +159,11 @@ class Projects {
 
   async import(sources: readonly Source[]): Promise<void> {
     if (!sources.length || this.job) return;
+    try {
+      for (const source of sources) refuseSource(source);
+    } catch (error) {
+      return this.fail(error);
+    }
     const control = new AbortController();
     const labels = sources.map((source) => source.label);
     const show = (progress: ImportProgress) => (this.job = { title: "Importing", labels, progress, control });
@@ -203,6 +209,11 @@ class Projects {
     clearTimeout(this.noticeTimer);
     this.notice = notice;
     if (ms) this.noticeTimer = setTimeout(() => this.notice === notice && (this.notice = null), ms);
+  }
+  undo(): void {
+    const undo = this.notice?.undo;
+    this.notice = null;
+    undo?.();
   }
   fail(error: unknown): void {
     const sentence = (error as { sentence?: string }).sentence ?? (error instanceof Error ? error.message : String(error));
