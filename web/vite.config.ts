@@ -47,7 +47,6 @@ export default defineConfig({
   plugins: [svelte(), offlineShell()],
   // Without this condition onnxruntime brings its WebAssembly loader in a form that starts threads from a blob: address.
   resolve: { conditions: ["onnxruntime-web-use-extern-wasm", ...defaultClientConditions] },
-  worker: { format: "es" },
   build: {
     outDir: "../src/stepwell/server/page/static",
     emptyOutDir: true,

@@ -1,6 +1,7 @@
 /** The registry: for each kind of question its card, how a kept draft is taken up again, and what of a draft may be kept. */
 
 import type { Component } from "svelte";
+import DeviceCard from "../device/DeviceCard.svelte";
 import * as approval from "./approval";
 import AddressCard from "./AddressCard.svelte";
 import ApprovalCard from "./ApprovalCard.svelte";
@@ -14,6 +15,8 @@ import UnknownCard from "./UnknownCard.svelte";
 import { asObject, type Json, type Kind } from "./waiting";
 
 export interface CardProps<Draft> {
+  /** The interrupt's. */
+  id: string;
   payload: Json;
   draft: Draft;
   busy: boolean;
@@ -47,6 +50,7 @@ export const CARDS: Record<Kind, Card> = {
   sources: { component: SourcesCard, restore: (_, kept) => onTop({ denied: [] as string[] }, kept), keep: asIs },
   retry: { component: RetryCard, restore: () => ({}), keep: asIs },
   address: { component: AddressCard, restore: () => ({}), keep: asIs },
+  device: { component: DeviceCard, restore: (_, kept) => onTop({ refusing: false, reason: "" }, kept), keep: asIs },
   unknown: { component: UnknownCard, restore: (_, kept) => onTop({ text: "", asJson: false }, kept), keep: asIs },
 };
 
