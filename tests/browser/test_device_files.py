@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
-from tests.browser.device import put_project, rows_of, steps, texts_of
-from tests.browser.steps import ask, dock, last_answer, say, thread_id
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from tests.browser.conftest import Watch
+from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
+from tests.browser.steps import ask, dock, last_answer, thread_id
 from tests.integration.served.process import Server
 
 FILES = {"/notes/a.md": "# Rivers\n\nThe Nile is long.\n", "/b.md": "one two two\n"}
 READ = ("read_file", {"file_path": "/project/notes/a.md"})
+READ_A = ("read_file", {"file_path": "/project/a.md"})
 GREP = ("grep", {"pattern": "nile", "path": "/project/"})
 WRITE = ("write_file", {"file_path": "/project/c.md", "content": "new words\n"})
 EDIT = ("edit_file", {"file_path": "/project/b.md", "old_string": "one", "new_string": "1"})
@@ -86,19 +91,82 @@ def test_two_tabs_do_it_once(page: Page, open_page, server: Server):
     assert len(httpx.get(f"{server.url}/threads/{thread_id(page)}/runs").json()) == 4
 
 
-def test_what_another_thread_asks_is_done_too(page: Page, server: Server):
-    ask(page, "filer", steps(READ))
-    expect(last_answer(page)).to_contain_text("The Nile")
-    first = page.url
-    ask(page, "filer", steps(WRITE, READ))
+def test_what_a_thread_asks_that_is_not_open_is_done_too(page: Page, server: Server):
+    thread = ask_from_elsewhere(server, steps(READ))
+    assert "The Nile is long." in wait_for_answer(server, thread)
+
+
+def test_a_second_device_is_told_who_has_it(page: Page, browser: Browser, server: Server, watch: Watch):
+    """The first one has claimed it and takes its time; the second says so in words and does nothing."""
+    watch.allow("409 \\(Conflict\\)")
+    ask(page, "filer", steps(WRITE))
     expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
-    waiting = thread_id(page)
-    page.goto(first)
-    say(page, steps(GREP))
-    expect(last_answer(page)).to_contain_text("Nile")
-    page.goto(f"/t/{waiting}")
+    (waiting,) = httpx.get(f"{server.url}/threads/{thread_id(page)}/interrupts").json()["interrupts"]
+    claim = {"device_id": "Firefox on Linux (ab12)", "ttl_s": 600}
+    held = httpx.post(f"{server.url}/threads/{thread_id(page)}/interrupts/{waiting['interrupt_id']}/claim", json=claim).json()
     approve(page)
-    page.goto(first)
-    expect(page.get_by_test_id("thread-row").filter(has_text="waits for you")).to_have_count(0)
-    state = httpx.get(f"{server.url}/threads/{waiting}/state").json()
-    assert "The Nile is long." in str(state["values"]["messages"][-1])
+    expect(dock(page)).to_contain_text("Another device does this: Firefox on Linux (ab12)")
+    assert texts_of(page) == FILES
+    given_back = {"claim_id": held["claim_id"]}
+    path = f"{server.url}/threads/{thread_id(page)}/interrupts/{waiting['interrupt_id']}/claim"
+    assert httpx.request("DELETE", path, json=given_back).status_code == 204
+    approve(page)
+    expect(last_answer(page)).to_contain_text("Results:")
+    assert texts_of(page)["/c.md"] == "new words\n"
+
+
+def test_a_browser_without_the_project_says_what_is_waited_for(page: Page, browser: Browser, server: Server, watch: Watch):
+    ask(page, "filer", steps(WRITE))
+    expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
+    stranger = browser.new_context(base_url=server.url).new_page()
+    watch.look_at(stranger)
+    stranger.goto(page.url)
+    expect(dock(stranger)).to_contain_text("Waiting for the device with the project 'p1'")
+    expect(dock(stranger)).to_contain_text("There is no project in this browser yet.")
+    dock(stranger).get_by_role("button", name="Reject").click()
+    dock(stranger).get_by_label("Why not?").fill("not from here")
+    dock(stranger).get_by_role("button", name="Reject").click()
+    expect(last_answer(stranger)).to_contain_text("not from here")
+    expect(last_answer(page)).to_contain_text("not from here")
+    assert texts_of(page) == FILES
+    stranger.context.close()
+
+
+def test_a_reload_between_deed_and_answer_sends_what_was_done(page: Page, context: BrowserContext, server: Server, watch: Watch):
+    watch.allow("ERR_FAILED|ERR_ABORTED")
+    ask(page, "filer", steps(WRITE))
+    expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
+    lost = re.compile(r"/threads/[^/]+/runs$")
+    context.route(lost, lambda route: route.abort() if "resume" in (route.request.post_data or "") else route.continue_())
+    approve(page)
+    expect(dock(page)).to_contain_text("Done here.")
+    assert [row["answer"] for row in rows_of(page, "outbox") if "delivered_at" not in row] != []
+    context.unroute(lost)
+    page.reload()
+    expect(last_answer(page)).to_contain_text("Results:")
+    assert len(rows_of(page, "versions")) == 1
+
+
+def test_grep_that_never_ends_is_cut_off(page: Page):
+    put_project(page, {"/a.md": f"{'a' * 40}!\n"})
+    ask(page, "filer", steps(("grep", {"pattern": "(a+)+$", "path": "/project/"}), READ_A))
+    expect(last_answer(page)).to_contain_text("did not finish")
+    expect(last_answer(page)).to_contain_text("aaaa!")
+
+
+def ask_from_elsewhere(server: Server, text: str) -> str:
+    """A conversation that no page has open."""
+    thread = httpx.post(f"{server.url}/threads", json={"metadata": {"graph_id": "filer"}}).json()["thread_id"]
+    given = {"messages": [{"role": "user", "content": text}], "current_project_id": PROJECT}
+    httpx.post(f"{server.url}/threads/{thread}/runs", json={"assistant_id": "filer", "input": given}).raise_for_status()
+    return str(thread)
+
+
+def wait_for_answer(server: Server, thread: str) -> str:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        found = httpx.get(f"{server.url}/threads/{thread}").json()
+        if found["status"] == "idle":
+            return str(found["values"]["messages"][-1]["content"])
+        time.sleep(0.1)
+    raise AssertionError("nobody did it within 20 s")

@@ -154,7 +154,7 @@ export class Executor {
     if (delivery.state === "unsent") {
       this.states[row.interrupt_id] = { state: "unsent", words: delivery.words };
       this.notBefore.set(row.interrupt_id, delivery.again);
-      return;
+      return this.tell(row.interrupt_id, row.thread_id, delivery.words);
     }
     delete this.states[row.interrupt_id];
     this.tell(row.interrupt_id, row.thread_id, delivery.state === "delivered" ? row.words : delivery.words);
@@ -162,7 +162,7 @@ export class Executor {
 
   /** What other tabs or an earlier visit have left behind goes first. */
   async flush(): Promise<void> {
-    if (this.flushing) return;
+    if (this.flushing || server.connection !== "online") return;
     this.flushing = true;
     try {
       for (const row of await unsentRows(this.device)) {

@@ -17,6 +17,8 @@ import { asObject, type Json, type Kind } from "./waiting";
 export interface CardProps<Draft> {
   /** The interrupt's. */
   id: string;
+  /** When it was asked. */
+  createdAt: string | null;
   payload: Json;
   draft: Draft;
   busy: boolean;

@@ -12,18 +12,20 @@ export interface Group {
   /** What it is, in a sentence. */
   readonly what: string;
   readonly stores: readonly StoreName[];
+  /** What is counted. */
+  readonly unit: string;
   /** What is lost with it, where that is more than what it says. */
   readonly loss?: string;
 }
 
 export const GROUPS: readonly Group[] = [
-  { id: "projects", label: "Project files", what: "Your projects and the files in them.", stores: ["projects", "files", "contents"] },
-  { id: "versions", label: "Earlier versions", what: "What your files were before each change.", stores: ["versions"], loss: "Changes can then no longer be undone." },
-  { id: "knowledge", label: "Knowledge", what: "Your documents, cut into passages, and the numbers by which they are searched.", stores: ["documents", "chunks", "vectors"] },
-  { id: "departures", label: "What left this device", what: "A record of each piece that went to the server.", stores: ["departures"] },
-  { id: "outbox", label: "Answers on their way", what: "Results for an agent that the server does not have yet.", stores: ["outbox"], loss: "An agent that waits for them is then not answered, though the work may be done." },
-  { id: "purse", label: "Wallet", what: "Payments under way and refunds that you have not claimed.", stores: ["purse"], loss: "Money in it that you have not claimed is lost." },
-  { id: "settings", label: "Choices", what: "Such as the project that agents may work on.", stores: ["settings"] },
+  { id: "projects", unit: "file", label: "Project files", what: "Your projects and the files in them.", stores: ["projects", "files", "contents"] },
+  { id: "versions", unit: "version", label: "Earlier versions", what: "What your files were before each change.", stores: ["versions"], loss: "Changes can then no longer be undone." },
+  { id: "knowledge", unit: "document", label: "Knowledge", what: "Your documents, cut into passages, and the numbers by which they are searched.", stores: ["documents", "chunks", "vectors"] },
+  { id: "departures", unit: "piece", label: "What left this device", what: "A record of each piece that went to the server.", stores: ["departures"] },
+  { id: "outbox", unit: "answer", label: "Answers on their way", what: "Results for an agent that the server does not have yet.", stores: ["outbox"], loss: "An agent that waits for them is then not answered, though the work may be done." },
+  { id: "purse", unit: "entry", label: "Wallet", what: "Payments under way and refunds that you have not claimed.", stores: ["purse"], loss: "Money in it that you have not claimed is lost." },
+  { id: "settings", unit: "choice", label: "Choices", what: "Such as the project that agents may work on.", stores: ["settings"] },
 ];
 
 export interface Kept {
@@ -32,6 +34,7 @@ export interface Kept {
   readonly label: string;
   readonly what: string;
   readonly loss?: string;
+  readonly unit?: string;
   readonly rows: number;
   /** Null: the browser does not say. */
   readonly bytes: number | null;
@@ -99,6 +102,7 @@ async function allCaches(): Promise<Kept[]> {
         kind: "cache",
         label: isShell ? "The page itself" : `Cache “${name}”`,
         what: isShell ? "Its code, so that it opens without a network. Nothing of yours." : "Files that were fetched once and kept.",
+        unit: "file",
         rows: sizes.length,
         bytes: sizes.reduce((sum, size) => sum + size, 0),
       };

@@ -176,7 +176,7 @@ class Projects {
       if (!this.currentId) await chooseProject(result.projectId);
       this.openId = result.projectId;
       await this.load();
-      this.tell({ text: summaryOf(result), kind: "plain", more: result.told });
+      this.tell({ text: summaryOf(result), kind: "plain", more: result.told }, result.told.length ? 0 : UNDO_MS);
     } catch (error) {
       if (error instanceof CancelledError) this.tell({ text: "Cancelled. Nothing was imported.", kind: "plain" });
       else this.fail(error);
@@ -194,7 +194,7 @@ class Projects {
     try {
       const { blob, files } = await order("export", { projectId: project.id }, { signal: control.signal, tell: ({ done, total }) => show(done, total) });
       saveBlob(`${project.name.replace(/[/\\:*?"<>|]/g, "-")}.zip`, blob);
-      this.tell({ text: `“${project.name}” is exported with ${plural(files, "file")}.`, kind: "plain" });
+      this.tell({ text: `“${project.name}” is exported with ${plural(files, "file")}.`, kind: "plain" }, UNDO_MS);
     } catch (error) {
       if (!(error instanceof CancelledError)) this.fail(error);
     } finally {
