@@ -1,16 +1,18 @@
-"""A seminar without a model, once through by clicking: the argument follows beside it, helps, and can be taken away."""
+"""A seminar without a model, once through by clicking, on a project that stays on the device: the argument follows beside it, helps, and can
+be taken away; of the files nothing leaves but what the page lists."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import PHONE, WIDE
+from playwright.sync_api import Locator, Page, Request, expect
+from tests.browser.conftest import PHONE, WIDE, violations
+from tests.browser.device import rows_of, texts_of
 from tests.browser.steps import ask, dock, last_answer
-from tests.browser.test_care import violations
 from tests.integration.served.process import Server, serve
 
 QUESTION = "Should schools give marks?"
@@ -18,6 +20,8 @@ THESIS = "Schools should not give marks before the age of ten."
 REVISED = "Schools should not give marks before the age of ten, and should write to parents instead."
 GROUND = "Pupils read a comment less often when there is a mark beside it"
 OBJECTION = "Without marks, parents learn too late that a child cannot follow."
+NOTES = "A comment that is read tells more than a mark.\nThis line of the notes has nothing to do with it.\n"
+DIARY = "Nobody has to know what stands in my diary.\n"
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +66,57 @@ def argue_until_the_objection(page: Page) -> None:
     answer(page, "what makes you think so", f"{GROUND} (source: notes of a teacher)")
 
 
+class Sent:
+    """What the page sends to the server."""
+
+    def __init__(self, page: Page) -> None:
+        self.bodies: list[str] = []
+        page.on("request", self._note)
+
+    def _note(self, request: Request) -> None:
+        if request.post_data:
+            self.bodies.append(request.post_data)
+
+    def contents(self) -> list[dict[str, Any]]:
+        """What answered the agent's questions to the device, where it has something of a file in it."""
+        runs = [json.loads(body) for body in self.bodies if '"tool_results"' in body]
+        answers = [answer for run in runs for answer in run["command"]["resume"].values()]
+        results = [result for answer in answers for result in answer["tool_results"]]
+        return [
+            result["content"] for result in results if {"text", "matches", "hits", "files"} & set(result.get("content", {}))
+        ]
+
+
+def bring_files(page: Page) -> None:
+    page.get_by_role("button", name="Project").first.click()
+    files = [
+        {"name": name, "mimeType": "", "buffer": text.encode()} for name, text in (("notes.md", NOTES), ("diary.md", DIARY))
+    ]
+    page.get_by_test_id("import-files").set_input_files(files)  # type: ignore[arg-type]
+    expect(page.get_by_test_id("project-notice")).to_contain_text("2 files imported")
+    expect(page.get_by_label("Agents may work on this project")).to_be_checked()
+    page.keyboard.press("Escape")
+
+
+def save_without_asking(page: Page) -> None:
+    page.get_by_role("button", name="Project").first.click()
+    page.get_by_label("Ask before the agent changes files").uncheck()
+    page.keyboard.press("Escape")
+
+
 def test_a_seminar_is_led_from_frame_to_close(page: Page, tmp_path: Path):
-    """T1 to T4, T8, and point 26 of the page's acceptance."""
-    ask(page, "deeptutor", QUESTION)
+    """T1 to T6, T8, and point 26 of the page's acceptance."""
+    sent = Sent(page)
+    bring_files(page)
+    ask(page, "deeptutor", "Search my files for comment")
+    expect(last_answer(page)).to_contain_text("/notes.md:1: A comment that is read")
     expect(panel(page).get_by_role("tab", name="Argument", selected=True)).to_be_visible()
+    answer(page, "what question do you want to think through", QUESTION)
+    expect(dock(page).get_by_label("Change of /seminar.md")).to_contain_text(f"# {QUESTION}")
+    assert "/seminar.md" not in texts_of(page)
+    dock(page).get_by_role("button", name="Approve").click()
+    asked(page, "What do you claim?")
+    save_without_asking(page)
     argue_until_the_objection(page)
 
     expect(clause(page, "t1")).to_contain_text("held, 60 % sure")
@@ -103,6 +154,21 @@ def test_a_seminar_is_led_from_frame_to_close(page: Page, tmp_path: Path):
     expect(clause(page, "r1").get_by_test_id("clause-p1")).to_contain_text("answers r1")
     see_the_graph(page)
     take_every_form(page, tmp_path)
+    assert REVISED in texts_of(page)["/seminar.md"]
+    only_what_was_listed_has_left(page, sent)
+
+
+def only_what_was_listed_has_left(page: Page, sent: Sent) -> None:
+    listed = "\n".join(row["excerpt"] for row in rows_of(page, "departures"))
+    left = [match["line_content"] for content in sent.contents() for match in content.get("matches", [])]
+    assert left == [NOTES.splitlines()[0]]
+    assert all(line in listed for line in left)
+    assert all(content["text"][:500] in listed for content in sent.contents() if "text" in content)
+    assert not any("nothing to do with it" in body or "my diary" in body for body in sent.bodies)
+    page.get_by_role("button", name="This device").first.click()
+    page.get_by_test_id("device").get_by_role("button", name="Show", exact=True).first.click()
+    expect(page.get_by_test_id("departures")).to_contain_text("Lines with comment")
+    page.keyboard.press("Escape")
 
 
 def see_the_graph(page: Page) -> None:

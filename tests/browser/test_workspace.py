@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import PHONE, WIDE, Watch
+from tests.browser.conftest import PHONE, WIDE, Watch, violations
 from tests.browser.model_server import calling, serve_model, tools_of
 from tests.browser.steps import ask, composer, dock, last_answer
-from tests.browser.test_care import violations
 from tests.integration.served.process import Server, serve
 
 PLAN = "# May\n\n- 3 May: tea at four\n- 9 May: walk to the well\n- 17 May: open\n"
@@ -105,7 +104,9 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     panel(page).get_by_label("Into").fill("/papers")
     large = tmp_path / "large.txt"
     large.write_bytes(b"A line of a large file.\n" * 800_000)
-    (tmp_path / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>')
+    (tmp_path / "dot.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
+    )
     panel(page).get_by_label("Files to upload").set_input_files([large, tmp_path / "dot.svg"])
     uploads = panel(page).get_by_role("list", name="Uploads")
     expect(uploads.get_by_text("stored")).to_have_count(2, timeout=20_000)
@@ -127,7 +128,9 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     assert not (files / "papers" / "dot.svg").exists()
 
 
-def test_a_conflict_shows_both_versions_and_a_way_out(page: Page, files: Path, tmp_path: Path, allow_console: Callable[[str], None]):
+def test_a_conflict_shows_both_versions_and_a_way_out(
+    page: Page, files: Path, tmp_path: Path, allow_console: Callable[[str], None]
+):
     allow_console("412")
     ask(page, "workspace", "Move the tea")
     (tmp_path / "may.md").write_text("# May\n\nEmpty.\n")

@@ -34,7 +34,8 @@ _FILE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The argument",
         "content": {
-            kind: {"schema": {"type": "string"}} for kind in dict.fromkeys(media.partition(";")[0] for media, _ in _MEDIA.values())
+            kind: {"schema": {"type": "string"}}
+            for kind in dict.fromkeys(media.partition(";")[0] for media, _ in _MEDIA.values())
         },
     }
 }
@@ -59,7 +60,9 @@ async def export_argument(
     state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=False)
     argument = state["values"].get(forms.field)
     if not argument:
-        raise NotFoundError("argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there.")
+        raise NotFoundError(
+            "argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there."
+        )
     media, ending = _MEDIA[form]
     # As a file to keep, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}

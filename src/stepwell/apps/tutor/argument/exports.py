@@ -39,7 +39,9 @@ def export_data(data: Mapping[str, Any], form: str) -> str:
     try:
         return writer(from_data(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidRequestError("The thread's argument cannot be read: something else than the tutor has written it.") from error
+        raise InvalidRequestError(
+            "The thread's argument cannot be read: something else than the tutor has written it."
+        ) from error
 
 
 def write_argdown(argument: Argument) -> str:
