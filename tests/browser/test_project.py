@@ -161,7 +161,9 @@ def test_a_folder_comes_in_is_read_edited_undone_and_searched(page: Page, tmp_pa
 
 
 def rows_of_first_project(page: Page) -> str:
-    return page.get_by_test_id("project").get_by_label("Project", exact=True).locator("option").first.get_attribute("value") or ""
+    return (
+        page.get_by_test_id("project").get_by_label("Project", exact=True).locator("option").first.get_attribute("value") or ""
+    )
 
 
 def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(page: Page, tmp_path: Path, record_property):
@@ -193,7 +195,9 @@ def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(page: Page, t
     assert longest <= LONGEST_TASK_MS
 
 
-def test_what_must_not_come_in_is_refused_with_a_sentence_and_leaves_nothing(page: Page, context: BrowserContext, server: Server):
+def test_what_must_not_come_in_is_refused_with_a_sentence_and_leaves_nothing(
+    page: Page, context: BrowserContext, server: Server
+):
     project(page)
     expect(page.get_by_test_id("project")).to_contain_text("Your files")
 
@@ -335,7 +339,19 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     assert len(stored) >= 5
     assert [row for row in stored if row not in listed] == [], "something is kept that the page does not tell"
     assert set(rows(page)) == {
-        *("projects", "files", "contents", "versions", "documents", "chunks", "vectors", "outbox", "departures", "settings", "purse")
+        *(
+            "projects",
+            "files",
+            "contents",
+            "versions",
+            "documents",
+            "chunks",
+            "vectors",
+            "outbox",
+            "departures",
+            "settings",
+            "purse",
+        )
     }, "a store is new: put it into a group of keeping/inventory.ts"
     with page.expect_download() as saved:
         dialog.get_by_role("button", name="Export all as zip").click()

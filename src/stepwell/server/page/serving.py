@@ -32,8 +32,8 @@ BELOW = ("/t/", "/new/")
 """Where the page finds its own way: the server gives it for each of these."""
 
 POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; "
-    "manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
 """`'wasm-unsafe-eval'` lets the embedder's WebAssembly be compiled; JavaScript still cannot be made from text. Scripts are sent with the
 policy too, because a worker has that of its own script and not the page's."""
