@@ -15,8 +15,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -31,9 +33,10 @@ BELOW = ("/t/", "/new/")
 """Where the page finds its own way: the server gives it for each of these."""
 
 POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; "
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{mints}; worker-src 'self'; "
     "manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
+"""`{mints}`: where a payer gets a token from, the only places beside its own server that the page may ask anything of."""
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -65,6 +68,12 @@ class PageFile:
     etag: str
     version: tuple[int, int]
     """When it was changed and how long it was: a page that is built anew is served anew."""
+
+
+def write_policy(mints: Iterable[str] = ()) -> str:
+    """The page's Content-Security-Policy on a server that takes money of these mints."""
+    origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, mints))
+    return POLICY.format(mints="".join(origins))
 
 
 class PageFiles:
@@ -108,12 +117,13 @@ def _read(place: Path, version: tuple[int, int]) -> PageFile:
 
 
 class ServePage:
-    """The layer. `asks_who` is for what is said where the page is not built."""
+    """The layer. `asks_who` is for what is said where the page is not built; `mints` are those whose money the server takes."""
 
-    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool) -> None:
+    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool, mints: Iterable[str] = ()) -> None:
         self._app = app
         self._files = files
         self._asks_who = asks_who
+        self._policy = write_policy(mints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self._respond(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
@@ -133,7 +143,8 @@ class ServePage:
     async def _page(self, scope: Scope, headers: Headers) -> Response:
         found = await self._files.find("/index.html")
         if found:
-            return _send(found, headers, {"cache-control": "no-cache", "content-security-policy": POLICY, "vary": "Accept"})
+            allowed = {"cache-control": "no-cache", "content-security-policy": self._policy, "vary": "Accept"}
+            return _send(found, headers, allowed)
         address = str(Request(scope).base_url).rstrip("/")
         return Response(render_front(address, asks_who=self._asks_who), media_type="text/html", headers={"vary": "Accept"})
 
