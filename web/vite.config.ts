@@ -20,6 +20,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: false,
   },
+  // Module workers: they share code with the page, and load what they need when they need it.
+  worker: { format: "es" },
   server: { proxy },
   preview: { proxy, headers: { "Content-Security-Policy": CSP } },
   test: { include: ["src/**/*.test.ts"], environment: "node" },
