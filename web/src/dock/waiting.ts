@@ -12,7 +12,7 @@ export type { Json, JsonObject };
 /** An open interrupt. Its payload may be anything that a graph asks with, also a bare text. */
 export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
 
-export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "unknown";
+export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "payment" | "unknown";
 
 const TYPES: Record<string, Kind> = {
   plan_approval: "plan",
@@ -21,6 +21,7 @@ const TYPES: Record<string, Kind> = {
   source_review: "sources",
   search_retry: "retry",
   address_approval: "address",
+  payment_exhausted: "payment",
 };
 
 export function kindOf(payload: Json): Kind {
@@ -45,6 +46,8 @@ export function titleOf(payload: Json): string {
       return "Try the search again?";
     case "address":
       return "May this address be fetched?";
+    case "payment":
+      return fields.code === "requested" ? "The agent asks for money" : "More money for the next call?";
     case "unknown":
       return typeof payload === "string" ? payload : textOf(fields.question) || textOf(fields.message) || "The agent waits for you";
   }
