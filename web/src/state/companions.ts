@@ -17,6 +17,7 @@ export interface Along {
 export interface Intent {
   readonly graphId: string;
   readonly threadId: string | null;
+  readonly text: string;
 }
 
 /** False: not now. The person has been told why, and the message stays where it was written. */

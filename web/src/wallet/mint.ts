@@ -5,7 +5,7 @@
 //
 // The secrets are made before the mint signs anything. So if its response is lost, the signatures can be had again (NUT-09).
 
-import type { SerializedOutputData, Wallet } from "@cashu/cashu-ts";
+import type { OutputData, Proof, SerializedOutputData, Wallet } from "@cashu/cashu-ts";
 import { mintName } from "./words";
 
 /** The mint does not answer, or refuses; the sentence says which, and what is safe. */
@@ -84,8 +84,9 @@ export function orderInvoice(mint: string, amountSats: number): Promise<Invoice>
   });
 }
 
-export function isPaid(order: Ordered): Promise<boolean> {
-  return ask(order.mint, async (wallet) => (await wallet.checkMintQuoteBolt11(order.quote)).state !== "UNPAID");
+/** `ISSUED`: the mint has signed, and its response was lost. */
+export function stateOf(order: Ordered): Promise<"UNPAID" | "PAID" | "ISSUED"> {
+  return ask(order.mint, async (wallet) => (await wallet.checkMintQuoteBolt11(order.quote)).state);
 }
 
 /** Other secrets for the same invoice: the mint no longer signs with the keys that the first ones were made for. */
@@ -95,25 +96,38 @@ export function renewOutputs(order: Ordered): Promise<Pick<Ordered, "keyset" | "
 }
 
 /** The money of a paid invoice as a token; "renew" if other secrets are needed first. Asking again gives the same money. */
-export function collect(order: Ordered): Promise<string | "renew"> {
+export function collect(order: Ordered, isSigned: boolean): Promise<string | "renew"> {
   return ask(order.mint, async (wallet, cashu) => {
-    const outputData = order.outputs.map((output) => cashu.OutputData.deserialize(output));
-    const outputs = outputData.map((output) => output.blindedMessage);
-    const quote = { quote: order.quote };
-    const preview = { method: "bolt11", payload: { ...quote, outputs }, outputData, keysetId: order.keyset, quote };
-    const write = (proofs: Awaited<ReturnType<Wallet["completeMint"]>>) => cashu.getEncodedToken({ mint: order.mint, proofs, unit: "sat" });
-    try {
-      return write(await wallet.completeMint(preview));
-    } catch (error) {
-      if (!(error instanceof cashu.MintOperationError)) throw error;
-      if (KEYSET_GONE.includes(error.code)) return "renew";
-      if (!SIGNED_ALREADY.includes(error.code)) throw error;
-    }
-    const signed = await wallet.mint.restore({ outputs });
-    const signatures = new Map(signed.outputs.map((output, at) => [output.B_, signed.signatures[at]!]));
-    if (outputs.some((output) => !signatures.has(output.B_)))
-      throw new MintError(`The mint at ${mintName(order.mint)} says that this money was handed out, but it was not handed to this browser. Ask the mint about quote ${order.quote}.`);
-    return write(outputData.map((output) => output.toProof(signatures.get(output.blindedMessage.B_)!, wallet.getKeyset(order.keyset))));
+    const outputs = order.outputs.map((output) => cashu.OutputData.deserialize(output));
+    const proofs = (isSigned ? null : await sign(wallet, cashu, order, outputs)) ?? (await restore(wallet, order, outputs));
+    return proofs === "renew" ? proofs : cashu.getEncodedToken({ mint: order.mint, proofs, unit: "sat" });
+  });
+}
+
+/** Null: it was signed before. */
+async function sign(wallet: Wallet, cashu: Library, order: Ordered, outputData: OutputData[]): Promise<Proof[] | "renew" | null> {
+  const quote = { quote: order.quote };
+  const payload = { ...quote, outputs: outputData.map((output) => output.blindedMessage) };
+  try {
+    return await wallet.completeMint({ method: "bolt11", payload, outputData, keysetId: order.keyset, quote });
+  } catch (error) {
+    if (!(error instanceof cashu.MintOperationError)) throw error;
+    if (KEYSET_GONE.includes(error.code)) return "renew";
+    if (SIGNED_ALREADY.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+async function restore(wallet: Wallet, order: Ordered, outputData: OutputData[]): Promise<Proof[]> {
+  const signed = await wallet.mint.restore({ outputs: outputData.map((output) => output.blindedMessage) });
+  const signatures = new Map(signed.outputs.map((output, at) => [output.B_, signed.signatures[at]]));
+  const keyset = wallet.getKeyset(order.keyset);
+  return outputData.map((output) => {
+    const signature = signatures.get(output.blindedMessage.B_);
+    if (signature) return output.toProof(signature, keyset);
+    throw new MintError(
+      `The mint at ${mintName(order.mint)} says that this money was handed out, but not to this browser. Ask the mint about quote ${order.quote}.`,
+    );
   });
 }
 

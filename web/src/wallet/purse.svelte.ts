@@ -8,7 +8,7 @@
 import { ApiError } from "../api";
 import { announceChange, onChange, openDevice } from "../device/database";
 import { money } from "./api";
-import { collect, isPaid, orderInvoice, renewOutputs, type Ordered } from "./mint";
+import { collect, orderInvoice, renewOutputs, stateOf, type Ordered } from "./mint";
 
 export interface PurseItem extends Ordered {
   id: string;
@@ -85,12 +85,13 @@ class Purse {
     let item = (await device.read("purse", (stores) => stores.purse.get(id))) as PurseItem | undefined;
     if (!item) return null;
     if (!item.token) {
-      if (!(await isPaid(item))) return null;
-      let token = await collect(item);
+      const state = await stateOf(item);
+      if (state === "UNPAID") return null;
+      let token = await collect(item, state === "ISSUED");
       if (token === "renew") {
         item = { ...item, ...(await renewOutputs(item)) };
         await this.put(item);
-        token = await collect(item);
+        token = await collect(item, false);
       }
       item = { ...item, token };
       await this.put(item);

@@ -7,8 +7,9 @@
 
 import { onAnswered } from "../api";
 import { accompany, holdBack, type Asking, type Intent } from "../state/companions";
+import { toasts } from "../ui/toasts.svelte";
 import { money, type Pricing, type Session } from "./api";
-import { available, isOpen, leastOf, totalOf } from "./words";
+import { available, hasToken, isOpen, leastOf, totalOf } from "./words";
 
 /** A message that waits for money. */
 export interface Purpose extends Intent {
@@ -16,6 +17,8 @@ export interface Purpose extends Intent {
 }
 
 const PAYMENT_REQUIRED = 402;
+const TOKEN_IN_MESSAGE =
+  "There is a Cashu token in this message, and whoever reads the conversation could spend it. It was not sent. To pay, hand it in with the wallet.";
 
 class Wallet {
   /** Null: not known yet, or an older server. */
@@ -30,10 +33,9 @@ class Wallet {
   /** After signing in. `open` shows the dialog. Where it fails, the server says by itself what costs something. */
   async load(open: () => void): Promise<void> {
     this.pricing = await money.pricing().catch(() => null);
-    if (!this.pricing?.charged) return;
     if (!this.open) this.watch();
     this.open = open;
-    await this.refresh();
+    if (this.pricing?.charged) await this.refresh();
   }
 
   async refresh(): Promise<void> {
@@ -108,6 +110,10 @@ class Wallet {
   }
 
   private async clear(intent: Intent): Promise<boolean> {
+    if (hasToken(intent.text)) {
+      toasts.show(TOKEN_IN_MESSAGE, { kind: "bad", ms: 10_000 });
+      return false;
+    }
     if (!this.costs(intent.graphId)) return true;
     await this.refresh();
     if (this.payerFor(intent.threadId)) return true;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry, Session } from "./api";
-import { available, cleanToken, faultOf, linesOf, readAmount, refusalWords, sats, sumsOf, totalOf } from "./words";
+import { available, cleanToken, faultOf, hasToken, linesOf, readAmount, refusalWords, sats, sumsOf, totalOf } from "./words";
 
 const session = (more: Partial<Session>): Session => ({
   funding_id: "s", funded: 0, waiting: 0, reserved: 0, spent: 0, fees: 0, refunded: 0, balance: 0, ceiling: null, lost_answers: 0,
@@ -53,6 +53,10 @@ describe("a pasted token", () => {
     expect(cleanToken(" cashu:cashuBo2\n FtdQ ")).toBe("cashuBo2FtdQ");
     expect(cleanToken("web+cashu://cashuAey")).toBe("cashuAey");
     expect(cleanToken("cashuBabc")).toBe("cashuBabc");
+  });
+  it("is noticed in a message", () => {
+    expect(hasToken(`Here: cashuB${"o2F0gaJhaUgB".repeat(6)} thanks`)).toBe(true);
+    expect(hasToken("A token begins with cashuA or cashuB.")).toBe(false);
   });
   it("is told from an invoice and from a request", () => {
     expect(faultOf("lnbc100n1p")).toContain("Lightning invoice");

@@ -104,6 +104,9 @@ export function cleanToken(pasted: string): string {
   return pasted.replace(/\s+/g, "").replace(/^(?:web\+)?cashu:(?:\/\/)?(?=cashu)/i, "");
 }
 
+/** Whether a text has a token in it: money, which belongs neither into a message nor into a draft that is kept. */
+export const hasToken = (text: string): boolean => /cashu[AB][\w-]{60}/.test(text);
+
 /** Why it need not even be asked about; "" if the server should look. */
 export function faultOf(token: string): string {
   if (token.length > MOST_CHARS) return "This is too long for a token. Paste the text that begins with cashuA or cashuB, and nothing else.";
