@@ -25,26 +25,35 @@ class Wallet {
   pricing = $state.raw<Pricing | null>(null);
   /** Those used last come first. */
   sessions = $state.raw<readonly Session[]>([]);
+  /** Why it is not known how things stand. */
+  problem = $state.raw<unknown>(null);
   purpose = $state.raw<Purpose | null>(null);
   /** Thread -> session. The server remembers it too; this saves asking. */
   private readonly payers = new Map<string, string>();
   private open: (() => void) | null = null;
 
-  /** After signing in. `open` shows the dialog. Where it fails, the server says by itself what costs something. */
+  /** After signing in. `open` shows the dialog. */
   async load(open: () => void): Promise<void> {
-    this.pricing = await money.pricing().catch(() => null);
     if (!this.open) this.watch();
     this.open = open;
-    if (this.pricing?.charged) await this.refresh();
+    this.pricing = null;
+    await this.refresh();
   }
 
+  /** Prices once, what there is each time. What was known stays where that fails. */
   async refresh(): Promise<void> {
-    this.sessions = await money.sessions().catch(() => this.sessions);
+    try {
+      this.pricing ??= await money.pricing();
+      if (this.pricing.charged) this.sessions = await money.sessions();
+      this.problem = null;
+    } catch (error) {
+      this.problem = error;
+    }
   }
 
   /** One session, as after a call that it paid for. */
   async look(fundingId: string): Promise<void> {
-    const now = await money.balance(fundingId).catch(() => null);
+    const now = await money.balance(fundingId).catch((error: unknown) => void (this.problem = error));
     if (!now) return;
     const known = this.sessions.some((each) => each.funding_id === fundingId);
     this.sessions = known ? this.sessions.map((each) => (each.funding_id === fundingId ? now : each)) : [now, ...this.sessions];
@@ -114,9 +123,9 @@ class Wallet {
       toasts.show(TOKEN_IN_MESSAGE, { kind: "bad", ms: 10_000 });
       return false;
     }
-    if (!this.costs(intent.graphId)) return true;
+    if (this.pricing && !this.costs(intent.graphId)) return true;
     await this.refresh();
-    if (this.payerFor(intent.threadId)) return true;
+    if (this.problem || !this.costs(intent.graphId) || this.payerFor(intent.threadId)) return true; // the server decides what is not known here
     this.dismiss();
     return new Promise((resolve) => {
       this.purpose = { ...intent, settle: resolve };
