@@ -8,7 +8,8 @@ import { defineConfig } from "vitest/config";
 
 const SERVER = process.env.STEPWELL_URL ?? "http://127.0.0.1:8123";
 const API = ["/api", "/assistants", "/threads", "/runs", "/store", "/interrupts", "/info", "/ok", "/metrics", "/openapi.json", "/docs", "/login", "/logout"];
-// The server's own policy, kept here too so that `vite preview` fails where the server would.
+// The server's own policy, kept here too so that `vite preview` fails where the server would. A server that charges adds the mints it accepts
+// to connect-src (server/page/serving.py).
 const CSP =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 const proxy = Object.fromEntries(API.map((path) => [path, { target: SERVER }]));

@@ -66,8 +66,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 class Watch:
     """What must not happen on any page of a test."""
 
-    def __init__(self, origin: str) -> None:
-        self._origin = origin
+    def __init__(self, *origins: str) -> None:
+        self._origins = origins
         self._allowed: list[re.Pattern[str]] = []
         self.errors: list[str] = []
         self.elsewhere: list[str] = []
@@ -86,7 +86,7 @@ class Watch:
 
     def _asked(self, request: Request) -> None:
         place = urlsplit(request.url)
-        if place.scheme not in ("data", "blob") and f"{place.scheme}://{place.netloc}" != self._origin:
+        if place.scheme not in ("data", "blob") and f"{place.scheme}://{place.netloc}" not in self._origins:
             self.elsewhere.append(request.url)
 
     def check(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import LOOKS, PHONE, WIDE, Watch, violations
-from tests.browser.steps import ask, composer, dock, last_answer
+from tests.browser.steps import ask, composer, dock, last_answer, say
 from tests.integration.served.process import Server
 
 
@@ -174,3 +174,17 @@ def test_places_without_content_say_what_they_are_for(page: Page):
     for tab in ("Todos", "Files", "Agents"):
         details.get_by_role("tab", name=tab).click()
         assert len(details.get_by_role("tabpanel").inner_text()) > 20, f"{tab} is blank"
+
+
+def test_a_server_that_takes_no_money_says_so(page: Page):
+    page.goto("/new/echo")
+    composer(page).wait_for()
+    page.get_by_role("button", name="Wallet Free").click()
+    expect(page.get_by_role("dialog", name="Wallet")).to_contain_text("Everything here is free.")
+    page.keyboard.press("Escape")
+    token = f"cashuB{'o2F0gaJhaUgB' * 8}"
+    say(page, f"For you: {token}")
+    expect(page.get_by_text("There is a Cashu token in this message")).to_be_visible()
+    page.reload()
+    expect(composer(page)).to_have_value("")
+    assert token not in page.evaluate("JSON.stringify({...localStorage})")

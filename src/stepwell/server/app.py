@@ -102,12 +102,13 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes; `page` is
     another build of the web page than the package's; `argument_forms` are the tutor's, where it is served."""
+    mints = services.cashier.wallet.accepted_mints if services.cashier else ()
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
-        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who),
+        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, mints=mints),
     ]
     app = FastAPI(
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers

@@ -12,6 +12,7 @@ import PlanCard from "./PlanCard.svelte";
 import RetryCard from "./RetryCard.svelte";
 import SourcesCard from "./SourcesCard.svelte";
 import UnknownCard from "./UnknownCard.svelte";
+import PaymentCard from "../wallet/PaymentCard.svelte";
 import { asObject, type Json, type Kind } from "./waiting";
 
 export interface CardProps<Draft> {
@@ -20,6 +21,7 @@ export interface CardProps<Draft> {
   /** When it was asked. */
   createdAt: string | null;
   payload: Json;
+  threadId: string | null;
   draft: Draft;
   busy: boolean;
   /** Scratch files of the thread, by path. */
@@ -52,6 +54,8 @@ export const CARDS: Record<Kind, Card> = {
   sources: { component: SourcesCard, restore: (_, kept) => onTop({ denied: [] as string[] }, kept), keep: asIs },
   retry: { component: RetryCard, restore: () => ({}), keep: asIs },
   address: { component: AddressCard, restore: () => ({}), keep: asIs },
+  // Nothing of it is kept: what is written there may be money.
+  payment: { component: PaymentCard, restore: () => ({}), keep: () => ({}) },
   device: { component: DeviceCard, restore: (_, kept) => onTop({ refusing: false, reason: "" }, kept), keep: asIs },
   unknown: { component: UnknownCard, restore: (_, kept) => onTop({ text: "", asJson: false }, kept), keep: asIs },
 };

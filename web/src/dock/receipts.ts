@@ -36,6 +36,8 @@ function words(payload: Json, answer: Json): string {
       return said.decision === "approve" ? "You asked to try again." : "You stopped the search.";
     case "address":
       return said.decision === "approve" ? "You allowed the address." : "You refused the address.";
+    case "payment":
+      return said.cancel === true ? "You paid nothing more." : "You paid; the work goes on.";
     case "device":
       return said.approved === true ? "You allowed the change." : `You refused it${reason ? `: ${shorten(reason)}` : "."}`;
     case "unknown":

@@ -12,7 +12,7 @@ export type { Json, JsonObject };
 /** An open interrupt. Its payload may be anything that a graph asks with, also a bare text. */
 export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
 
-export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "device" | "unknown";
+export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "device" | "payment" | "unknown";
 
 const TYPES: Record<string, Kind> = {
   plan_approval: "plan",
@@ -21,6 +21,7 @@ const TYPES: Record<string, Kind> = {
   source_review: "sources",
   search_retry: "retry",
   address_approval: "address",
+  payment_exhausted: "payment",
   client_tool_execution: "device",
 };
 
@@ -46,6 +47,8 @@ export function titleOf(payload: Json): string {
       return "Try the search again?";
     case "address":
       return "May this address be fetched?";
+    case "payment":
+      return fields.code === "requested" ? "The agent asks for money" : "More money for the next call?";
     case "device":
       return deviceTitle(fields);
     case "unknown":

@@ -2,6 +2,8 @@
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
 import { glance } from "../project/glance.svelte";
+import { wallet } from "../wallet/wallet.svelte";
+import { sats } from "../wallet/words";
 
 export interface Belonging {
   readonly id: string;
@@ -15,6 +17,13 @@ export interface Belonging {
 
 export const BELONGINGS: readonly Belonging[] = [
   { id: "project", label: "Project", detail: () => glance.words, load: () => import("../project/ProjectDialog.svelte") },
+  {
+    id: "wallet",
+    label: "Wallet",
+    detail: () => (wallet.pricing?.charged ? sats(wallet.total) : "Free"),
+    shown: () => wallet.pricing !== null,
+    load: () => import("../wallet/WalletDialog.svelte").catch(wallet.unopened),
+  },
   { id: "device", label: "This device", load: () => import("../keeping/DeviceDialog.svelte") },
 ];
 
