@@ -2170,6 +2170,20 @@ export interface components {
             fact: string;
         };
         /**
+         * DevicePassage
+         * @description Where a source stands on the device that sent it, in that device's own words.
+         */
+        DevicePassage: {
+            /** Snippet Id */
+            snippet_id: string;
+            /** Document Id */
+            document_id: string;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+        };
+        /**
          * DutyResponse
          * @description Something that goes on for as long as the server does.
          */
@@ -3143,6 +3157,8 @@ export interface components {
             query: string;
             /** Retrievedcontext */
             retrievedContext?: string | null;
+            /** Snippets */
+            snippets?: components["schemas"]["Snippet"][] | null;
             /** Contexturls */
             contextUrls?: string[] | null;
             /** Threadid */
@@ -3368,6 +3384,24 @@ export interface components {
              */
             touched_at: string;
         };
+        /**
+         * Snippet
+         * @description An excerpt of a document that stays on the caller's device, and where it stands there.
+         */
+        Snippet: {
+            /** Id */
+            id: string;
+            /** Documentid */
+            documentId: string;
+            /** Label */
+            label: string;
+            /** Text */
+            text: string;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+        };
         /** SourceResponse */
         SourceResponse: {
             /** Source Id */
@@ -3400,6 +3434,8 @@ export interface components {
              * @enum {string}
              */
             robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
+            /** @description Of an excerpt from a device: where it stands there */
+            passage: components["schemas"]["DevicePassage"] | null;
         };
         /** SourceTextResponse */
         SourceTextResponse: {

@@ -1,6 +1,7 @@
 // What a person has here besides conversations, in the order of the sidebar's foot: each opens a dialog that is fetched when it is needed.
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
+import { summary } from "../knowledge/summary.svelte";
 import { glance } from "../project/glance.svelte";
 import { wallet } from "../wallet/wallet.svelte";
 import { sats } from "../wallet/words";
@@ -17,6 +18,7 @@ export interface Belonging {
 
 export const BELONGINGS: readonly Belonging[] = [
   { id: "project", label: "Project", detail: () => glance.words, load: () => import("../project/ProjectDialog.svelte") },
+  { id: "knowledge", label: "Knowledge", detail: () => (summary.documents ? String(summary.documents) : ""), load: () => import("../knowledge/KnowledgeDialog.svelte") },
   {
     id: "wallet",
     label: "Wallet",
