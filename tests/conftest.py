@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.integration.payments.mints import MintProcess
 
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
@@ -54,6 +59,15 @@ class Effort:
 def effort() -> Effort:
     """Ask it for counts and times: `effort.cases(200, 10_000)`, `effort.seconds(1, 15)`."""
     return Effort(long=PROVE)
+
+
+@pytest.fixture(scope="session")
+def mint_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MintProcess]:
+    """One real mint for all tests about money, over HTTP and in the browser: it takes ten seconds to start."""
+    from tests.integration.payments.mints import run_mint
+
+    with run_mint(tmp_path_factory.mktemp("mint")) as process:
+        yield process
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

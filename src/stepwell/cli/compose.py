@@ -21,6 +21,7 @@ from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS, PAYABLE, WORKSPACE
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.apps.tutor.argument.exports import export_data
 from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import open_place
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
@@ -43,7 +44,7 @@ from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
-from stepwell.server.facades import RESEARCH, Facade
+from stepwell.server.facades import RESEARCH, ArgumentForms, Facade
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import CountedOutbox, Metrics
@@ -135,7 +136,8 @@ async def open_server(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
-        yield OpenServer(create_app(services, server_settings, facades()), services)
+        forms = ArgumentForms("argument", export_data) if graphs.ours else None
+        yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: Clock) -> Workspace | None:

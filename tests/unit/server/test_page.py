@@ -37,10 +37,10 @@ def client(static: Path) -> httpx.AsyncClient:
     return visit(static)
 
 
-def visit(folder: Path) -> httpx.AsyncClient:
+def visit(folder: Path, *mints: str) -> httpx.AsyncClient:
     settings = ServerSettings()
     app = FastAPI(
-        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True)],
+        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True, mints=mints)],
         docs_url=None,
         redoc_url=None,
     )
@@ -69,6 +69,13 @@ async def test_the_page_may_load_from_its_own_server_only(client: httpx.AsyncCli
     assert policy["script-src"] == "'self' 'wasm-unsafe-eval'"
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+async def test_the_page_may_also_ask_the_mints_whose_money_is_taken(static: Path):
+    client = visit(static, "https://mint.example.com/Bitcoin", "https://mint.example.com/other", "http://127.0.0.1:3338")
+    policy = (await client.get("/", headers=BROWSER)).headers["content-security-policy"]
+    assert "; connect-src 'self' https://mint.example.com http://127.0.0.1:3338; " in policy
+    assert policy.count("mint.example.com") == 1
 
 
 @pytest.mark.parametrize("accept", ["application/json", "*/*", ""])

@@ -20,6 +20,7 @@ export class QuotaError extends Error {
 }
 
 const PRIVATE = "This browser keeps nothing for this page (a private window, or storage is switched off). Chat works as always; projects, knowledge and the wallet need a normal window.";
+const INSECURE = "This page was opened over plain http from another machine, where browsers switch off what files, knowledge and the wallet need. Open it over https, or on the machine that it runs on.";
 const BLOCKED = "Another tab of this page runs an older version and holds your files. Close or reload that tab, then try again.";
 const NEWER = "A newer version of this page has already been used in this browser. Reload this tab.";
 const OPENING_MS = 10_000;
@@ -30,6 +31,7 @@ export function openConnection(
   create: (database: IDBDatabase) => void,
   closed: () => void,
 ): Promise<IDBDatabase> {
+  if (globalThis.isSecureContext === false) return Promise.reject(new DeviceUnavailableError(INSECURE));
   return new Promise((resolve, reject) => {
     // Some browsers answer neither way in a private window.
     const late = setTimeout(() => reject(new DeviceUnavailableError(PRIVATE)), OPENING_MS);

@@ -93,15 +93,29 @@ export interface StoredVector {
   vector: Float32Array;
 }
 
-/** An answer that was worked out here and that the server does not have yet. */
+/** What the passages of a file mean, as one model says it: a cache, found by the file's hash. */
+export interface FileVectors {
+  /** Embedder and hash. */
+  key: string;
+  hash: string;
+  count: number;
+  /** `count` vectors, one behind the other. */
+  vectors: Float32Array;
+}
+
+/** What was worked out here for an interrupt. Until `delivered_at` is set the server does not have it, and it must not get lost. */
 export interface OutboxRow {
   interrupt_id: string;
   thread_id: string;
+  assistant_id: string;
   claim_id: string | null;
-  answer: { tool_results: unknown[] };
+  answer: { tool_results: readonly unknown[] };
+  /** The calls that were asked for: an interrupt that is asked again with others is another question. */
+  question: string;
   at: string;
   /** What the person is told about it. */
   words: string;
+  delivered_at?: string;
 }
 
 /** Something that left this device. */
@@ -136,6 +150,7 @@ export interface Rows {
   documents: KnowledgeDocument;
   chunks: Chunk;
   vectors: StoredVector;
+  file_vectors: FileVectors;
   outbox: OutboxRow;
   departures: Departure;
   settings: Setting;
@@ -160,6 +175,7 @@ const FORMS: Record<StoreName, Form> = {
   documents: { key: "id", indexes: { hash: "hash" } },
   chunks: { key: "id", indexes: { document: ["document_id", "n"] } },
   vectors: { key: "chunk_id", indexes: { document: "document_id" } },
+  file_vectors: { key: "key" },
   outbox: { key: "interrupt_id" },
   departures: { key: "id", indexes: { at: "at", thread: "thread_id" } },
   settings: { key: "key" },

@@ -77,6 +77,8 @@ class AlongWithQuestions {
   async permit(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
     if (!takesExcerpts(asking.graphId) || !this.on || !summary.documents) return true;
     const isShown = this.candidates.length > 0;
+    // Something else held the message back after it was permitted here.
+    if (!isShown && this.permitted.has(asking.text)) return true;
     if (!isShown && asking.text.length >= LEAST_CHARS) {
       clearTimeout(this.timer);
       this.text = asking.text;

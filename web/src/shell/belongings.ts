@@ -2,6 +2,9 @@
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
 import { summary } from "../knowledge/summary.svelte";
+import { glance } from "../project/glance.svelte";
+import { wallet } from "../wallet/wallet.svelte";
+import { sats } from "../wallet/words";
 
 export interface Belonging {
   readonly id: string;
@@ -14,7 +17,16 @@ export interface Belonging {
 }
 
 export const BELONGINGS: readonly Belonging[] = [
+  { id: "project", label: "Project", detail: () => glance.words, load: () => import("../project/ProjectDialog.svelte") },
   { id: "knowledge", label: "Knowledge", detail: () => (summary.documents ? String(summary.documents) : ""), load: () => import("../knowledge/KnowledgeDialog.svelte") },
+  {
+    id: "wallet",
+    label: "Wallet",
+    detail: () => (wallet.pricing?.charged ? sats(wallet.total) : "Free"),
+    shown: () => wallet.pricing !== null,
+    load: () => import("../wallet/WalletDialog.svelte").catch(wallet.unopened),
+  },
+  { id: "device", label: "This device", load: () => import("../keeping/DeviceDialog.svelte") },
 ];
 
 /** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */

@@ -13,9 +13,20 @@ export interface Along {
   readonly configurable?: Record<string, unknown>;
 }
 
+/** A message that somebody is about to send. Without a thread yet, if it is the first. */
+export interface Intent {
+  readonly graphId: string;
+  readonly threadId: string | null;
+  readonly text: string;
+}
+
+/** False: not now. The person has been told why, and the message stays where it was written. */
+export type Condition = (intent: Intent) => Promise<boolean>;
+
 export type Companion = (asking: Asking) => Promise<Along | null>;
 
 const companions = new Set<Companion>();
+const conditions = new Set<Condition>();
 
 /** From now on. Gives the way back. */
 export function accompany(companion: Companion): () => void {
@@ -34,17 +45,14 @@ export async function whatGoesAlong(asking: Asking): Promise<Required<Along>> {
   return merged;
 }
 
-export type Gate = (asking: Pick<Asking, "graphId" | "text">) => Promise<boolean>;
-
-const gates = new Set<Gate>();
-
-/** Asked before a message leaves the composer: false keeps it there, for the person to look at something first. */
-export function holdBack(gate: Gate): () => void {
-  gates.add(gate);
-  return () => void gates.delete(gate);
+/** From now on, a message leaves the composer only if this says so. Gives the way back. */
+export function holdBack(condition: Condition): () => void {
+  conditions.add(condition);
+  return () => void conditions.delete(condition);
 }
 
-export async function mayGo(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
-  for (const gate of gates) if (!(await gate(asking))) return false;
+/** Whether a message may go; asked before the composer lets go of it. */
+export async function maySend(intent: Intent): Promise<boolean> {
+  for (const condition of conditions) if (!(await condition(intent))) return false;
   return true;
 }

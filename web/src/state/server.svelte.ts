@@ -113,10 +113,11 @@ const NAMES: Record<string, string> = {
   simple_agent: "Agent",
   research_demo: "Research, a demonstration",
   demo_agent: "Agent, a demonstration",
-  tutor: "Tutor",
+  deeptutor: "Tutor",
+  seminar_agent: "Seminar, the older tutor",
   workspace: "Workspace",
 };
-const ORDER = ["research", "simple_agent", "tutor", "workspace", "deep_research"];
+const ORDER = ["research", "simple_agent", "deeptutor", "workspace", "deep_research"];
 
 export function nameOf(graphId: string | null): string {
   if (!graphId) return "Agent";

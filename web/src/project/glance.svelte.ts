@@ -1,0 +1,26 @@
+// What the sidebar says beside "Project", and what is done once at the start of a visit. Nothing is opened for a person who keeps nothing.
+
+class Glance {
+  words = $state("");
+
+  async start(): Promise<void> {
+    if (typeof indexedDB === "undefined" || !indexedDB.databases) return;
+    const { onChange } = await import("../device/changes");
+    onChange("projects", () => void this.look());
+    onChange("files", () => void this.look());
+    const known = await indexedDB.databases().catch(() => []);
+    if (!known.some(({ name }) => name?.startsWith("stepwell"))) return;
+    await this.look();
+    const { order } = await import("./workshop");
+    await order("sweep", {});
+  }
+
+  private async look(): Promise<void> {
+    const [{ currentProject }, { openDevice }] = await Promise.all([import("../device/projects"), import("../device/database")]);
+    const project = await currentProject();
+    const count = project ? await (await openDevice()).read("files", (stores) => stores.files.countBy("project", project.id)) : 0;
+    this.words = project ? `${count.toLocaleString("en")} ${count === 1 ? "file" : "files"}` : "";
+  }
+}
+
+export const glance = new Glance();
