@@ -10,7 +10,9 @@ from tests.integration.served.process import Server
 
 def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: Server, watch: Watch):
     """Each state in light, in dark and on a phone, without leaving it in between."""
-    context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce", service_workers="block")
+    context = browser.new_context(
+        base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce", service_workers="block"
+    )
     context.set_default_timeout(10_000)
     page = context.new_page()
     watch.look_at(page)

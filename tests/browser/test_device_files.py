@@ -132,7 +132,9 @@ def test_a_browser_without_the_project_says_what_is_waited_for(page: Page, brows
     stranger.context.close()
 
 
-def test_a_reload_between_deed_and_answer_sends_what_was_done(page: Page, context: BrowserContext, server: Server, watch: Watch):
+def test_a_reload_between_deed_and_answer_sends_what_was_done(
+    page: Page, context: BrowserContext, server: Server, watch: Watch
+):
     watch.allow("ERR_FAILED|ERR_ABORTED")
     ask(page, "filer", steps(WRITE))
     expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
