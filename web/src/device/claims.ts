@@ -26,7 +26,7 @@ export class GoneError extends Error {
   override name = "GoneError";
 }
 
-const TTL_S = 60;
+const TTL_S = 30;
 const NAME = "device_name";
 const ASK_AGAIN_MS = 5_000;
 
