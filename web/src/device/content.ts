@@ -40,9 +40,12 @@ export async function pack(content: Content, path: string): Promise<Packed> {
     throw new FileError("too_large", `${Math.ceil(size / 1e6)} MB; a project takes files up to ${MAX_FILE_BYTES / 1e6} MB.`, path);
   }
   if (typeof content === "string") return packText(content, path);
-  const bytes = await content.arrayBuffer();
-  const hash = await hashOf(bytes);
-  const text = asText(bytes);
+  return packBytes(await content.arrayBuffer());
+}
+
+/** Bytes that the caller holds already: no way through a Blob and back. */
+export async function packBytes(bytes: ArrayBuffer): Promise<Packed> {
+  const [hash, size, text] = [await hashOf(bytes), bytes.byteLength, asText(bytes)];
   if (text === null) return { content: { blob: new Blob([bytes], { type: BYTES }), binary: true }, hash, size };
   return { content: text.length <= MAX_INLINE_CHARS ? { text } : { blob: new Blob([bytes], { type: TEXT }) }, hash, size };
 }

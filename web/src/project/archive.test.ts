@@ -1,7 +1,9 @@
 import { strToU8, zipSync, type Zippable } from "fflate";
 import { describe, expect, test } from "vitest";
-import { ArchiveError, readArchive, unpack } from "./archive";
+import { ArchiveError, readArchive as readTable, Stretches, unpack as unpackFrom, type ArchiveEntry } from "./archive";
 
+const readArchive = (zip: Blob) => readTable(new Stretches(zip));
+const unpack = (zip: Blob, entry: ArchiveEntry) => unpackFrom(new Stretches(zip), entry);
 const pack = (files: Zippable) => new Blob([zipSync(files) as Uint8Array<ArrayBuffer>]);
 
 async function readAll(zip: Blob): Promise<Record<string, string>> {
@@ -52,14 +54,14 @@ describe("an archive", () => {
   });
 
   test("that unpacks to hundreds of times its size is refused while it does", async () => {
-    const zip = pack({ bomb: [new Uint8Array(40_000_000), { level: 9 }] });
+    const zip = pack({ bomb: [new Uint8Array(9_000_000), { level: 6 }] });
     expect(zip.size).toBeLessThan(100_000);
     let unpacked = 0;
     const reading = async () => {
       for (const entry of await readArchive(zip)) for await (const piece of unpack(zip, entry)) unpacked += piece.length;
     };
     await expect(reading()).rejects.toThrow("zip bomb");
-    expect(unpacked).toBeLessThan(40_000_000);
+    expect(unpacked).toBeLessThan(9_000_000);
   });
 
   test("that says it is small and is not is refused", async () => {
@@ -79,7 +81,8 @@ describe("an archive", () => {
   });
 
   test("with too many files is refused", async () => {
-    const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`f${n}`, new Uint8Array()]));
-    await expect(readArchive(pack(many))).rejects.toThrow("10,001 files");
-  }, 20_000);
+    const zip = new Uint8Array(await pack({ a: strToU8("a") }).arrayBuffer());
+    zip.set([0x60, 0xea, 0x60, 0xea], zip.length - 14); // it says that it has 60,000
+    await expect(readArchive(new Blob([zip]))).rejects.toThrow("60,000 files");
+  });
 });

@@ -29,6 +29,7 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 const END_SIZE = 22;
 const PIECE = 256 * 1024;
+const STRETCH = 1024 * 1024;
 /** Deflate packs text about 1:4 and never better than 1:1032; a large entry above this is made to be unpacked. */
 const MOST_RATIO = 300;
 const RATIO_COUNTS_FROM = 4_000_000;
@@ -36,8 +37,37 @@ const RATIO_COUNTS_FROM = 4_000_000;
 const STORED = 0;
 const DEFLATED = 8;
 
+/** A file that is read from its beginning to its end in small steps: each look fetches a stretch, and most are in the last one. */
+export class Stretches {
+  private held = new Uint8Array();
+  private from = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly file: Blob) {}
+
+  get size(): number {
+    return this.file.size;
+  }
+
+  /** One look after the other, so that several who read side by side share a stretch. */
+  read(at: number, size: number): Promise<Uint8Array<ArrayBuffer>> {
+    const look = this.last.then(() => this.look(at, size));
+    this.last = look.catch(() => undefined); // Whoever asked for it is told; the next one looks for itself.
+    return look;
+  }
+
+  private async look(at: number, size: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (at < 0 || size < 0 || at + size > this.size) throw broken("it points behind its end");
+    if (at < this.from || at + size > this.from + this.held.length) {
+      this.held = new Uint8Array(await this.file.slice(at, at + Math.max(size, STRETCH)).arrayBuffer());
+      this.from = at;
+    }
+    return this.held.subarray(at - this.from, at - this.from + size);
+  }
+}
+
 /** The files of an archive, folders left out. Throws `ArchiveError` for one that cannot or must not be read. */
-export async function readArchive(zip: Blob): Promise<ArchiveEntry[]> {
+export async function readArchive(zip: Stretches): Promise<ArchiveEntry[]> {
   const table = await findTable(zip);
   if (table.count > LIMITS.files + 10_000) throw tooMany(table.count);
   const view = await viewOf(zip, table.at, table.size);
@@ -59,12 +89,12 @@ const tooMany = (count: number) => new ArchiveError(`This archive has ${plural(c
 const tooMuch = () => new ArchiveError(`This archive unpacks to more than ${bytes(LIMITS.total)}, which is the most for one import. Nothing was imported.`);
 const broken = (what: string) => new ArchiveError(`This is no complete zip file (${what}). Nothing was imported.`);
 
-async function viewOf(zip: Blob, at: number, size: number): Promise<DataView> {
-  if (at < 0 || size < 0 || at + size > zip.size) throw broken("it points behind its end");
-  return new DataView(await zip.slice(at, at + size).arrayBuffer());
+async function viewOf(zip: Stretches, at: number, size: number): Promise<DataView> {
+  const bytes = await zip.read(at, size);
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-async function findTable(zip: Blob): Promise<{ at: number; size: number; count: number }> {
+async function findTable(zip: Stretches): Promise<{ at: number; size: number; count: number }> {
   const start = Math.max(0, zip.size - END_SIZE - 0xffff);
   const tail = await viewOf(zip, start, zip.size - start);
   let end = tail.byteLength - END_SIZE;
@@ -137,13 +167,13 @@ function refuseSharedBytes(entries: readonly ArchiveEntry[], tableAt: number): v
 }
 
 /** The bytes of one entry, piece by piece, checked against its size and checksum. */
-export async function* unpack(zip: Blob, entry: ArchiveEntry): AsyncGenerator<Uint8Array> {
+export async function* unpack(zip: Stretches, entry: ArchiveEntry): AsyncGenerator<Uint8Array> {
   const local = await viewOf(zip, entry.at, 30);
   if (local.getUint32(0, true) !== LOCAL) throw broken(`“${entry.name}” is not where the table says`);
   const start = entry.at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (start + entry.packed > zip.size) throw broken(`“${entry.name}” is cut off`);
   const [sum, count] = [new Checksum(), new Counter(entry)];
-  for await (const piece of inflated(zip.slice(start, start + entry.packed), entry)) {
+  for await (const piece of inflated(zip, start, entry)) {
     count.add(piece.length);
     sum.add(piece);
     yield piece;
@@ -151,21 +181,23 @@ export async function* unpack(zip: Blob, entry: ArchiveEntry): AsyncGenerator<Ui
   if (count.total !== entry.size || sum.value !== entry.crc) throw broken(`“${entry.name}” is damaged`);
 }
 
-async function* inflated(packed: Blob, entry: ArchiveEntry): AsyncGenerator<Uint8Array> {
+async function* inflated(zip: Stretches, start: number, entry: ArchiveEntry): AsyncGenerator<Uint8Array> {
   let out: Uint8Array[] = [];
   const inflate = new Inflate((piece) => void out.push(piece));
-  for (let at = 0; at < packed.size || at === 0; at += PIECE) {
-    const piece = new Uint8Array(await packed.slice(at, at + PIECE).arrayBuffer());
-    if (entry.method === STORED) out.push(piece);
-    else {
-      try {
-        inflate.push(piece, at + PIECE >= packed.size);
-      } catch (error) {
-        throw new ArchiveError(`“${entry.name}” in this archive is damaged. Nothing was imported.`, { cause: error });
-      }
-    }
+  for (let at = 0; at < entry.packed || at === 0; at += PIECE) {
+    const piece = await zip.read(start + at, Math.min(PIECE, entry.packed - at));
+    if (entry.method === STORED) out.push(piece.slice());
+    else inflateInto(inflate, piece, at + PIECE >= entry.packed, entry);
     yield* out;
     out = [];
+  }
+}
+
+function inflateInto(inflate: Inflate, piece: Uint8Array, isLast: boolean, entry: ArchiveEntry): void {
+  try {
+    inflate.push(piece, isLast);
+  } catch (error) {
+    throw new ArchiveError(`“${entry.name}” in this archive is damaged. Nothing was imported.`, { cause: error });
   }
 }
 

@@ -7,11 +7,11 @@
 // A browser that is closed in the middle leaves staged files behind; `sweepStaging` takes them away at the next start. Their import holds
 // a lock with its id, so one that goes on in another tab is left alone.
 
-import { pack } from "../device/content";
+import { packBytes } from "../device/content";
 import { QuotaError, type Device, type FileContent, type FileRow, type FileVersion, type Project, type Stores } from "../device/database";
 import { keyOf, nameOf, typeOf } from "../device/paths";
 import { plural } from "../lib/words";
-import { readArchive, unpack, type ArchiveEntry } from "./archive";
+import { readArchive, Stretches, unpack, type ArchiveEntry } from "./archive";
 import { LIMITS, refuseSource, refuseTooLarge, TooLargeError } from "./limits";
 import { MANIFEST, readManifest, type Manifest } from "./manifest";
 import { isLeftOut, Places, readPath, type Placed } from "./names";
@@ -53,11 +53,13 @@ interface Reading {
   readonly placed: Placed;
   readonly size: number;
   readonly modifiedAt: string;
-  readonly read: () => Promise<Blob>;
+  readonly read: () => Promise<ArrayBuffer>;
 }
 
 const BATCH_BYTES = 8_000_000;
 const BATCH_FILES = 200;
+const HANDFUL_BYTES = 2_000_000;
+const HANDFUL_FILES = 20;
 const STAGING = "staging:";
 const lockOf = (id: string) => `stepwell.import.${id}`;
 
@@ -98,7 +100,7 @@ interface Found {
   readonly size: number;
   readonly modifiedAt: Date;
   readonly source: number;
-  readonly read: () => Promise<Blob>;
+  readonly read: () => Promise<ArrayBuffer>;
 }
 
 async function planImport(device: Device, order: ImportOrder): Promise<Plan> {
@@ -124,25 +126,31 @@ async function gather(sources: readonly Source[]): Promise<{ found: Found[]; man
     refuseSource(source);
     for (const { name, file } of source.files) {
       if (source.kind === "files") {
-        found.push({ name, size: file.size, modifiedAt: new Date(file.lastModified), source: n, read: async () => file });
+        found.push({ name, size: file.size, modifiedAt: new Date(file.lastModified), source: n, read: () => file.arrayBuffer() });
         continue;
       }
-      const entries = await readArchive(file);
+      const zip = new Stretches(file);
+      const entries = await readArchive(zip);
       // Only a whole import of one exported project brings its settings along.
-      if (sources.length === 1 && entries[0]?.name === MANIFEST) manifest = readManifest(await (await unpackWhole(file, entries[0])).text());
+      if (sources.length === 1 && entries[0]?.name === MANIFEST) manifest = readManifest(new TextDecoder().decode(await unpackWhole(zip, entries[0])));
       for (const entry of manifest ? entries.slice(1) : entries) {
         refuseTooLarge(entry.name, entry.size);
-        found.push({ name: entry.name, size: entry.size, modifiedAt: entry.modifiedAt, source: n, read: () => unpackWhole(file, entry) });
+        found.push({ name: entry.name, size: entry.size, modifiedAt: entry.modifiedAt, source: n, read: () => unpackWhole(zip, entry) });
       }
     }
   }
   return { found, manifest };
 }
 
-async function unpackWhole(zip: Blob, entry: ArchiveEntry): Promise<Blob> {
-  const pieces: BlobPart[] = [];
-  for await (const piece of unpack(zip, entry)) pieces.push(piece as Uint8Array<ArrayBuffer>);
-  return new Blob(pieces);
+async function unpackWhole(zip: Stretches, entry: ArchiveEntry): Promise<ArrayBuffer> {
+  const whole = new Uint8Array(entry.size);
+  let at = 0;
+  // `unpack` sees to it that no more comes than the entry says.
+  for await (const piece of unpack(zip, entry)) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole.buffer;
 }
 
 function refuseTooMuch(found: readonly Found[]): void {
@@ -168,22 +176,38 @@ async function stage(device: Device, order: ImportOrder, plan: Plan, tell: (prog
     tell({ done: [...done], total });
   };
   tell({ done: [...done], total });
-  for (const reading of plan.readings) {
+  for (const handful of handfuls(plan.readings)) {
     signal.throwIfAborted();
-    const file = await describe(reading, order.id, plan);
-    done[reading.source]!++;
-    if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === file.row.hash) unchanged++;
-    else batch.push(file);
-    bytes += reading.size;
+    const described = await Promise.all(handful.map((reading) => describe(reading, order.id, plan)));
+    handful.forEach((reading, n) => {
+      done[reading.source]!++;
+      bytes += reading.size;
+      if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === described[n]!.row.hash) unchanged++;
+      else batch.push(described[n]!);
+    });
     if (bytes >= BATCH_BYTES || batch.length >= BATCH_FILES) await write();
   }
   await write();
   return unchanged;
 }
 
+/** Some small files at a time, a large one alone: reading and hashing are mostly waiting. */
+function* handfuls(readings: readonly Reading[]): Generator<Reading[]> {
+  let [handful, bytes]: [Reading[], number] = [[], 0];
+  for (const reading of readings) {
+    if (handful.length && (handful.length >= HANDFUL_FILES || bytes + reading.size > HANDFUL_BYTES)) {
+      yield handful;
+      [handful, bytes] = [[], 0];
+    }
+    handful.push(reading);
+    bytes += reading.size;
+  }
+  if (handful.length) yield handful;
+}
+
 async function describe(reading: Reading, importId: string, plan: Plan): Promise<{ row: FileRow; content: FileContent }> {
   const { path } = reading.placed;
-  const { content, hash, size } = await pack(await reading.read(), path);
+  const { content, hash, size } = await packBytes(await reading.read());
   const { binary, ...stored } = content;
   const id = crypto.randomUUID();
   const kept = plan.manifest?.files[path];
