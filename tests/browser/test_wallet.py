@@ -319,6 +319,19 @@ def unpaid(route: Route) -> None:
     route.fulfill(response=answer, json={**answer.json(), "state": "UNPAID"})
 
 
+def test_a_browser_that_keeps_nothing_gets_no_invoice(page: Page, till: Till):
+    """Money on its way could get lost there. A token can still be handed in."""
+    page.add_init_script("IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); }")
+    page.goto("/new/counter")
+    say(page, "work 1")
+    dialog(page).get_by_role("tab", name="Get one from a mint").click()
+    expect(dialog(page)).to_contain_text("This browser keeps nothing for this page")
+    dialog(page).get_by_role("tab", name="Paste a token").click()
+    expect(dialog(page).get_by_test_id("token")).to_be_editable()
+    page.keyboard.press("Escape")
+    expect(composer(page)).to_have_value("work 1")
+
+
 def test_the_rest_comes_back_and_the_history_agrees_with_the_ledger(
     page: Page, till: Till, buy_token, proxy: FaultProxy, allow_console, nowhere
 ):
