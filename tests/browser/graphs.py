@@ -147,7 +147,7 @@ def _follow(asked: Asked) -> Any:
     newest = max(place for place, message in enumerate(asked.messages) if message.type == "human")
     steps, done = json.loads(asked.messages[newest].text), _results(asked)
     if len(done) == len(steps):
-        return say(f"Results: {' | '.join(done)}")
+        return say(f"Results: {' | '.join(result[:2_000] for result in done)}")
     name, arguments = steps[len(done)]
     return call(name, **arguments)
 

@@ -17,18 +17,27 @@ class Attending {
   /** Why nothing can be carried out here. */
   problem = $state.raw<Error | null>(null);
   private starting = false;
+  private accompanying = false;
   private latest: readonly Asked[] = [];
 
+  /** Once the server has said who is there; again when somebody else has signed in. */
   async start(): Promise<void> {
     if (this.starting) return;
     this.starting = true;
     try {
-      const [{ startExecutor }, { projectAlong }] = await Promise.all([import("./executor.svelte"), import("./along")]);
+      const [{ startExecutor }, { projectAlong }, { databaseName }] = await Promise.all([import("./executor.svelte"), import("./along"), import("./owner")]);
+      if (this.executor?.device.name === (await databaseName())) return;
+      this.executor?.stop();
+      this.executor = null;
       this.executor = await startExecutor();
-      accompany(projectAlong);
+      this.problem = null;
+      if (!this.accompanying) accompany(projectAlong);
+      this.accompanying = true;
       this.executor.consider(this.latest);
     } catch (error) {
       this.problem = error instanceof Error ? error : new Error(String(error));
+    } finally {
+      this.starting = false;
     }
   }
 

@@ -58,18 +58,27 @@ export class Executor {
   private readonly busy = new Set<string>();
   private readonly notBefore = new Map<string, number>();
   private flushing = false;
+  private readonly stopped = new AbortController();
 
   constructor(
-    private readonly device: Device,
+    readonly device: Device,
     private readonly host: WorkerHost,
   ) {}
 
   async start(): Promise<void> {
-    onChange("projects", () => void this.loadProjects());
-    addEventListener("online", () => void this.flush());
-    setInterval(() => void this.flush(), FLUSH_MS);
+    const { signal } = this.stopped;
+    const timer = setInterval(() => void this.flush(), FLUSH_MS);
+    const deaf = onChange("projects", () => void this.loadProjects());
+    addEventListener("online", () => void this.flush(), { signal });
+    signal.addEventListener("abort", () => (clearInterval(timer), deaf()));
     await this.flush();
     await this.loadProjects();
+  }
+
+  /** Somebody else has signed in: their things are in another database. */
+  stop(): void {
+    this.stopped.abort();
+    this.host.close();
   }
 
   async loadProjects(): Promise<void> {
@@ -103,6 +112,7 @@ export class Executor {
   }
 
   private carryOutAll(): void {
+    if (this.stopped.signal.aborted) return;
     untrack(() => {
       for (const each of this.asked) {
         const waits = (this.notBefore.get(each.id) ?? 0) > Date.now();
@@ -162,7 +172,7 @@ export class Executor {
 
   /** What other tabs or an earlier visit have left behind goes first. */
   async flush(): Promise<void> {
-    if (this.flushing || server.connection !== "online") return;
+    if (this.flushing || this.stopped.signal.aborted || server.connection !== "online") return;
     this.flushing = true;
     try {
       for (const row of await unsentRows(this.device)) {

@@ -5,6 +5,7 @@
  *   files.list()                              every file, without its content, by path
  *   files.find(path)                          one line of that listing
  *   files.read(path), files.readText(path)    with its content
+ *   files.texts(rows)                         the texts of many, one after the other
  *   files.write(path, content, {overwrite, base_hash, by, reason})
  *   files.writeAll([{path, content}], {...})  all of them or none: an import
  *   files.patch(path, {search, replace, replace_all, base_hash})
@@ -65,6 +66,7 @@ export interface Change extends Packed {
 }
 
 const MAX_VERSIONS = 50;
+const READ_AT_ONCE = 100;
 const NO_FILE = "There is no such file.";
 const CHANGED = "it was changed meanwhile";
 const STORES = ["files", "contents", "versions"] as const;
@@ -107,6 +109,16 @@ export class ProjectFiles {
     const { row, text } = await this.read(path);
     if (text === null) throw new FileError("failed", `Error: '${row.path}' is not a text file (UTF-8), so it cannot be shown or edited here.`, path);
     return { row, text };
+  }
+
+  /** The texts of many files, some at a time: one transaction for each file would take most of the time. */
+  async *texts(rows: readonly FileRow[]): AsyncGenerator<{ row: FileRow; text: string }> {
+    const readable = rows.filter((row) => !row.binary);
+    for (let at = 0; at < readable.length; at += READ_AT_ONCE) {
+      const some = readable.slice(at, at + READ_AT_ONCE);
+      const contents = await this.device.read("contents", (stores) => Promise.all(some.map((row) => stores.contents.get(row.id))));
+      for (const [place, row] of some.entries()) yield { row, text: (await unpack(contents[place] ?? {}, false)).text ?? "" };
+    }
   }
 
   async write(path: string, content: Content, options: WriteOptions = {}): Promise<FileRow> {

@@ -20,9 +20,8 @@ export async function grep(files: ProjectFiles, args: Readonly<Record<string, un
   const glob = args["glob_pattern"];
   const passes = glob == null ? () => true : compileGlob(glob, true);
   const matches: Content[] = [];
-  for (const row of await files.list()) {
-    if (row.binary || !passes(row.path)) continue;
-    const { text } = await files.readText(row.path);
+  const rows = (await files.list()).filter((row) => passes(row.path));
+  for await (const { row, text } of files.texts(rows)) {
     if (!matchLines(row.path, text, regex, matches)) return { matches, truncated: true };
   }
   return { matches, truncated: false };

@@ -46,6 +46,11 @@ export class WorkerHost {
     return this.run(project, { kind: "carry out", commission });
   }
 
+  /** After the order that is under way. */
+  close(): void {
+    void this.turn.then(async () => (await this.worker)?.terminate()).catch(() => undefined);
+  }
+
   private run<T>(project: string, order: Order, limitMs?: number, embedder: Embedder | null = null): Promise<T> {
     const done = this.turn.then(() => this.runNow<T>(project, order, limitMs, embedder));
     this.turn = done.catch(() => undefined);

@@ -144,7 +144,11 @@ describe("reading", () => {
   });
 
   test("gives at most 200 lines and 1,000 names", async () => {
-    const files = await projectWith(Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`/n/${at}.md`, "same"])));
+    const files = await projectWith({});
+    const rows = Array.from({ length: 1_001 }, (_, at) => ({ id: `n${at}`, project_id: files.projectId, path: `/n/${at}.md`, path_key: `/n/${at}.md`, title: `${at}.md`, type: "note", hash: "", size: 4, modified_at: "" }));
+    await files.device.write(["files", "contents"], async (stores) => {
+      for (const row of rows) await Promise.all([stores.files.put(row), stores.contents.put({ file_id: row.id, project_id: files.projectId, text: "same" })]);
+    });
     const found = await read({ files, embedder: null }, { id: "1", name: "grep_files", args: { pattern: "same" } });
     expect([(found["matches"] as unknown[]).length, found["truncated"]]).toEqual([200, true]);
     const named = await read({ files, embedder: null }, { id: "2", name: "glob_files", args: { pattern: "**" } });

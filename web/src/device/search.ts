@@ -79,9 +79,7 @@ function linesIn(text: string): number {
 
 async function readAll(files: ProjectFiles): Promise<Read[]> {
   const read: Read[] = [];
-  for (const row of await files.list()) {
-    if (!row.binary) read.push({ row, passages: passagesOf(row.path, (await files.readText(row.path)).text) });
-  }
+  for await (const { row, text } of files.texts(await files.list())) read.push({ row, passages: passagesOf(row.path, text) });
   return read;
 }
 
