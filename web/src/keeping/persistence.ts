@@ -3,7 +3,11 @@
 /** Asked when the first thing worth keeping is kept. Some browsers ask the person, some decide by themselves. True: it stays until erased. */
 export async function askToKeep(): Promise<boolean> {
   if (!navigator.storage?.persist) return false;
-  return (await navigator.storage.persisted()) || (await navigator.storage.persist());
+  try {
+    return (await navigator.storage.persisted()) || (await navigator.storage.persist());
+  } catch {
+    return false; // A browser that refuses to be asked promises nothing.
+  }
 }
 
 export interface Room {

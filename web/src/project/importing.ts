@@ -58,6 +58,8 @@ interface Reading {
 
 const BATCH_BYTES = 8_000_000;
 const BATCH_FILES = 200;
+const HANDFUL_BYTES = 2_000_000;
+const HANDFUL_FILES = 20;
 const STAGING = "staging:";
 const lockOf = (id: string) => `stepwell.import.${id}`;
 
@@ -168,17 +170,33 @@ async function stage(device: Device, order: ImportOrder, plan: Plan, tell: (prog
     tell({ done: [...done], total });
   };
   tell({ done: [...done], total });
-  for (const reading of plan.readings) {
+  for (const handful of handfuls(plan.readings)) {
     signal.throwIfAborted();
-    const file = await describe(reading, order.id, plan);
-    done[reading.source]!++;
-    if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === file.row.hash) unchanged++;
-    else batch.push(file);
-    bytes += reading.size;
+    const described = await Promise.all(handful.map((reading) => describe(reading, order.id, plan)));
+    handful.forEach((reading, n) => {
+      done[reading.source]!++;
+      bytes += reading.size;
+      if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === described[n]!.row.hash) unchanged++;
+      else batch.push(described[n]!);
+    });
     if (bytes >= BATCH_BYTES || batch.length >= BATCH_FILES) await write();
   }
   await write();
   return unchanged;
+}
+
+/** Some small files at a time, a large one alone: reading and hashing are mostly waiting. */
+function* handfuls(readings: readonly Reading[]): Generator<Reading[]> {
+  let [handful, bytes]: [Reading[], number] = [[], 0];
+  for (const reading of readings) {
+    if (handful.length && (handful.length >= HANDFUL_FILES || bytes + reading.size > HANDFUL_BYTES)) {
+      yield handful;
+      [handful, bytes] = [[], 0];
+    }
+    handful.push(reading);
+    bytes += reading.size;
+  }
+  if (handful.length) yield handful;
 }
 
 async function describe(reading: Reading, importId: string, plan: Plan): Promise<{ row: FileRow; content: FileContent }> {

@@ -2,7 +2,7 @@
 // is the device's (web/src/device); this follows it, also when another tab or an agent changes something.
 
 import { DeviceUnavailableError, onChange } from "../device/database";
-import { openFiles, type FileRow, type ProjectFiles } from "../device/files";
+import { openFiles, type FileRow, type FileVersion, type ProjectFiles } from "../device/files";
 import { changeProject, chooseProject, createProject, currentProject, listProjects, removeProject, type Project } from "../device/projects";
 import { askToKeep } from "../keeping/persistence";
 import { plural } from "../lib/words";
@@ -27,6 +27,7 @@ export interface Job {
 }
 
 const UNDO_MS = 8_000;
+const TOGETHER_MS = 40;
 
 class Projects {
   all = $state.raw<readonly Project[]>([]);
@@ -42,6 +43,7 @@ class Projects {
   drafts = $state<Record<string, string>>({});
   private leaving = $state.raw<ReadonlySet<string>>(new Set());
   private watching = false;
+  private refreshing: ReturnType<typeof setTimeout> | undefined;
   private noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
   get shown(): readonly Project[] {
@@ -52,6 +54,8 @@ class Projects {
   }
 
   async load(): Promise<void> {
+    clearTimeout(this.refreshing);
+    this.refreshing = undefined;
     try {
       const [all, current] = await Promise.all([listProjects(), currentProject()]);
       this.all = all;
@@ -73,8 +77,13 @@ class Projects {
   private watch(): void {
     if (this.watching) return;
     this.watching = true;
-    onChange("projects", () => void this.load());
-    onChange("files", () => void this.loadFiles().catch((error: unknown) => this.fail(error)));
+    onChange("projects", () => this.refresh());
+    onChange("files", () => this.refresh());
+  }
+
+  /** Changes come in flocks: an agent's ten, an import's two. One look is enough for them. */
+  private refresh(): void {
+    this.refreshing ??= setTimeout(() => void this.load(), TOGETHER_MS);
   }
 
   private async loadFiles(): Promise<void> {
@@ -83,10 +92,10 @@ class Projects {
     if (this.open?.id === id) this.files = files;
   }
 
-  async show(id: string | null): Promise<void> {
+  show(id: string | null): Promise<void> {
     this.openId = id;
     this.files = [];
-    await this.loadFiles();
+    return this.attempt(() => this.loadFiles());
   }
 
   async filesOfOpen(): Promise<ProjectFiles> {
@@ -143,6 +152,17 @@ class Projects {
         for (const version of (await files.removed()).filter((each) => ids.has(each.file_id))) await files.restore(version, "Undone");
       });
       this.tell({ text: rows.length === 1 ? `“${rows[0]!.title}” is deleted.` : `${plural(rows.length, "file")} are deleted.`, kind: "plain", undo }, UNDO_MS);
+    });
+  }
+
+  /** What was deleted earlier and can come back: the last version of each. */
+  async listRemoved(): Promise<readonly FileVersion[]> {
+    return (await this.filesOfOpen()).removed();
+  }
+  bringBack(version: FileVersion): Promise<void> {
+    return this.attempt(async () => {
+      await (await this.filesOfOpen()).restore(version, "Brought back");
+      this.tell({ text: `“${version.path.slice(1)}” is back.`, kind: "plain" }, UNDO_MS);
     });
   }
 

@@ -22,34 +22,37 @@ export interface TreeRow<File extends Listed = Listed> {
   readonly siblings: number;
 }
 
-interface Folder<File extends Listed> {
+export interface Folder<File extends Listed> {
   readonly folders: Map<string, Folder<File>>;
-  readonly files: File[];
+  files: File[];
   count: number;
+  /** Names of its folders in their order; null until somebody looks into it. Sorting all of a large project at once would be felt. */
+  names: string[] | null;
 }
 
 const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 export function growTree<File extends Listed>(files: readonly File[]): Folder<File> {
-  const root: Folder<File> = { folders: new Map(), files: [], count: 0 };
+  const root: Folder<File> = { folders: new Map(), files: [], count: 0, names: null };
   for (const file of files) {
     let folder = root;
     folder.count++;
     for (const part of file.path.split("/").slice(1, -1)) {
-      const next = folder.folders.get(part) ?? { folders: new Map(), files: [], count: 0 };
+      const next = folder.folders.get(part) ?? { folders: new Map(), files: [], count: 0, names: null };
       folder.folders.set(part, next);
       folder = next;
       folder.count++;
     }
     folder.files.push(file);
   }
-  sort(root);
   return root;
 }
 
-function sort<File extends Listed>(folder: Folder<File>): void {
-  folder.files.sort((one, two) => order.compare(nameOf(one.path), nameOf(two.path)));
-  for (const inner of folder.folders.values()) sort(inner);
+function namesIn<File extends Listed>(folder: Folder<File>): string[] {
+  if (folder.names) return folder.names;
+  const named = folder.files.map((file) => ({ file, name: nameOf(file.path) }));
+  folder.files = named.sort((one, two) => order.compare(one.name, two.name)).map(({ file }) => file);
+  return (folder.names = [...folder.folders.keys()].sort(order.compare));
 }
 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
@@ -58,7 +61,7 @@ export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/")
 export function rowsOf<File extends Listed>(root: Folder<File>, isOpen: (folder: string) => boolean): TreeRow<File>[] {
   const rows: TreeRow<File>[] = [];
   const visit = (folder: Folder<File>, at: string, level: number) => {
-    const names = [...folder.folders.keys()].sort(order.compare);
+    const names = namesIn(folder);
     const siblings = names.length + folder.files.length;
     names.forEach((name, n) => {
       const inner = folder.folders.get(name)!;
