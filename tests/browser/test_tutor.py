@@ -1,5 +1,5 @@
-"""A seminar without a model, once through by clicking, on a project that stays on the device: the argument follows beside it, helps, and can
-be taken away; of the files nothing leaves but what the page lists."""
+"""A seminar without a model, once through by clicking, on a project that stays on the device: the argument follows beside it, helps, and
+can be taken away; of the files nothing leaves but what the page lists."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def test_a_seminar_is_led_from_frame_to_close(page: Page, tmp_path: Path):
     asked(page, "Why does the one support the other?")
     panel(page).get_by_role("button", name="Give me hint 1").click()
     expect(last_answer(page)).to_contain_text("Hint 1 of 4")
-    expect(panel(page)).to_contain_text("Hint 1: where to look · used")
+    expect(panel(page)).to_contain_text("1 where to look (used)")
+    expect(dock(page)).to_contain_text("You asked for a hint.")
     expect(panel(page).get_by_role("button", name="Give me hint 2")).to_be_enabled()
     answer(page, "Why does the one support the other?", "What keeps pupils from reading comments keeps them from learning.")
 

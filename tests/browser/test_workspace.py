@@ -1,4 +1,5 @@
-"""The workspace by clicking: its tree, a viewer, uploads, mentions, an approval with its diff, and what happens when a file changed meanwhile."""
+"""The workspace by clicking: its tree, a viewer, uploads, mentions, an approval with its diff; and what happens when a file has changed
+meanwhile."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
     composer(page).press("Enter")
 
     diff = dock(page).get_by_label("Change of /plans/may.md")
-    expect(diff).to_contain_text("3 May: tea at five")
+    expect(diff).to_contain_text("3 May: tea at five", timeout=30_000)  # the first run builds the graph
     expect(diff).to_contain_text("9 May: walk to the well")
     expect(dock(page)).to_contain_text("gcs-filesystem")
     assert "1 lines added, 1 removed" in (diff.get_attribute("aria-label") or "")

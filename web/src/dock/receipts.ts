@@ -11,6 +11,9 @@ export interface Receipt {
 
 const SAID: Record<string, string> = { approve: "approved", edit: "edited", reject: "rejected", respond: "answered in place of" };
 
+/** Answers that were given beside the dock (by a button of a panel), by interrupt: their receipt says so, too. */
+export const givenBeside = new Map<string, Json>();
+
 /** What a tutor is told with a slash, in words. */
 const COMMANDS: Record<string, string> = { "/hint": "You asked for a hint.", "/tell": "You asked to be told." };
 

@@ -7,7 +7,8 @@ export function keepShell(): void {
   if (!("serviceWorker" in navigator) || !import.meta.env.PROD) return;
   setTimeout(() => {
     navigator.serviceWorker.register(SCRIPT, { scope: "/", updateViaCache: "none" }).then(
-      offerPlace,
+      // Undefined where a browser's tools block service workers without saying so.
+      (registration?: ServiceWorkerRegistration) => registration && offerPlace(registration),
       // No worker here (switched off, a private window): the page works, but only with a network.
       (error: unknown) => console.warn("The page cannot be kept for use without a network:", error),
     );
