@@ -5,7 +5,7 @@
 //                                                   └─ none can ── the wallet opens ─┬─ money came ──> sent
 //                                                                                    └─ closed ──────> it stays in the composer
 
-import { onAnswered } from "../api";
+import { ApiError, onAnswered } from "../api";
 import { accompany, holdBack, type Asking, type Intent } from "../state/companions";
 import { toasts } from "../ui/toasts.svelte";
 import { money, type Pricing, type Session } from "./api";
@@ -31,23 +31,27 @@ class Wallet {
   /** Thread -> session. The server remembers it too; this saves asking. */
   private readonly payers = new Map<string, string>();
   private open: (() => void) | null = null;
+  /** A server from before there were prices: everything is as it was. */
+  private isOlder = false;
 
   /** After signing in. `open` shows the dialog. */
   async load(open: () => void): Promise<void> {
     if (!this.open) this.watch();
     this.open = open;
-    this.pricing = null;
+    [this.pricing, this.isOlder] = [null, false];
     await this.refresh();
   }
 
   /** Prices once, what there is each time. What was known stays where that fails. */
   async refresh(): Promise<void> {
+    if (this.isOlder) return;
     try {
       this.pricing ??= await money.pricing();
       if (this.pricing.charged) this.sessions = await money.sessions();
       this.problem = null;
     } catch (error) {
-      this.problem = error;
+      this.isOlder = !this.pricing && error instanceof ApiError && error.status === 404;
+      this.problem = this.isOlder ? null : error;
     }
   }
 
