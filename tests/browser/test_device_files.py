@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.browser.conftest import Watch
+from tests.browser.conftest import PHONE, WIDE, Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
 from tests.browser.steps import ask, dock, last_answer, say, thread_id
+from tests.browser.test_care import violations
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
-FILES = {"/notes/a.md": "# Rivers\n\nThe Nile is long.\n", "/b.md": "one two two\n"}
+FILES = {"/notes/a.md": "# Rivers\n\nThe Nile is a long river.\n", "/b.md": "one two two\n"}
+EMBEDDER = re.compile("/api/embedder$")
 READ = ("read_file", {"file_path": "/project/notes/a.md"})
 READ_A = ("read_file", {"file_path": "/project/a.md"})
-GREP = ("grep", {"pattern": "nile", "path": "/project/"})
+GREP = ("grep", {"pattern": "Nile", "path": "/project/"})
+SEARCH = ("search", {"query": "long river"})
 WRITE = ("write_file", {"file_path": "/project/c.md", "content": "new words\n"})
 EDIT = ("edit_file", {"file_path": "/project/b.md", "old_string": "one", "new_string": "1"})
 MISFIT = ("edit_file", {"file_path": "/project/b.md", "old_string": "three", "new_string": "3"})
 
 
 @pytest.fixture
-def page(page: Page) -> Page:
+def page(context: BrowserContext, open_page: Callable[..., Page]) -> Page:
+    """With a project, and without a model that would take its time to load."""
+    context.route(EMBEDDER, lambda route: route.fulfill(json={"embedder": None}))
+    page = open_page("/")
     put_project(page, FILES)
     return page
 
@@ -35,12 +42,25 @@ def approve(page: Page) -> None:
 
 
 def test_reads_are_automatic_and_said(page: Page):
-    ask(page, "filer", steps(READ, GREP))
-    expect(last_answer(page)).to_contain_text("The Nile is long.")
+    ask(page, "filer", steps(READ, GREP, SEARCH))
+    expect(last_answer(page)).to_contain_text("The Nile is a long river.")
     expect(dock(page)).to_contain_text("The agent read /notes/a.md.")
-    left = rows_of(page, "departures")
-    assert sorted((row["kind"], row["label"]) for row in left) == [("file", "/notes/a.md"), ("snippet", "Lines with nile")]
+    expect(dock(page)).to_contain_text("The agent searched for “long river” by words and got 1 passage.")
+    left = sorted((row["kind"], row["label"], row["to"]) for row in rows_of(page, "departures"))
+    assert left == [
+        ("file", "/notes/a.md", "Filer"),
+        ("snippet", "Lines with Nile", "Filer"),
+        ("snippet", "Passages about long river", "Filer"),
+    ]
     assert [row for row in rows_of(page, "outbox") if "delivered_at" not in row] == []
+
+
+def test_search_goes_by_meaning_where_the_server_lends_a_model(page: Page, context: BrowserContext):
+    context.unroute(EMBEDDER)
+    ask(page, "filer", steps(("search", {"query": "a big stream in Africa", "top_k": 1})))
+    expect(last_answer(page)).to_contain_text("The Nile is a long river.", timeout=60_000)
+    expect(dock(page)).to_contain_text("by meaning")
+    assert [row["count"] for row in rows_of(page, "file_vectors")] == [2, 1]
 
 
 def test_a_change_waits_for_approval_with_its_diff(page: Page):
@@ -48,6 +68,10 @@ def test_a_change_waits_for_approval_with_its_diff(page: Page):
     diff = dock(page).get_by_label("Change of /c.md")
     expect(diff).to_contain_text("new words")
     assert "/c.md" not in texts_of(page)
+    for theme, size in (("dark", PHONE), ("light", WIDE)):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size(size)
+        assert violations(page) == [], theme
     approve(page)
     expect(dock(page).get_by_label("Change of /b.md")).to_contain_text("1 two two")
     approve(page)
@@ -70,6 +94,7 @@ def test_a_patch_that_does_not_fit_is_reported_and_nothing_changes(page: Page):
     expect(dock(page)).to_contain_text("does not fit the file as it is now")
     dock(page).get_by_role("button", name="Tell the agent").click()
     expect(last_answer(page)).to_contain_text("the text to replace does not occur in it")
+    expect(dock(page)).to_contain_text("/b.md was not changed: the text to replace does not occur in it.")
     assert texts_of(page) == FILES
 
 
@@ -95,26 +120,33 @@ def test_two_tabs_do_it_once(page: Page, open_page, server: Server):
 
 def test_what_a_thread_asks_that_is_not_open_is_done_too(page: Page, server: Server):
     thread = ask_from_elsewhere(server, steps(READ))
-    assert "The Nile is long." in wait_for_answer(server, thread)
+    assert "The Nile is a long river." in wait_for_answer(server, thread)
 
 
-def test_a_second_device_is_told_who_has_it(page: Page, browser: Browser, server: Server, watch: Watch):
-    """The first one has claimed it and takes its time; the second says so in words and does nothing."""
-    watch.allow("409 \\(Conflict\\)")
+def test_a_second_device_is_told_who_has_it(
+    page: Page, context: BrowserContext, browser: Browser, server: Server, watch: Watch
+):
+    """Both have the project. The first has done it and cannot send it yet; the second says so in words and does nothing."""
+    watch.allow("409 \\(Conflict\\)|ERR_FAILED")
+    second = browser.new_context(base_url=server.url, viewport=WIDE)
+    other = second.new_page()
+    watch.look_at(other)
+    other.goto("/")
+    put_project(other, FILES)
     ask(page, "filer", steps(WRITE))
-    expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
-    (waiting,) = httpx.get(f"{server.url}/threads/{thread_id(page)}/interrupts").json()["interrupts"]
-    claim = {"device_id": "Firefox on Linux (ab12)", "ttl_s": 600}
-    held = httpx.post(f"{server.url}/threads/{thread_id(page)}/interrupts/{waiting['interrupt_id']}/claim", json=claim).json()
-    approve(page)
-    expect(dock(page)).to_contain_text("Another device does this: Firefox on Linux (ab12)")
-    assert texts_of(page) == FILES
-    given_back = {"claim_id": held["claim_id"]}
-    path = f"{server.url}/threads/{thread_id(page)}/interrupts/{waiting['interrupt_id']}/claim"
-    assert httpx.request("DELETE", path, json=given_back).status_code == 204
-    approve(page)
-    expect(last_answer(page)).to_contain_text("Results:")
+    other.goto(page.url)
+    expect(dock(other).get_by_label("Change of /c.md")).to_be_visible()
+    with answers_lost(context):
+        approve(page)
+        expect(dock(page)).to_contain_text("Done here.")
+        approve(other)
+        expect(dock(other)).to_contain_text("Another device does this: Chrome on Linux")
+        assert texts_of(other) == FILES
+    expect(last_answer(page)).to_contain_text("Results:", timeout=15_000)
+    expect(last_answer(other)).to_contain_text("Results:")
+    assert texts_of(other) == FILES
     assert texts_of(page)["/c.md"] == "new words\n"
+    second.close()
 
 
 def test_a_browser_without_the_project_says_what_is_waited_for(page: Page, browser: Browser, server: Server, watch: Watch):
@@ -123,8 +155,7 @@ def test_a_browser_without_the_project_says_what_is_waited_for(page: Page, brows
     stranger = browser.new_context(base_url=server.url).new_page()
     watch.look_at(stranger)
     stranger.goto(page.url)
-    expect(dock(stranger)).to_contain_text("Waiting for the device with the project 'p1'")
-    expect(dock(stranger)).to_contain_text("There is no project in this browser yet.")
+    expect(dock(stranger)).to_contain_text("Waiting for the browser with the project of this conversation")
     dock(stranger).get_by_role("button", name="Reject").click()
     dock(stranger).get_by_label("Why not?").fill("not from here")
     dock(stranger).get_by_role("button", name="Reject").click()
@@ -140,12 +171,10 @@ def test_a_reload_between_deed_and_answer_sends_what_was_done(
     watch.allow("ERR_FAILED|ERR_ABORTED")
     ask(page, "filer", steps(WRITE))
     expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
-    lost = re.compile(r"/threads/[^/]+/runs$")
-    context.route(lost, lambda route: route.abort() if "resume" in (route.request.post_data or "") else route.continue_())
-    approve(page)
-    expect(dock(page)).to_contain_text("Done here.")
-    assert [row["answer"] for row in rows_of(page, "outbox") if "delivered_at" not in row] != []
-    context.unroute(lost)
+    with answers_lost(context):
+        approve(page)
+        expect(dock(page)).to_contain_text("Done here.")
+        assert [row["answer"] for row in rows_of(page, "outbox") if "delivered_at" not in row] != []
     page.reload()
     expect(last_answer(page)).to_contain_text("Results:")
     assert len(rows_of(page, "versions")) == 1
@@ -166,8 +195,17 @@ def test_a_browser_that_keeps_nothing_still_talks_and_can_refuse(context: Browse
 def test_grep_that_never_ends_is_cut_off(page: Page):
     put_project(page, {"/a.md": f"{'a' * 40}!\n"})
     ask(page, "filer", steps(("grep", {"pattern": "(a+)+$", "path": "/project/"}), READ_A))
-    expect(last_answer(page)).to_contain_text("did not finish")
+    expect(last_answer(page)).to_contain_text("did not finish", timeout=20_000)
     expect(last_answer(page)).to_contain_text("aaaa!")
+
+
+@contextmanager
+def answers_lost(context: BrowserContext) -> Iterator[None]:
+    """No answer to an interrupt gets through."""
+    runs = re.compile(r"/threads/[^/]+/runs$")
+    context.route(runs, lambda route: route.abort() if "resume" in (route.request.post_data or "") else route.continue_())
+    yield
+    context.unroute(runs)
 
 
 def ask_from_elsewhere(server: Server, text: str) -> str:

@@ -46,7 +46,7 @@ class Attending {
     const here = (view?.waiting ?? []).map(({ id, threadId, payload }) => ({ id, threadId, payload, assistantId: view!.assistantId ?? view!.graphId ?? "" }));
     const elsewhere = inbox
       .filter((entry) => entry.thread_id !== view?.threadId)
-      .map((entry) => ({ id: entry.interrupt_id, threadId: entry.thread_id, payload: entry.payload, assistantId: entry.assistant_id }));
+      .map((entry) => ({ id: entry.interrupt_id, threadId: entry.thread_id, payload: entry.payload, assistantId: entry.assistant_id, claim: entry.claim }));
     this.latest = [...here, ...elsewhere].filter((asked) => kindOf(asked.payload) === "device");
     this.executor?.consider(this.latest);
   }

@@ -19,6 +19,8 @@ export interface Commission {
   readonly interrupt_id: string;
   readonly thread_id: string;
   readonly assistant_id: string;
+  /** Who asks, by name. */
+  readonly to: string;
   readonly claim_id: string | null;
   readonly calls: readonly Call[];
   /** Results of the calls that only read, in any order. */
@@ -126,7 +128,7 @@ function departuresIn(commission: Commission, results: readonly Result[]): Leavi
   return commission.calls.flatMap((call, at) => {
     const result = results[at]!;
     if (!("content" in result) || CHANGING.has(call.name)) return [];
-    const { thread_id, assistant_id: to } = commission;
+    const { thread_id, to } = commission;
     return [{ thread_id, to, ...leavingOf(call, result.content) }];
   });
 }

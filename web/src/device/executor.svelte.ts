@@ -10,9 +10,10 @@
 
 import { untrack } from "svelte";
 import { asObject, isObject, kindOf, textOf, type Json } from "../dock/waiting";
+import type { Receipt } from "../dock/receipts";
 import { embedder } from "../embedding/embedder";
 import { server } from "../state/server.svelte";
-import { claim, GoneError, HeldError } from "./claims";
+import { claim, deviceName, GoneError, HeldError } from "./claims";
 import { announceChange, onChange, openDevice, type Device, type OutboxRow, type Project } from "./database";
 import { questionOf } from "./execution";
 import { WorkerHost } from "./host";
@@ -27,6 +28,8 @@ export interface Asked {
   readonly threadId: string;
   readonly assistantId: string;
   readonly payload: Json;
+  /** The device that is at it, where the list says so. */
+  readonly claim?: { readonly device_id: string; readonly expires_at: string } | null;
 }
 
 export type Decision = { readonly approved: true } | { readonly approved: false; readonly reason: string };
@@ -36,11 +39,8 @@ export interface Progress {
   readonly words: string;
 }
 
-export interface Note {
-  readonly id: string;
+export interface Note extends Receipt {
   readonly threadId: string;
-  readonly words: string;
-  readonly at: Date;
 }
 
 const FLUSH_MS = 3_000;
@@ -58,6 +58,7 @@ export class Executor {
   private readonly busy = new Set<string>();
   private readonly notBefore = new Map<string, number>();
   private flushing = false;
+  private name = "";
   private readonly stopped = new AbortController();
 
   constructor(
@@ -71,6 +72,7 @@ export class Executor {
     const deaf = onChange("projects", () => void this.loadProjects());
     addEventListener("online", () => void this.flush(), { signal });
     signal.addEventListener("abort", () => (clearInterval(timer), deaf()));
+    this.name = await deviceName(this.device);
     await this.flush();
     await this.loadProjects();
   }
@@ -103,7 +105,7 @@ export class Executor {
     if (!this.projects) return false;
     const project = this.projectFor(payload);
     if (!project || (project.write_approval && changes(payload))) return true;
-    return ["held", "failed"].includes(this.states[id]?.state ?? "");
+    return this.states[id]?.state === "failed";
   }
 
   async preview(payload: Json): Promise<Preview[]> {
@@ -115,11 +117,16 @@ export class Executor {
     if (this.stopped.signal.aborted) return;
     untrack(() => {
       for (const each of this.asked) {
-        const waits = (this.notBefore.get(each.id) ?? 0) > Date.now();
-        const automatic = this.projects && !waits && !(this.projectFor(each.payload)?.write_approval && changes(each.payload));
-        if (automatic && this.projectFor(each.payload)) void this.carryOut(each, { approved: true }, true);
+        const project = this.projectFor(each.payload);
+        const automatic = project && !(project.write_approval && changes(each.payload));
+        if (automatic && !this.mustWait(each)) void this.carryOut(each, { approved: true }, true);
       }
     });
+  }
+
+  private mustWait({ id, claim: held }: Asked): boolean {
+    const elsewhere = held && held.device_id !== this.name ? Date.parse(held.expires_at) : 0;
+    return Math.max(this.notBefore.get(id) ?? 0, elsewhere) > Date.now();
   }
 
   /** Resolves when it is done and the server has it, or will have it; rejects with a sentence. */
@@ -130,7 +137,7 @@ export class Executor {
     try {
       await navigator.locks.request(LOCK + asked.id, { ifAvailable: automatic }, (lock) => (lock ? this.doOnce(asked, decision) : undefined));
     } catch (error) {
-      this.tellFault(asked, error);
+      this.tellFault(asked, error, automatic);
       if (!automatic && !(error instanceof GoneError)) throw error;
     } finally {
       this.busy.delete(asked.id);
@@ -152,22 +159,24 @@ export class Executor {
     const reads = [];
     for (const call of readable) reads.push(await this.host.read(project!.id, call));
     const refusal = decision.approved ? {} : { refusal: decision.reason };
-    const commission = { interrupt_id: asked.id, thread_id: asked.threadId, assistant_id: asked.assistantId, claim_id, calls, reads, ...refusal };
+    const to = assistantOf(asked.assistantId)?.name ?? asked.assistantId;
+    const commission = { interrupt_id: asked.id, thread_id: asked.threadId, assistant_id: asked.assistantId, to, claim_id, calls, reads, ...refusal };
     const row = await this.host.carryOut(project?.id ?? "", commission);
     for (const topic of ["outbox", "departures", ...(changes(asked.payload) ? ["files"] : [])]) announceChange(topic);
     return row;
   }
 
   private async send(row: OutboxRow): Promise<void> {
-    const graphId = server.assistants.find((each) => each.assistantId === row.assistant_id)?.graphId ?? row.assistant_id;
+    const graphId = assistantOf(row.assistant_id)?.graphId ?? row.assistant_id;
     const delivery = await deliver(this.device, row, graphId);
     if (delivery.state === "unsent") {
       this.states[row.interrupt_id] = { state: "unsent", words: delivery.words };
       this.notBefore.set(row.interrupt_id, delivery.again);
-      return this.tell(row.interrupt_id, row.thread_id, delivery.words);
+      return this.tell(row.interrupt_id, row.thread_id, delivery.words, true);
     }
     delete this.states[row.interrupt_id];
-    this.tell(row.interrupt_id, row.thread_id, delivery.state === "delivered" ? row.words : delivery.words);
+    const failed = delivery.state === "dropped" || hasErrors(row);
+    this.tell(row.interrupt_id, row.thread_id, delivery.state === "delivered" ? row.words : delivery.words, failed);
   }
 
   /** What other tabs or an earlier visit have left behind goes first. */
@@ -190,25 +199,26 @@ export class Executor {
     }
   }
 
-  private tellFault(asked: Asked, error: unknown): void {
+  private tellFault(asked: Asked, error: unknown, automatic: boolean): void {
     if (error instanceof GoneError) {
       delete this.states[asked.id];
       this.notBefore.set(asked.id, Number.POSITIVE_INFINITY);
-      return this.tell(asked.id, asked.threadId, "Nothing was done here: it is not asked any more.");
+      return this.tell(asked.id, asked.threadId, "Nothing was done here: it is not asked any more.", true);
     }
     const words = error instanceof Error ? error.message : String(error);
     if (error instanceof HeldError) {
       this.states[asked.id] = { state: "held", words };
       this.notBefore.set(asked.id, error.until || Date.now() + FLUSH_MS);
+      if (automatic) this.tell(asked.id, asked.threadId, words, true);
     } else {
       this.states[asked.id] = { state: "failed", words };
       this.notBefore.set(asked.id, Date.now() + FLUSH_MS);
     }
   }
 
-  private tell(id: string, threadId: string, words: string): void {
+  private tell(id: string, threadId: string, words: string, failed: boolean): void {
     const since = Date.now() - NOTE_MS;
-    const note = { id, threadId, words, at: new Date() };
+    const note = { id, threadId, words, failed, at: new Date() };
     this.notes = [...this.notes.filter((each) => each.at.getTime() > since && each.id !== id), note];
     setTimeout(() => (this.notes = this.notes.filter((each) => each !== note)), NOTE_MS);
   }
@@ -218,6 +228,14 @@ export function callsIn(payload: Json): Call[] {
   const calls = asObject(payload).tool_calls;
   const listed = Array.isArray(calls) ? calls.filter(isObject) : [];
   return listed.map((call) => ({ id: String(call.id), name: String(call.name), args: asObject(call.args) }));
+}
+
+function assistantOf(id: string) {
+  return server.assistants.find((each) => each.assistantId === id || each.graphId === id);
+}
+
+function hasErrors(row: OutboxRow): boolean {
+  return row.answer.tool_results.some((result) => "error" in (result as object));
 }
 
 function changes(payload: Json): boolean {

@@ -1,5 +1,5 @@
 /**
- * The page's side of the worker: sends one order at a time and waits for its end. An order with a time limit that is not done by then is
+ * The page's side of the workers: sends each one order at a time and waits for its end. An order with a time limit that is not done by then is
  * ended with the worker, and the next one gets a fresh worker. Orders that change something have no limit, so that none is cut off.
  */
 
@@ -17,44 +17,65 @@ const SEARCH_MS = 60_000;
 const STARTING_MS = 20_000;
 
 export class WorkerHost {
-  private worker: Promise<Worker> | null = null;
-  private turn: Promise<unknown> = Promise.resolve();
-  private number = 0;
+  // A search that embeds texts takes its time; neither a read nor the person who decides about a change waits for it.
+  private readonly reading: Lane;
+  private readonly searching: Lane;
+  private readonly changing: Lane;
 
   constructor(
-    readonly device: string,
+    device: string,
     /** Null: search goes by words. */
     private readonly findEmbedder: () => Promise<Embedder | null>,
-  ) {}
+  ) {
+    [this.reading, this.searching, this.changing] = [new Lane(device), new Lane(device), new Lane(device)];
+  }
 
   /** A call that only reads. Never rejects: what fails is an answer too. */
   async read(project: string, call: Call): Promise<Result> {
     try {
-      const embedder = call.name === "search_files" ? await this.findEmbedder().catch(() => null) : null;
-      const limit = call.name === "grep_files" ? GREP_MS : call.name === "search_files" ? SEARCH_MS : READ_MS;
-      return await this.run<Result>(project, { kind: "read", call, embedder: embedder?.id ?? null }, limit, embedder);
+      if (call.name === "search_files") return await this.search(project, call);
+      return await this.reading.run<Result>(project, { kind: "read", call, embedder: null }, call.name === "grep_files" ? GREP_MS : READ_MS);
     } catch (error) {
       return failure(call, error);
     }
   }
 
+  private async search(project: string, call: Call): Promise<Result> {
+    const embedder = await this.findEmbedder().catch(() => null);
+    return this.searching.run<Result>(project, { kind: "read", call, embedder: embedder?.id ?? null }, SEARCH_MS, embedder);
+  }
+
   preview(project: string, calls: readonly Call[]): Promise<Preview[]> {
-    return this.run(project, { kind: "preview", calls });
+    return this.changing.run(project, { kind: "preview", calls });
   }
 
   carryOut(project: string, commission: Commission): Promise<OutboxRow> {
-    return this.run(project, { kind: "carry out", commission });
+    return this.changing.run(project, { kind: "carry out", commission });
+  }
+
+  close(): void {
+    for (const lane of [this.reading, this.searching, this.changing]) lane.close();
+  }
+}
+
+/** One worker, started when it is needed. */
+class Lane {
+  private worker: Promise<Worker> | null = null;
+  private turn: Promise<unknown> = Promise.resolve();
+  private number = 0;
+
+  constructor(private readonly device: string) {}
+
+  /** After the orders before it. */
+  run<T>(project: string, order: Order, limitMs?: number, embedder: Embedder | null = null): Promise<T> {
+    const done = this.turn.then(() => this.runNow<T>(project, order, limitMs, embedder));
+    this.turn = done.catch(() => undefined);
+    return done;
   }
 
   /** After the order that is under way. */
   close(): void {
     void this.turn.then(async () => (await this.worker)?.terminate()).catch(() => undefined);
-  }
-
-  private run<T>(project: string, order: Order, limitMs?: number, embedder: Embedder | null = null): Promise<T> {
-    const done = this.turn.then(() => this.runNow<T>(project, order, limitMs, embedder));
-    this.turn = done.catch(() => undefined);
-    return done;
   }
 
   private async runNow<T>(project: string, order: Order, limitMs: number | undefined, embedder: Embedder | null): Promise<T> {

@@ -46,7 +46,8 @@ async function readAll(files: ProjectFiles, calls: readonly Call[]): Promise<Res
 const commissionOf = (calls: readonly Call[], reads: readonly Result[] = []): Commission => ({
   interrupt_id: `i${number++}`,
   thread_id: "t1",
-  assistant_id: "deeptutor",
+  assistant_id: "a1",
+  to: "Tutor",
   claim_id: "c",
   calls,
   reads,
@@ -98,6 +99,7 @@ describe("what an interrupt asks", () => {
     const commission = { ...commissionOf(calls, await readAll(files, calls)), thread_id: "leaving" };
     await carryOut(files, commission);
     const left = await listDepartures({ thread_id: "leaving" });
+    expect(left.every((row) => row.to === "Tutor")).toBe(true);
     expect(left.map((row) => [row.kind, row.label, row.excerpt]).sort()).toEqual([
       ["file", "/a.md", "secret river"],
       ["listing", "Names of files", "/a.md"],

@@ -7,6 +7,8 @@ export interface Receipt {
   id: string;
   words: string;
   at: Date;
+  /** It was not done. */
+  failed?: boolean;
 }
 
 const SAID: Record<string, string> = { approve: "approved", edit: "edited", reject: "rejected", respond: "answered in place of" };
