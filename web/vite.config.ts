@@ -65,5 +65,6 @@ export default defineConfig({
   worker: { format: "es" },
   server: { proxy },
   preview: { proxy, headers: { "Content-Security-Policy": CSP } },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  // The first test of a file may wait for components to be compiled.
+  test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 20_000 },
 });

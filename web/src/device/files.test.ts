@@ -162,3 +162,14 @@ test.each([
   expect([...inside, ...outside].filter(passes)).toEqual(inside);
   expect(compileGlob("*.md", true)("/b/c.md")).toBe(true);
 });
+
+test("a file that comes back is the one it was: it keeps its versions, and is no longer listed as removed", async () => {
+  const files = await openFiles((await createProject("Back")).id);
+  await files.write("/a.md", "one");
+  await files.write("/a.md", "two", { overwrite: true });
+  await files.remove("/a.md");
+  await files.restore((await files.removed())[0]!);
+  expect(await files.removed()).toEqual([]);
+  expect((await files.readText("/a.md")).text).toBe("two");
+  expect((await files.versions("/a.md")).map((version) => version.text)).toContain("one");
+});

@@ -57,6 +57,8 @@ export interface Patch {
 
 /** A change that fits the file as it is now. */
 export interface Change extends Packed {
+  /** Of a file that comes back: it is the one it was, with its versions. */
+  readonly id?: string;
   readonly path: string;
   readonly type: string;
   readonly old: FileRow | null;
@@ -180,7 +182,7 @@ export class ProjectFiles {
     const path = present?.path ?? (await this.placeFor(stores, change.path));
     const { binary, ...content } = change.content;
     const row: FileRow = {
-      id: present?.id ?? crypto.randomUUID(),
+      id: present?.id ?? change.id ?? crypto.randomUUID(),
       project_id: this.projectId,
       path,
       path_key: keyOf(path),
@@ -293,7 +295,7 @@ export class ProjectFiles {
       const path = present?.path ?? version.path;
       const taken = await stores.files.by("path", [this.projectId, keyOf(path)]);
       if (taken && !present) throw new FileError("conflict", "another file has this name by now", path);
-      const change = { path, ...packed, type: present?.type ?? typeOf(path), old: present ?? null, by: "you" as const, reason, occurrences: 1 };
+      const change = { id: version.file_id, path, ...packed, type: present?.type ?? typeOf(path), old: present ?? null, by: "you" as const, reason, occurrences: 1 };
       return this.makeOne(stores, change, at);
     });
     announceChange("files");

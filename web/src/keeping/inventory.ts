@@ -12,6 +12,8 @@ export interface Group {
   /** What it is, in a sentence. */
   readonly what: string;
   readonly stores: readonly StoreName[];
+  /** The store whose rows are counted: a file has a row in several. */
+  readonly counted: StoreName;
   /** What is counted. */
   readonly unit: string;
   /** What is lost with it, where that is more than what it says. */
@@ -19,13 +21,13 @@ export interface Group {
 }
 
 export const GROUPS: readonly Group[] = [
-  { id: "projects", unit: "file", label: "Project files", what: "Your projects and the files in them.", stores: ["projects", "files", "contents"] },
-  { id: "versions", unit: "version", label: "Earlier versions", what: "What your files were before each change.", stores: ["versions"], loss: "Changes can then no longer be undone." },
-  { id: "knowledge", unit: "document", label: "Knowledge", what: "Your documents, cut into passages, and the numbers by which they are searched.", stores: ["documents", "chunks", "vectors"] },
-  { id: "departures", unit: "piece", label: "What left this device", what: "A record of each piece that went to the server.", stores: ["departures"] },
-  { id: "outbox", unit: "answer", label: "Answers on their way", what: "Results for an agent that the server does not have yet.", stores: ["outbox"], loss: "An agent that waits for them is then not answered, though the work may be done." },
-  { id: "purse", unit: "entry", label: "Wallet", what: "Payments under way and refunds that you have not claimed.", stores: ["purse"], loss: "Money in it that you have not claimed is lost." },
-  { id: "settings", unit: "choice", label: "Choices", what: "Such as the project that agents may work on.", stores: ["settings"] },
+  { id: "projects", unit: "file", label: "Project files", what: "Your projects, the files in them, and the numbers by which they are searched.", stores: ["projects", "files", "contents", "file_vectors"], counted: "files" },
+  { id: "versions", unit: "version", label: "Earlier versions", what: "What your files were before each change.", stores: ["versions"], counted: "versions", loss: "Changes can then no longer be undone." },
+  { id: "knowledge", unit: "document", label: "Knowledge", what: "Your documents, cut into passages, and the numbers by which they are searched.", stores: ["documents", "chunks", "vectors"], counted: "documents" },
+  { id: "departures", unit: "piece", label: "What left this device", what: "A record of each piece that went to the server.", stores: ["departures"], counted: "departures" },
+  { id: "outbox", unit: "answer", label: "Answers on their way", what: "Results for an agent that the server does not have yet.", stores: ["outbox"], counted: "outbox", loss: "An agent that waits for them is then not answered, though the work may be done." },
+  { id: "purse", unit: "entry", label: "Wallet", what: "Payments under way and refunds that you have not claimed.", stores: ["purse"], counted: "purse", loss: "Money in it that you have not claimed is lost." },
+  { id: "settings", unit: "choice", label: "Choices", what: "Such as the project that agents may work on.", stores: ["settings"], counted: "settings" },
 ];
 
 export interface Kept {
@@ -57,9 +59,8 @@ async function lookIntoDatabase(): Promise<{ name: string; kept: Kept[] }> {
   const measured = await order("measure", {});
   const kept = GROUPS.map((group): Kept => {
     const own = measured.filter((each) => group.stores.includes(each.store));
-    // A file has a row in two stores; it counts once.
-    const rows = own.filter((each) => each.store !== "contents" && each.store !== "projects" && each.store !== "chunks" && each.store !== "vectors");
-    return { ...group, kind: "group", rows: rows.reduce((sum, each) => sum + each.rows, 0), bytes: own.reduce((sum, each) => sum + each.bytes, 0) };
+    const counted = own.find((each) => each.store === group.counted);
+    return { ...group, kind: "group", rows: counted?.rows ?? 0, bytes: own.reduce((sum, each) => sum + each.bytes, 0) };
   });
   return { name, kept };
 }
