@@ -224,14 +224,18 @@ def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
     origin = page.evaluate("location.origin")
     devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 400_000})
     open_knowledge(page)
-    choose(page, small__txt=b"This still fits.", large__txt=b"".join(b"Sentence %d no longer fits here. " % n for n in range(40_000)))
+    choose(
+        page,
+        small__txt=b"This still fits.",
+        large__txt=b"".join(b"Sentence %d no longer fits here. " % n for n in range(40_000)),
+    )
     expect(addition(page, "small.txt")).to_contain_text("Kept")
     expect(addition(page, "large.txt")).to_contain_text("There is no more room")
     devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin})
     assert (counts(page)["documents"], counts(page)["chunks"]) == (1, 1)
 
 
-def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page, tmp_path: Path):
+def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page):
     """R13: shown before, listed after, cited as evidence of the device, and the citation opens the passage here."""
     bodies: list[str] = []
     page.on("request", lambda request: bodies.append(_body(request)))
@@ -280,9 +284,15 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     assert [[each["label"] for each in start["input"]["snippets"]] for start in starts] == [["survey.pdf"]]
     assert counts(page)["departures"] == 1
 
-    page.reload()
-    page.goto(page.url.removesuffix("/report"))
+    report_url = page.url
+    page.goto(report_url.removesuffix("/report"))
     expect(page.get_by_test_id("went-along")).to_contain_text("1 excerpt from your device went along")
+    with page.context.browser.new_context(viewport=WIDE) as elsewhere:
+        other = elsewhere.new_page()
+        other.goto(report_url)
+        other.get_by_test_id("report").get_by_role("button", name=f"Source {number}", exact=True).first.click()
+        other.get_by_test_id("report").get_by_role("button", name="Open it here").first.click()
+        expect(other.get_by_test_id("passage")).to_contain_text("This device does not have it")
 
 
 def _body(request: Request) -> str:

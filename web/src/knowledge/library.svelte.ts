@@ -112,6 +112,8 @@ class Library {
     const item: Item = { id: ++this.last, label, state: "waiting", words: "Waiting" };
     const stop = new AbortController();
     this.stops.set(item.id, stop);
+    // What came before and is kept is in the list of documents by now.
+    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading")) this.items = this.items.filter((each) => each.state !== "kept");
     this.items = [...this.items, item];
     this.queue = this.queue.then(async () => {
       if (stop.signal.aborted) return;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
@@ -23,7 +23,7 @@ Asker = Annotated[Principal, Depends(policy("pages:read"))]
 Sha256 = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 _FOR_GOOD = "private, max-age=31536000, immutable"
-_FILE = {
+_FILE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The file",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
