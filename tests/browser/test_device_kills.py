@@ -169,6 +169,7 @@ def test_a_chain_of_mixed_interrupts_survives_reload_lost_network_and_a_killed_s
         if number == count * 3 // 4:
             server.kill()
             server.start()
+            _answer_again(page, number)
     expect(last_answer(page)).to_contain_text("Results:", timeout=30_000)
     results = wait_for_results(server, thread_id(page))
     assert [_effect(number) in result["content"] for number, result in enumerate(results)] == [True] * count
@@ -195,14 +196,26 @@ def _effect(number: int) -> str:
 
 def _answer(page: Page, number: int, *, without_network: BrowserContext | None) -> None:
     """An answer that did not get through is given again."""
-    shown = [f"plan {number}", "pumps", f"Question {number}?", f"May /f{number}.md be changed?"][number % 4]
-    expect(dock(page)).to_contain_text(shown, timeout=30_000)
+    expect(dock(page)).to_contain_text(_shown(number), timeout=30_000)
     if without_network:
         without_network.set_offline(True)
         _click(page, number)
         expect(dock(page).get_by_role("alert")).to_be_visible(timeout=30_000)
         without_network.set_offline(False)
     _click(page, number)
+
+
+def _answer_again(page: Page, number: int) -> None:
+    """If the answer went down with the server, the card says so and keeps the draft."""
+    deadline = time.monotonic() + DONE_S
+    while time.monotonic() < deadline and dock(page).get_by_text(_shown(number)).is_visible():
+        if dock(page).get_by_role("alert").is_visible():
+            _click(page, number)
+        page.wait_for_timeout(200)
+
+
+def _shown(number: int) -> str:
+    return [f"plan {number}", "pumps", f"Question {number}?", f"May /f{number}.md be changed?"][number % 4]
 
 
 def _click(page: Page, number: int) -> None:

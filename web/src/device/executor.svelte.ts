@@ -205,7 +205,8 @@ export class Executor {
       this.notBefore.set(asked.id, Number.POSITIVE_INFINITY);
       return this.tell(asked.id, asked.threadId, "Nothing was done here: it is not asked any more.", true);
     }
-    const words = error instanceof Error ? error.message : String(error);
+    const said = error instanceof Error ? error.message : String(error);
+    const words = automatic ? said : ""; // To somebody who has just decided, the dock says it.
     if (error instanceof HeldError) {
       this.states[asked.id] = { state: "held", words };
       this.notBefore.set(asked.id, error.until || Date.now() + FLUSH_MS);
