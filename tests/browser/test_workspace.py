@@ -14,6 +14,8 @@ from tests.browser.model_server import calling, serve_model, tools_of
 from tests.browser.steps import ask, composer, dock, last_answer
 from tests.integration.served.process import Server, serve
 
+FIRST_RUN_MS = 30_000
+"""A graph of ours is built when it is first run."""
 PLAN = "# May\n\n- 3 May: tea at four\n- 9 May: walk to the well\n- 17 May: open\n"
 
 
@@ -59,6 +61,14 @@ def open_file(page: Page, name: str) -> Locator:
     return dialog
 
 
+def drop(page: Page, name: str, text: str) -> None:
+    dropped = page.evaluate_handle(
+        "([name, text]) => { const data = new DataTransfer(); data.items.add(new File([text], name)); return data; }",
+        [name, text],
+    )
+    panel(page).dispatch_event("drop", {"dataTransfer": dropped})
+
+
 def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
     """W5, W6: from a mention in the composer to the changed file."""
     page.goto("/new/workspace")
@@ -66,13 +76,20 @@ def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
     option = page.get_by_role("option", name="/plans/may.md")
     expect(option).to_be_visible()
     assert composer(page).get_attribute("aria-activedescendant") == option.get_attribute("id")
+    assert violations(page) == []
+    composer(page).press("Escape")
+    expect(option).to_be_hidden()
+    for _ in "@ma":
+        composer(page).press("Backspace")
+    composer(page).press_sequentially("@ma")
+    expect(option).to_be_visible()
     composer(page).press("Enter")
     expect(composer(page)).to_have_value("Move the tea in @/plans/may.md ")
     composer(page).press_sequentially("to five")
     composer(page).press("Enter")
 
     diff = dock(page).get_by_label("Change of /plans/may.md")
-    expect(diff).to_contain_text("3 May: tea at five", timeout=30_000)  # the first run builds the graph
+    expect(diff).to_contain_text("3 May: tea at five", timeout=FIRST_RUN_MS)
     expect(diff).to_contain_text("9 May: walk to the well")
     expect(dock(page)).to_contain_text("gcs-filesystem")
     assert "1 lines added, 1 removed" in (diff.get_attribute("aria-label") or "")
@@ -88,7 +105,7 @@ def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
 
 def test_a_base_that_changed_is_warned_about_and_not_overwritten(page: Page, files: Path):
     ask(page, "workspace", "Move the tea")
-    expect(dock(page).get_by_label("Change of /plans/may.md")).to_be_visible()
+    expect(dock(page).get_by_label("Change of /plans/may.md")).to_be_visible(timeout=FIRST_RUN_MS)
     theirs = PLAN.replace("17 May: open", "17 May: closed")
     (files / "plans" / "may.md").write_text(theirs)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
@@ -101,7 +118,7 @@ def test_a_base_that_changed_is_warned_about_and_not_overwritten(page: Page, fil
 def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     """A tree by folder; uploads with a progress and an end; a large one in parts; a download; an image; a deletion that is asked about."""
     ask(page, "workspace", "Write a note")
-    expect(dock(page).get_by_text("new file")).to_be_visible()
+    expect(dock(page).get_by_text("new file")).to_be_visible(timeout=FIRST_RUN_MS)
     panel(page).get_by_label("Into").fill("/papers")
     large = tmp_path / "large.txt"
     large.write_bytes(b"A line of a large file.\n" * 800_000)
@@ -112,6 +129,14 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     uploads = panel(page).get_by_role("list", name="Uploads")
     expect(uploads.get_by_text("stored")).to_have_count(2, timeout=20_000)
     assert (files / "papers" / "large.txt").read_bytes() == large.read_bytes()
+
+    drop(page, "dropped.txt", "From a drop.\n")
+    expect(panel(page).get_by_role("button", name="dropped.txt")).to_be_visible()
+    assert (files / "papers" / "dropped.txt").read_text() == "From a drop.\n"
+    page.route("**/slow.txt?*", lambda route: None)  # never answered
+    drop(page, "slow.txt", "Slow.\n")
+    panel(page).get_by_role("button", name="Cancel the upload of /papers/slow.txt").click()
+    expect(uploads.get_by_text("cancelled, nothing was stored")).to_be_visible()
 
     dialog = open_file(page, "large.txt")
     expect(dialog).to_contain_text("of 19.2 MB")
