@@ -230,7 +230,7 @@ def wait_for_answer(server: Server, thread: str) -> str:
 def test_two_thousand_files_and_a_long_one_keep_the_page_free(
     page: Page, effort: Effort, record_property: Callable[[str, object], None]
 ):
-    """Listing, grep, search, a part of 20 MB and a change of it: none of them holds the page up for 200 ms."""
+    """Listing, grep, a part of 20 MB and a change of it with its diff: none of them holds the page up for 200 ms."""
     put_project(page, {f"/n/{number:04}.md": f"note {number} about rivers\n" for number in range(2_000)})
     assert page.evaluate(PUT_LONG, PROJECT) > 20_000_000
     page.goto("/new/filer")
