@@ -18,6 +18,7 @@ from tests.browser.conftest import WIDE, Watch
 from tests.browser.documents import broken_pdf, pdf, scanned_pdf
 from tests.browser.steps import composer, dock
 from tests.browser.test_care import violations
+from tests.conftest import Effort
 from tests.integration.served.process import Server, serve
 from tests.integration.server import conftest as in_process
 
@@ -120,7 +121,7 @@ def open_knowledge(page: Page) -> Locator:
 
 
 def addition(page: Page, name: str) -> Locator:
-    return page.get_by_test_id("additions").get_by_role("listitem").filter(has_text=name)
+    return page.get_by_test_id("additions").get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
 
 
 def counts(page: Page) -> dict[str, int]:
@@ -359,8 +360,8 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
         dialog.get_by_role("button", name="Add an address").click()
         dialog.get_by_label("Address of a page").fill(address)
         dialog.get_by_role("button", name="Keep the address").click()
-    expect(addition(page, "javascript")).to_contain_text("no address of a page")
-    expect(addition(page, "#again")).to_contain_text("here already")
+    expect(addition(page, "javascript:alert(1)")).to_contain_text("no address of a page")
+    expect(addition(page, f"{world.pages[0].url}#again")).to_contain_text("here already")
     assert world.requests == [], "nothing is fetched before somebody asks"
     entry = dialog.get_by_role("list", name="Documents").get_by_role("listitem")
     entry.filter(has_text="127.0.0.1").get_by_role("button", name="Fetch the page").click()
@@ -375,8 +376,11 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
     watching.check()
 
 
-def test_two_thousand_passages_are_searched_by_meaning_in_a_moment(page: Page, record_property: Callable[[str, Any], None]):
-    """At most 300 ms after a warm-up, from the click to the shown result. A busy machine is given more before the test fails."""
+@pytest.mark.prove
+def test_two_thousand_passages_are_searched_by_meaning_in_a_moment(
+    page: Page, effort: Effort, record_property: Callable[[str, Any], None]
+):
+    """At most 300 ms after a warm-up, from the click to the shown result: with the question's own embedding."""
     open_knowledge(page)
     choose(page, seed__txt=SURVEY.encode())
     expect(page.get_by_test_id("preparing")).to_contain_text("1 document, 1 passage")
@@ -388,4 +392,4 @@ def test_two_thousand_passages_are_searched_by_meaning_in_a_moment(page: Page, r
     took = page.evaluate(TIME_SEARCHES)
     record_property("search_ms", [round(each) for each in took])
     expect(page.get_by_test_id("found").get_by_role("listitem").first).to_contain_text("Quellmouth")
-    assert took[0] < 300, took
+    assert took[0] < effort.cases(5_000, 300), "other tests share the machine; alone, `make prove` holds it to 300 ms"
