@@ -19,12 +19,13 @@ from stepwell.errors import EvidenceError
 TRAIL = "trail.jsonl"
 NO_REQUESTS = "Its trail holds no request, so nothing shows where its pages came from."
 _SCOPE = re.compile(r"q\d{1,9}")
-_STEP = re.compile(r"(q\d{1,9}):(.+?)(?::retry:\d+)?")
+_STEP = re.compile(r"(q\d{1,9}):(.+?)(?::retry:\d+)?$")
 
 
 def check_exchanges(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     yield from _check_answers(trail)
     yield from _check_steps(trail)
+    yield from _check_done(trail)
     if any(map(is_web_request, trail.entries)):
         yield from _check_pages(trail, evidence)
 
@@ -82,6 +83,24 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
             step = _STEP.fullmatch(text_at(entry.data, "step"))
             if step is None or step[1] != scope or step[2] not in approved.get(scope, ()):
                 yield Defect(TRAIL, f"entry {entry.seq} (request) belongs to no step of a plan that was approved before it")
+
+
+def _check_done(trail: Trail) -> Iterator[Defect]:
+    """Where there is a report, each step of its plan has searched or fetched, or it is written down why not."""
+    report, made = trail.story.last("report"), trail.story.last("plan")
+    if report is None or made is None or "after" not in report.data or not _SCOPE.fullmatch(made.key.partition(":")[0]):
+        return
+    scope, plan = made.key.partition(":")[0], made.data.get("plan")
+    told = {f"{scope}:{text_at(entry.data, 'step')}" for entry in trail.of_kind("limit")}
+    told |= {text_at(entry.data, "step") for entry in trail.of_kind("refusal")}
+    asked = {
+        (_STEP.sub(r"\1:\2", text_at(entry.data, "step")), text_at(entry.data, "why").startswith("search:"))
+        for entry in trail.of_kind("request")
+    }
+    for step in plan["steps"] if isinstance(plan, dict) and _steps_of(plan) else ():
+        name = f"{scope}:{text_at(step, 'id')}"
+        if name not in told and (name, text_at(step, "tool") == "web_search") not in asked:
+            yield Defect(TRAIL, f"entry {made.seq} (plan) has a step of which no request, and no reason against one, is there")
 
 
 def _steps_of(plan: object) -> dict[str, set[str]]:

@@ -10,11 +10,13 @@ from stepwell.audit.proofs.judgements import mode_of
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.audit.trail import Defect, Entry
 from stepwell.audit.writing.compared import compare_marked, compare_numbered
+from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.references import check_references
 from stepwell.audit.writing.report import word_skipped
 
 UNLISTED = "Its report does not list the claims it rests on, so its sentences were not compared with them."
 REPORT = "report.md"
+_LONGEST_DRAFT = 1_000_000
 _LISTS = ("claims", "quotes", "sources")
 
 
@@ -35,6 +37,8 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
         claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
         for fault in _compare(report, entry, trail, claims, told):
             yield Defect(REPORT, fault)
+        if mode_of(entry, trail) == "written" and not _was_drafted(opened, trail, entry, claims):
+            yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
 
 
 def is_unlisted(trail: Trail) -> bool:
@@ -59,6 +63,23 @@ def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Def
     for each in denied if isinstance(denied, list) else ():
         if each in (entry.data.get("sources") or ()):
             yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{str(each)[:40]}', which a person denied")
+
+
+def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[Claim]) -> bool:
+    """Whether a recorded answer has these sentences with these citations; or no model was asked to write, which is then said."""
+    scope = entry.key.partition(":")[0]
+    if not claims or any(limit.key.startswith(f"{scope}:limit:write") for limit in trail.of_kind("limit")):
+        return True
+    stated = [(claim.text, claim.evidence) for claim in claims]
+    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope}:write:")]
+    bodies = [opened.body(answer.data.get("body_sha256")) for answer in drafts if answer.seq < entry.seq]
+    if not bodies and all(claim.checks is None for claim in claims):
+        return True  # a ceiling that was reached before it was noted in the trail
+    return any(
+        [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated
+        for body in bodies
+        if body is not None and len(body) <= _LONGEST_DRAFT
+    )
 
 
 def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence) -> list[str]:
