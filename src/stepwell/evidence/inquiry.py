@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
@@ -28,6 +29,9 @@ from stepwell.evidence.recorded.models import RecordedModels, TrailSpending, is_
 from stepwell.evidence.recorded.web import RecordedWeb
 from stepwell.models import capabilities_of
 from stepwell.models.routing import TASK_KINDS, TaskKind
+from stepwell.tools.web.fetch import PageFetcher, Turns
+from stepwell.tools.web.robots import RobotsBook
+from stepwell.tools.web.transport import Web
 
 
 class Inquiry:
@@ -69,10 +73,37 @@ class Inquiry:
         tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
         return cls(equipment, config, f"q{number}", question, tried or question, newest=newest, retries=retries)
 
+    @property
+    def turn(self) -> str:
+        """LangGraph's name for the step that is at work: the same when it runs again, another one in another branch."""
+        return str((self.config.get("metadata") or {}).get("langgraph_checkpoint_ns", ""))
+
     def web(self, step: str) -> RecordedWeb:
         """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
         tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
         return RecordedWeb(self.equipment.web, self.recorder, tried, self.equipment.replay)
+
+    @cached_property
+    def robots_web(self) -> RecordedWeb:
+        """The way out to robots.txt, for all steps: what was asked once for a question is in its trail and is not asked again."""
+        return self.web("robots")
+
+    @cached_property
+    def robots(self) -> RobotsBook:
+        """What hosts allow."""
+        return RobotsBook(self.robots_web, self.equipment.clock, check_hop=self.equipment.policy.check_hop)
+
+    def make_fetcher(self, web: Web, turns: Turns | None = None) -> PageFetcher:
+        """A fetcher on a step's way out. Those of a question are as polite as one: robots.txt once, and one line for each host."""
+        equipment = self.equipment
+        return PageFetcher(
+            web,
+            clock=equipment.clock,
+            sleep=equipment.sleep,
+            check_hop=equipment.policy.check_hop,
+            turns=turns or self.turns,
+            robots=self.robots,
+        )
 
     @property
     def calls(self) -> RecordedModels:

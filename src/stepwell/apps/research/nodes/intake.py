@@ -24,8 +24,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
         "embedder": earlier.equipment.embedder.id,
-        # LangGraph's name for this step: the same when it runs again, another one in another branch.
-        "turn": str((earlier.config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
+        "turn": earlier.turn,
     }
     inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)
     urls, refused = await _admit(inquiry, state.get("context_urls") or [])

@@ -126,7 +126,8 @@ async def _keep(
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
-    return await inquiry.tell("report", "report", {**facts, **rests_on})
+    # With its turn: a branch that comes to the same report again tells it again, or the trail would end with another branch's.
+    return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
 
 def _claim_prefixes(scope: str) -> Iterator[str]:
