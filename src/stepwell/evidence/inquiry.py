@@ -170,12 +170,12 @@ class Inquiry:
 
     async def reached_ceiling(self) -> str | None:
         """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
-        spent, limits = (await self._spending.catch_up()).used, self.equipment.policy.limits
-        if spent.tokens.total >= limits.tokens:
-            return word_ceiling(f"{limits.tokens:,} tokens", "tokens")
-        if spent.known_usd > limits.cost_usd:
-            unknown = f" What {', '.join(sorted(spent.unpriced))} cost on top is not known." if spent.unpriced else ""
-            return word_ceiling(f"{limits.cost_usd:g} USD", "cost_usd") + unknown
+        spending, limits = await self._spending.catch_up(), self.equipment.policy.limits
+        guesses = f" {told}" if (told := spending.describe_guesses()) else ""
+        if spending.used.tokens.total >= limits.tokens:
+            return word_ceiling(f"{limits.tokens:,} tokens", "tokens") + guesses
+        if spending.used.known_usd + spending.assumed_usd > limits.cost_usd:
+            return word_ceiling(f"{limits.cost_usd:g} USD", "cost_usd") + guesses
         if not self.equipment.replay and self._seconds() >= limits.seconds:
             return word_ceiling(f"{limits.seconds:g} seconds", "seconds")
         return None

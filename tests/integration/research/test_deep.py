@@ -196,7 +196,7 @@ async def test_a_second_question_has_its_own_ceiling_and_goes_on_with_the_same_s
         result = await graph.ainvoke({"messages": [("user", question)]}, config)
         assert "Source s1:" in result["messages"][-2].text
     entries = await vault.entries()
-    assert count_requests(entries) == world.count() == 3  # robots.txt is remembered
+    assert count_requests(entries) == world.count() == 4  # each question asks for robots.txt once
     assert list(read_evidence(entries).sources) == ["s1"]
 
 
@@ -277,7 +277,7 @@ async def test_a_tool_call_that_runs_again_sends_nothing_again(world: OfflineWor
 
     assert await fetch("call-7") == 2  # robots.txt and the page
     assert await fetch("call-7") == 2  # a new process: nothing is remembered but the trail
-    assert await fetch("call-8") == 4
+    assert await fetch("call-8") == 3  # another call of the same question knows robots.txt from the trail
 
 
 def checked_report(pages: dict[str, WorldPage]) -> str:

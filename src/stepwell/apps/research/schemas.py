@@ -84,6 +84,8 @@ class Estimate(Wire):
     tokens: int
     cost_usd: float | None = None
     """`None` where the model's price is not known."""
+    price_note: str = ""
+    """What is assumed then, so that the ceiling of money holds all the same."""
 
 
 class ReasoningEntry(Wire):

@@ -21,7 +21,8 @@ from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimat
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.models.pricing import TokenUse
+from stepwell.evidence.recorded.models import is_on_this_machine
+from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
 from stepwell.models.usage import label_of, price_call
 
 _TOKENS_PER_PAGE = 1500
@@ -78,8 +79,12 @@ def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
     if equipment.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0)
     tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
-    wanted = price_call(label_of(equipment.models["write"]), TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
-    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd)
+    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
+    if is_on_this_machine(writer):
+        return Estimate(requests=requests, tokens=tokens, cost_usd=0.0)
+    wanted = price_call(label_of(writer), use)
+    note = "" if wanted.cost_usd is not None else f"{describe_assumed([wanted.model])} That would be {ASSUMED.of(use):.2f} USD."
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note)
 
 
 def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
