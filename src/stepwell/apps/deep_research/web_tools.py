@@ -32,6 +32,7 @@ from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.policy.shown_addresses import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.evidence.sources import SourceBook
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.effects import with_effect
 from stepwell.tools.web.fetch import PageFetcher, Turns
 from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
@@ -160,7 +161,7 @@ class DeepWeb:
         if rule == "ask" and is_yes(
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
-            said = {"decision": "approve", "reason": f"the address {url}"}
+            said = {"decision": "approve", "reason": f"the address {hide_secrets(url)}"}
             await at_work.inquiry.note("approval", f"{_call(runtime)}:address", said)
             return
         reason = {"rule": broken.rule, "reason": str(broken)}
@@ -190,7 +191,7 @@ def thread_of(config: RunnableConfig) -> str:
 
 async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
-    data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
+    data = {"question": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
     # A message that was edited may keep its id, and is another question.
     asked = await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
     if named := find_addresses(question):

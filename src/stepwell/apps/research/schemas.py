@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from stepwell.audit.story import hash_plan
 from stepwell.evidence.policy.rules import StepTool, Violation
 from stepwell.evidence.queries import LONGEST_INPUT
+from stepwell.secrets.text import hide_secrets
 
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
@@ -60,8 +61,17 @@ class ResearchPlan(Wire):
 
 
 def plan_sha256(plan: ResearchPlan) -> str:
-    """What was approved: the steps, without what came of them."""
-    return hash_plan(plan.model_dump(mode="json"))
+    """What was approved: the steps, without what came of them and without keys, as the trail has them."""
+    return hash_plan(keep_plan(plan))
+
+
+def keep_plan(plan: ResearchPlan) -> dict[str, Any]:
+    """A plan as the trail has it: with keys blotted out, such as one in an address that a person wants to have read."""
+    told = plan.model_dump(mode="json")
+    steps = [
+        {**step, "input": hide_secrets(step["input"]), "rationale": hide_secrets(step["rationale"])} for step in told["steps"]
+    ]
+    return {**told, "objective": hide_secrets(told["objective"]), "steps": steps}
 
 
 class AuditResult(Wire):

@@ -17,13 +17,14 @@ from langgraph.types import interrupt
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
 from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.nodes.thinker import with_ids
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, keep_plan, plan_sha256
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.recorded.models import is_on_this_machine
 from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
 from stepwell.models.usage import label_of, price_call
+from stepwell.secrets.text import hide_secrets
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
@@ -34,6 +35,7 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
     sent = await sent_so_far(inquiry)
     approval = _ask(inquiry.equipment, state, plan, sent)
+    approval = approval.model_copy(update={"reason": hide_secrets(approval.reason)})
     if approval.plan:
         edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
@@ -44,7 +46,7 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
 async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
     """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
-    edited = approval.plan.model_dump(mode="json") if approval.plan else None
+    edited = keep_plan(approval.plan) if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
     await inquiry.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
     if approval.plan:
