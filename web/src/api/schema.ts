@@ -966,6 +966,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask the workspace's agent and follow it */
+        post: operations["ask_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me": {
         parameters: {
             query?: never;
@@ -1137,6 +1154,399 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/wallet/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a token is worth; nothing happens to it */
+        post: operations["validate_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/fund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand a token in for a session, a new one or one to top up; nothing is taken before the first call */
+        post: operations["fund_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a session stands */
+        get: operations["get_balance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your sessions, newest first */
+        get: operations["list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a session and make its rest ready; asking again gives the same refund */
+        post: operations["refund_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fetch a refund; the same token every time, until the mint says that it is spent */
+        post: operations["claim_refund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/pricing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What model calls cost, for which graphs, and in whose money */
+        get: operations["get_pricing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The lines of the ledger about a session, oldest first */
+        get: operations["get_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payment sessions of all users, those touched last first, for operators */
+        get: operations["list_sessions_of_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/sessions/{funding_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Anybody's session with its tokens, its refund and its lines, without bearer data, for operators */
+        get: operations["get_session_of_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/owed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What payers are owed, by mint, for operators */
+        get: operations["get_owed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Swaps of which nobody knows whether the mint did them, for operators */
+        get: operations["list_payment_operations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/operations/{operation_id}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a swap of unknown outcome tried again, and see what came of it, for operators */
+        post: operations["reopen_payment_operation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the books add up and the mints agree, for operators */
+        get: operations["audit_wallet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/payout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take earnings out as a token, or see an earlier payout again until it is spent, for operators */
+        post: operations["pay_out"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Earlier payouts that are not known to be spent yet, for operators */
+        get: operations["list_payouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Finish the swaps that are under way, now, for operators */
+        post: operations["recover_payments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/wallet/all/sweep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pay idle sessions back and notice what was spent, now, for operators */
+        post: operations["sweep_payments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspace/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files below a folder of the workspace, a page at a time */
+        get: operations["list_workspace_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspace/files/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file's bytes, all or a range */
+        get: operations["get_workspace_file"];
+        /** Store a file */
+        put: operations["put_workspace_file"];
+        post?: never;
+        /** Delete a file */
+        delete: operations["delete_workspace_file"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspace/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to upload a file in parts */
+        post: operations["begin_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspace/uploads/{upload_id}/{part}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Send a part; the same number again replaces it */
+        put: operations["put_upload_part"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/workspace/uploads/{upload_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Join the parts and store the file */
+        post: operations["complete_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ok": {
         parameters: {
             query?: never;
@@ -1209,6 +1619,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AgentQuestion
+         * @description What a person says to the agent, or, with `command`, what they decide about something that waits on `thread_id`.
+         */
+        AgentQuestion: {
+            /** Messages */
+            messages?: unknown[];
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            command?: components["schemas"]["RunCommand"] | null;
+            /** Assistant Id */
+            assistant_id?: string | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+        };
         /** ApprovalResponse */
         ApprovalResponse: {
             /** At */
@@ -1327,6 +1753,90 @@ export interface components {
             sort_order?: ("asc" | "desc") | null;
             /** Select */
             select?: ("assistant_id" | "graph_id" | "name" | "description" | "config" | "context" | "created_at" | "updated_at" | "metadata" | "version")[] | null;
+        };
+        /**
+         * AuditResponse
+         * @description Whether the money is all there.
+         */
+        AuditResponse: {
+            /** Adds Up */
+            adds_up: boolean;
+            /** Spent Elsewhere Sats */
+            spent_elsewhere_sats: number;
+            totals: components["schemas"]["AuditTotals"];
+            /** Mints */
+            mints: components["schemas"]["MintAuditResponse"][];
+        };
+        /**
+         * AuditTotals
+         * @description Sums over everything, in sats.
+         */
+        AuditTotals: {
+            /** Credits */
+            credits: number;
+            /** Charges */
+            charges: number;
+            /** Refunds */
+            refunds: number;
+            /** Fees */
+            fees: number;
+            /** Balances */
+            balances: number;
+            /** Session Proofs */
+            session_proofs: number;
+            /** Earned Proofs */
+            earned_proofs: number;
+            /** Paid Out */
+            paid_out: number;
+        };
+        /**
+         * BalanceResponse
+         * @description How a session stands. `funded` is what was redeemed; `waiting` are tokens that nothing was taken of yet.
+         */
+        BalanceResponse: {
+            /** Funding Id */
+            funding_id: string;
+            /** Funded */
+            funded: number;
+            /** Waiting */
+            waiting: number;
+            /** Reserved */
+            reserved: number;
+            /** Spent */
+            spent: number;
+            /** Fees */
+            fees: number;
+            /** Refunded */
+            refunded: number;
+            /** Balance */
+            balance: number;
+            /** Ceiling */
+            ceiling: number | null;
+            /** Lost Answers */
+            lost_answers: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
+            /** Mint */
+            mint: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Touched At
+             * Format: date-time
+             */
+            touched_at: string;
+            /** Refund Id */
+            refund_id?: string | null;
+            /** Price */
+            price: {
+                [key: string]: unknown;
+            };
         };
         /**
          * BatchRun
@@ -1473,6 +1983,16 @@ export interface components {
             in_report: boolean;
         };
         /**
+         * ClaimedRefund
+         * @description The refund itself. Asking again gives the same token, until the mint says that it is spent.
+         */
+        ClaimedRefund: {
+            /** Token */
+            token: string;
+            /** Amount Sats */
+            amount_sats: number;
+        };
+        /**
          * CommandResponse
          * @description What became of a command: `success` with a result, or `error` with a code and a sentence.
          */
@@ -1569,6 +2089,28 @@ export interface components {
             /** Bytes */
             bytes: number;
         };
+        /**
+         * DebtResponse
+         * @description What payers could ask for at one mint: how many there are of each, and their sats.
+         */
+        DebtResponse: {
+            /** Mint */
+            mint: string;
+            /** Sessions */
+            sessions: number;
+            /** Balances Sats */
+            balances_sats: number;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Sats */
+            tokens_sats: number;
+            /** Refunds */
+            refunds: number;
+            /** Refunds Sats */
+            refunds_sats: number;
+            /** Total Sats */
+            total_sats: number;
+        };
         /** DefectResponse */
         DefectResponse: {
             /** Where */
@@ -1647,6 +2189,28 @@ export interface components {
             note: string;
         };
         /**
+         * EntryResponse
+         * @description A line of the ledger. A `void` takes a charge back whose answer was lost.
+         */
+        EntryResponse: {
+            /** Seq */
+            seq: number;
+            /** Funding Id */
+            funding_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "credit" | "charge" | "void" | "refund" | "fee";
+            /** Amount Sats */
+            amount_sats: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
          * EventsQuery
          * @description Which events are wanted, and after which place.
          */
@@ -1659,6 +2223,40 @@ export interface components {
             depth?: number | null;
             /** Since */
             since?: number | null;
+        };
+        /**
+         * FundResponse
+         * @description The session that a token is in now. Nothing is taken before the first call.
+         */
+        FundResponse: {
+            /** Funding Id */
+            funding_id: string;
+            /** Net Sats */
+            net_sats: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
+        };
+        /**
+         * FundedToken
+         * @description A token that was handed in for a session, by its hash.
+         */
+        FundedToken: {
+            /** Fingerprint */
+            fingerprint: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "redeemed" | "rejected" | "returned";
+            /** Amount Sats */
+            amount_sats: number;
+            /** Fee Sats */
+            fee_sats: number;
+            /** Reason */
+            reason: string | null;
         };
         /**
          * GraphSchemas
@@ -1873,6 +2471,10 @@ export interface components {
             operator?: boolean | null;
             /** Expires Days */
             expires_days?: number | null;
+            /** Roots */
+            roots?: string[] | null;
+            /** Read Roots */
+            read_roots?: string[] | null;
         };
         /**
          * KeyResponse
@@ -1896,6 +2498,16 @@ export interface components {
             expires_at: string | null;
             /** Revoked At */
             revoked_at: string | null;
+            /**
+             * Roots
+             * @description The workspaces that it opens
+             */
+            roots: string[];
+            /**
+             * Read Roots
+             * @description Those that it opens to read only
+             */
+            read_roots: string[];
         };
         /**
          * Me
@@ -1915,6 +2527,16 @@ export interface components {
             is_operator: boolean;
             /** Via */
             via: ("local" | "api_key" | "jwt" | "session") | null;
+            /**
+             * Roots
+             * @description The workspaces that are open to the caller; empty where nobody is asked, and all are
+             */
+            roots: string[];
+            /**
+             * Read Roots
+             * @description Those that they may read only
+             */
+            read_roots: string[];
             /**
              * Sign In
              * @description How a browser can sign in; empty where nobody is asked
@@ -1943,6 +2565,22 @@ export interface components {
              * @description Where the thread stood; send it along, so that pages fit together
              */
             checkpoint_id: string | null;
+        };
+        /**
+         * MintAuditResponse
+         * @description One mint's money. `spent_elsewhere_sats` is null where it could not be asked, and `trouble` says why.
+         */
+        MintAuditResponse: {
+            /** Mint */
+            mint: string;
+            /** For Payers Sats */
+            for_payers_sats: number;
+            /** Earned Sats */
+            earned_sats: number;
+            /** Spent Elsewhere Sats */
+            spent_elsewhere_sats: number | null;
+            /** Trouble */
+            trouble: string | null;
         };
         /** ModelResponse */
         ModelResponse: {
@@ -2054,6 +2692,16 @@ export interface components {
             /** Revoked At */
             revoked_at: string | null;
             /**
+             * Roots
+             * @description The workspaces that it opens
+             */
+            roots: string[];
+            /**
+             * Read Roots
+             * @description Those that it opens to read only
+             */
+            read_roots: string[];
+            /**
              * Key
              * @description The whole key. It is shown only now, and kept nowhere
              */
@@ -2063,6 +2711,143 @@ export interface components {
         Ok: {
             /** Ok */
             ok: boolean;
+        };
+        /**
+         * OperationResponse
+         * @description A swap at a mint.
+         */
+        OperationResponse: {
+            /** Operation Id */
+            operation_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "redeem" | "settle";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "done" | "failed" | "unknown";
+            /** Reason */
+            reason: string | null;
+            /** Funding Id */
+            funding_id: string;
+            /** Owner */
+            owner: string;
+            /** Mint */
+            mint: string;
+            /** Amount Sats */
+            amount_sats: number;
+            /** Fee Sats */
+            fee_sats: number;
+            /**
+             * Begun At
+             * Format: date-time
+             */
+            begun_at: string;
+        };
+        /**
+         * OwedResponse
+         * @description What payers are owed, and the refunds that wait to be fetched.
+         */
+        OwedResponse: {
+            /** Total Sats */
+            total_sats: number;
+            /** Mints */
+            mints: components["schemas"]["DebtResponse"][];
+            /** Refunds */
+            refunds: components["schemas"]["RefundOfAll"][];
+        };
+        /**
+         * PayoutAsk
+         * @description Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted.
+         */
+        PayoutAsk: {
+            /**
+             * Mint
+             * @description The mint whose earnings are taken out
+             */
+            mint?: string | null;
+            /**
+             * Payout Id
+             * @description An earlier payout that is not spent yet; without a mint
+             */
+            payout_id?: string | null;
+        };
+        /**
+         * PayoutLine
+         * @description Earnings that were taken out, without their token.
+         */
+        PayoutLine: {
+            /** Payout Id */
+            payout_id: string;
+            /** Mint */
+            mint: string;
+            /** Amount Sats */
+            amount_sats: number;
+            /** Spent */
+            spent: boolean;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+        };
+        /**
+         * PayoutResponse
+         * @description Earnings as a token. `left_sats` did not fit into it, and can be paid out next.
+         */
+        PayoutResponse: {
+            /** Payout Id */
+            payout_id: string;
+            /** Mint */
+            mint: string;
+            /** Amount Sats */
+            amount_sats: number;
+            /** Spent */
+            spent: boolean;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Token */
+            token: string;
+            /** Left Sats */
+            left_sats: number;
+        };
+        /**
+         * PricingResponse
+         * @description What model calls cost, where, and in whose money.
+         */
+        PricingResponse: {
+            /**
+             * Charged
+             * @description False: everything here is free
+             */
+            charged: boolean;
+            /**
+             * Unit
+             * @default sat
+             */
+            unit: string;
+            /** Price */
+            price?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Graphs
+             * @default []
+             */
+            graphs: string[];
+            /**
+             * Mints
+             * @default []
+             */
+            mints: string[];
+            /** Deposit Sats */
+            deposit_sats?: number | null;
         };
         /**
          * Pruned
@@ -2087,6 +2872,70 @@ export interface components {
             end: number;
             /** Text */
             text: string;
+        };
+        /**
+         * RecoveryResponse
+         * @description How many swaps still wait for their mint, and how many have an unknown outcome.
+         */
+        RecoveryResponse: {
+            /** Waiting */
+            waiting: number;
+            /** Unknown */
+            unknown: number;
+        };
+        /**
+         * RefundAsk
+         * @description A session to end.
+         */
+        RefundAsk: {
+            /** Funding Id */
+            funding_id: string;
+        };
+        /**
+         * RefundClaim
+         * @description A refund to fetch.
+         */
+        RefundClaim: {
+            /** Refund Id */
+            refund_id: string;
+        };
+        /**
+         * RefundOfAll
+         * @description A payer's refund, without its token. `spent`: its mint says so.
+         */
+        RefundOfAll: {
+            /** Refund Id */
+            refund_id: string;
+            /** Funding Id */
+            funding_id: string;
+            /** Owner */
+            owner: string;
+            /** Mint */
+            mint: string;
+            /** Amount Sats */
+            amount_sats: number;
+            /** Spent */
+            spent: boolean;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+        };
+        /**
+         * RefundResponse
+         * @description What is left of a session, ready to be fetched.
+         */
+        RefundResponse: {
+            /** Refund Id */
+            refund_id: string;
+            /** Amount Sats */
+            amount_sats: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
         };
         /**
          * ReportResponse
@@ -2357,6 +3206,56 @@ export interface components {
              */
             demo: boolean;
         };
+        /**
+         * SessionOfAll
+         * @description A payer's session. Amounts are sats.
+         */
+        SessionOfAll: {
+            /** Funding Id */
+            funding_id: string;
+            /** Owner */
+            owner: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
+            /** Mint */
+            mint: string;
+            /** Funded */
+            funded: number;
+            /** Spent */
+            spent: number;
+            /** Balance */
+            balance: number;
+            /** Reserved */
+            reserved: number;
+            /** Refunded */
+            refunded: number;
+            /** Fees */
+            fees: number;
+            /** Ceiling */
+            ceiling: number | null;
+            /** Lost Answers */
+            lost_answers: number;
+            /**
+             * Ending
+             * @description Its last thread is gone: the next sweep pays it back
+             */
+            ending: boolean;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Touched At
+             * Format: date-time
+             */
+            touched_at: string;
+        };
         /** SourceResponse */
         SourceResponse: {
             /** Source Id */
@@ -2487,6 +3386,85 @@ export interface components {
             };
         };
         /**
+         * StatementEntry
+         * @description A line of the ledger. `key` names the call or the swap that it is about.
+         */
+        StatementEntry: {
+            /** Seq */
+            seq: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "credit" | "charge" | "void" | "refund" | "fee";
+            /** Amount Sats */
+            amount_sats: number;
+            /** Key */
+            key: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * StatementResponse
+         * @description A session with its tokens, its refund and its lines; `next` is the `after` of the next page.
+         */
+        StatementResponse: {
+            /** Funding Id */
+            funding_id: string;
+            /** Owner */
+            owner: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
+            /** Mint */
+            mint: string;
+            /** Funded */
+            funded: number;
+            /** Spent */
+            spent: number;
+            /** Balance */
+            balance: number;
+            /** Reserved */
+            reserved: number;
+            /** Refunded */
+            refunded: number;
+            /** Fees */
+            fees: number;
+            /** Ceiling */
+            ceiling: number | null;
+            /** Lost Answers */
+            lost_answers: number;
+            /**
+             * Ending
+             * @description Its last thread is gone: the next sweep pays it back
+             */
+            ending: boolean;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Touched At
+             * Format: date-time
+             */
+            touched_at: string;
+            /** Tokens */
+            tokens: components["schemas"]["FundedToken"][];
+            refund: components["schemas"]["RefundOfAll"] | null;
+            /** History */
+            history: components["schemas"]["StatementEntry"][];
+            /** Next */
+            next: number | null;
+        };
+        /**
          * StepResponse
          * @description Something that ran, from its start to its end.
          */
@@ -2563,6 +3541,20 @@ export interface components {
         Superstep: {
             /** Updates */
             updates: components["schemas"]["StateUpdate"][];
+        };
+        /**
+         * SweepResponse
+         * @description What a sweep did: sessions ended, calls released that never came back, tokens found to be spent, and what could not be done now.
+         */
+        SweepResponse: {
+            /** Refunded */
+            refunded: number;
+            /** Released */
+            released: number;
+            /** Claimed */
+            claimed: number;
+            /** Failed */
+            failed: number;
         };
         /**
          * ThreadCommand
@@ -2719,6 +3711,40 @@ export interface components {
             unpriced_runs: number;
         };
         /**
+         * TokenFund
+         * @description A token to keep for a session, a new one or one to top up.
+         */
+        TokenFund: {
+            /**
+             * Token
+             * @description A Cashu token: cashuA… or cashuB…
+             */
+            token: string;
+            /** Funding Id */
+            funding_id?: string | null;
+            /**
+             * Ceiling Sats
+             * @description The most that may ever be spent, over all top-ups
+             */
+            ceiling_sats?: number | null;
+            /**
+             * Refund Pubkey
+             * @description The rest is locked to this key (NUT-11)
+             */
+            refund_pubkey?: string | null;
+        };
+        /**
+         * TokenValidate
+         * @description A token to look at.
+         */
+        TokenValidate: {
+            /**
+             * Token
+             * @description A Cashu token: cashuA… or cashuB…
+             */
+            token: string;
+        };
+        /**
          * TurnResponse
          * @description A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message.
          */
@@ -2779,6 +3805,41 @@ export interface components {
             head: string | null;
         };
         /**
+         * UploadBegin
+         * @description A file that will be sent in parts. `if_match` is the version that it replaces; `if_none_match: "*"` says that there is none yet.
+         */
+        UploadBegin: {
+            /** Path */
+            path: string;
+            /** Root */
+            root?: string | null;
+            /** If Match */
+            if_match?: string | null;
+            /** If None Match */
+            if_none_match?: string | null;
+        };
+        /** UploadBegun */
+        UploadBegun: {
+            /** Upload Id */
+            upload_id: string;
+            /** Max Part Bytes */
+            max_part_bytes: number;
+            /** Max Parts */
+            max_parts: number;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+        };
+        /** UploadPart */
+        UploadPart: {
+            /** Part */
+            part: number;
+            /** Size */
+            size: number;
+        };
+        /**
          * UsageResponse
          * @description A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known.
          */
@@ -2802,6 +3863,28 @@ export interface components {
              * @description Runs whose price nobody knows: the cost is that of the others
              */
             unpriced_runs: number;
+        };
+        /**
+         * ValuationResponse
+         * @description What a token is worth. `code` and `detail` say why it would not be taken.
+         */
+        ValuationResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Amount Sats */
+            amount_sats?: number | null;
+            /** Fee Sats */
+            fee_sats?: number | null;
+            /** Net Sats */
+            net_sats?: number | null;
+            /** Mint */
+            mint?: string | null;
+            /** Unit */
+            unit?: string | null;
+            /** Code */
+            code?: string | null;
+            /** Detail */
+            detail?: string | null;
         };
         /** VerificationCounts */
         VerificationCounts: {
@@ -2900,6 +3983,36 @@ export interface components {
             deadline_at: string | null;
             /** @description The device that is about to carry it out; null: nobody's */
             claim: components["schemas"]["InterruptClaimHolder"] | null;
+        };
+        /**
+         * WorkspaceFile
+         * @description A file below the root.
+         */
+        WorkspaceFile: {
+            /** Path */
+            path: string;
+            /** Size */
+            size: number;
+            /**
+             * Modified At
+             * Format: date-time
+             */
+            modified_at: string;
+            /**
+             * Etag
+             * @description The version, as If-Match takes it; not in listings
+             */
+            etag?: string | null;
+        };
+        /** WorkspaceListing */
+        WorkspaceListing: {
+            /** Files */
+            files: components["schemas"]["WorkspaceFile"][];
+            /**
+             * Cursor
+             * @description Send it for the next page; null at the end
+             */
+            cursor: string | null;
         };
         /**
          * Problem
@@ -3069,6 +4182,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body did not arrive */
+        Problem408: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description It conflicts with what is there */
         Problem409: {
             headers: {
@@ -3080,6 +4202,15 @@ export interface components {
         };
         /** @description It waits no longer */
         Problem410: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The file is not at that version */
+        Problem412: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3125,6 +4256,15 @@ export interface components {
         };
         /** @description Not now; Retry-After says when */
         Problem503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The workspace is full */
+        Problem507: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3212,7 +4352,10 @@ export interface operations {
     stream_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A Cashu token that pays for the run */
+                "x-cashu"?: string | null;
+            };
             path: {
                 thread_id: string;
             };
@@ -3249,7 +4392,10 @@ export interface operations {
     wait_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A Cashu token that pays for the run */
+                "x-cashu"?: string | null;
+            };
             path: {
                 thread_id: string;
             };
@@ -4372,7 +5518,10 @@ export interface operations {
     stream_stateless_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A Cashu token that pays for the run */
+                "x-cashu"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4407,7 +5556,10 @@ export interface operations {
     wait_stateless_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A Cashu token that pays for the run */
+                "x-cashu"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5428,6 +6580,41 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    ask_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     get_me: {
         parameters: {
             query?: never;
@@ -5749,6 +6936,822 @@ export interface operations {
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
+        };
+    };
+    validate_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenValidate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValuationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    fund_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenFund"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FundResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_balance: {
+        parameters: {
+            query: {
+                funding_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BalanceResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BalanceResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    refund_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    claim_refund: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundClaim"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClaimedRefund"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_pricing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PricingResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_history: {
+        parameters: {
+            query: {
+                funding_id: string;
+                /** @description The seq of the last line that was seen */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_sessions_of_all: {
+        parameters: {
+            query?: {
+                state?: ("pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error") | null;
+                owner?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionOfAll"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_session_of_all: {
+        parameters: {
+            query?: {
+                /** @description The seq of the last line that was seen */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                funding_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatementResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_owed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwedResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_payment_operations: {
+        parameters: {
+            query?: {
+                /** @description Also those that are under way or wait for their mint */
+                pending?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reopen_payment_operation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    audit_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    pay_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_payouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutLine"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    recover_payments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    sweep_payments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_workspace_files: {
+        parameters: {
+            query?: {
+                /** @description The workspace, such as /company/workspace/ */
+                root?: string | null;
+                prefix?: string;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceListing"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_workspace_file: {
+        parameters: {
+            query?: {
+                /** @description The workspace, such as /company/workspace/ */
+                root?: string | null;
+            };
+            header?: {
+                range?: string | null;
+                "if-none-match"?: string | null;
+                "if-range"?: string | null;
+            };
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Partial Content */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            /** @description No such range */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    put_workspace_file: {
+        parameters: {
+            query?: {
+                /** @description The workspace, such as /company/workspace/ */
+                root?: string | null;
+            };
+            header?: {
+                "if-match"?: string | null;
+                "if-none-match"?: string | null;
+            };
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceFile"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    delete_workspace_file: {
+        parameters: {
+            query?: {
+                /** @description The workspace, such as /company/workspace/ */
+                root?: string | null;
+            };
+            header?: {
+                "if-match"?: string | null;
+            };
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    begin_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadBegin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadBegun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    put_upload_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+                part: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPart"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    complete_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceFile"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
         };
     };
     get_ok: {

@@ -7,6 +7,7 @@
 
 import { api, ApiError, stream, UnreachableError, type Frame, type RunResponse, type Turn } from "../api";
 import { titleFrom } from "../lib/words";
+import { whatGoesAlong } from "./companions";
 import { branchTo, messagesBefore, siblingsOf } from "./branches";
 import { FrameBuffer } from "./frame-buffer";
 import type { WireMessage } from "./messages";
@@ -324,7 +325,8 @@ export class ThreadSession {
       this.dispatch({ type: "submitting", on: true });
     }
     try {
-      const run = await this.startOnce(message.id!, { assistant_id: assistantId, input: { ...input, messages: [message] }, multitask_strategy: later ? strategy : "enqueue" });
+      const order = await this.orderFor(message, words, assistantId, input);
+      const run = await this.startOnce(message.id!, { ...order, multitask_strategy: later ? strategy : "enqueue" });
       this.noteSent(message, run);
     } catch (error) {
       this.queued = this.queued.filter((each) => each.id !== message.id);
@@ -332,6 +334,13 @@ export class ThreadSession {
       this.dispatch({ type: "submitting", on: false });
       throw error;
     }
+  }
+
+  /** A run with this message, and with what other parts of the page send along. */
+  private async orderFor(message: WireMessage, text: string, assistantId: string, input: Record<string, unknown> = {}) {
+    const along = await whatGoesAlong({ graphId: this.view.graphId ?? assistantId, threadId: this.threadId, text });
+    const config = Object.keys(along.configurable).length ? { config: { configurable: along.configurable } } : {};
+    return { assistant_id: assistantId, input: { ...along.input, ...input, messages: [message] }, ...config };
   }
 
   private noteSent(message: WireMessage, run: RunResponse): void {
@@ -397,8 +406,9 @@ export class ThreadSession {
     if (!turn) throw new Error("The server has no checkpoint before this message, so it cannot be asked again from there.");
     const assistantId = this.view.assistantId ?? this.view.graphId!;
     const message = human(crypto.randomUUID(), words);
-    const order = { assistant_id: assistantId, input: { messages: [message] }, ...(turn.fork_from ? { checkpoint_id: turn.fork_from } : {}) };
-    const run = await this.startOnce(message.id!, { ...order, multitask_strategy: "interrupt" });
+    const order = await this.orderFor(message, words, assistantId);
+    const place = turn.fork_from ? { checkpoint_id: turn.fork_from } : {};
+    const run = await this.startOnce(message.id!, { ...order, ...place, multitask_strategy: "interrupt" });
     this.branchCheckpoint = null;
     this.ownRuns.add(run.run_id!);
     this.dispatch({ type: "snapshot", snapshot: { messages: messagesBefore(this.view.messages, messageId), before: this.view.before, replaceMessages: true } });

@@ -22,7 +22,7 @@ from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Limit, Offset
 from stepwell.server.schemas.wallet import (
     BalanceResponse,
-    ClaimResponse,
+    ClaimedRefund,
     EntryResponse,
     FundingId,
     FundResponse,
@@ -137,7 +137,7 @@ async def refund(body: RefundAsk, principal: Payer, cashier: Till) -> Response:
     "/api/wallet/claim",
     operation_id="claim_refund",
     summary="Fetch a refund; the same token every time, until the mint says that it is spent",
-    responses={200: {"model": ClaimResponse}},
+    responses={200: {"model": ClaimedRefund}},
 )
 async def claim(body: RefundClaim, principal: Payer, cashier: Till) -> Response:
     token = await cashier.wallet.claim(principal.owner, body.refund_id)

@@ -95,7 +95,7 @@ class RefundResponse(BaseModel):
     state: SessionState
 
 
-class ClaimResponse(BaseModel):
+class ClaimedRefund(BaseModel):
     """The refund itself. Asking again gives the same token, until the mint says that it is spent."""
 
     token: str

@@ -1,0 +1,18 @@
+// What a person has here besides conversations, in the order of the sidebar's foot: each opens a dialog that is fetched when it is needed.
+// A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
+
+export interface Belonging {
+  readonly id: string;
+  readonly label: string;
+  /** A few words beside the label, read again with each change of the state it looks at: "12 files", "210 sat". */
+  readonly detail?: () => string;
+  /** False: it has no place on this server. */
+  readonly shown?: () => boolean;
+  readonly load: () => Promise<{ default: unknown }>;
+}
+
+export const BELONGINGS: readonly Belonging[] = [];
+
+/** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */
+export const opener: { open: (id: string) => void } = { open: () => undefined };
+export const openBelonging = (id: string): void => opener.open(id);
