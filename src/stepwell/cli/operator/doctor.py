@@ -90,7 +90,7 @@ def _machine(settings: Settings) -> Iterator[str]:
     yield f"data folder    {settings.data_folder}, {_room(settings.data_folder)}"
     yield _embeddings(settings)
     yield _shell()
-    yield f"evidence key   {_evidence_key(settings)}"
+    yield f"evidence key   {describe_evidence_key(settings)}"
 
 
 def _local_runtime() -> str:
@@ -121,7 +121,7 @@ def _embeddings(settings: Settings) -> str:
     return f"embeddings     {choose_embedder(settings).describe()}"
 
 
-def _evidence_key(settings: Settings) -> str:
+def describe_evidence_key(settings: Settings) -> str:
     """The public key that signs bundles here: others compare it with `stepwell verify --key`."""
     from stepwell.audit.signing import SigningKey
 
