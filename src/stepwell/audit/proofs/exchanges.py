@@ -81,10 +81,8 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
                 approved.setdefault(scope, set()).update(plans.get(text_at(entry.data, "plan_sha256"), ()))
         elif is_web_request(entry):
             step = _STEP.fullmatch(text_at(entry.data, "step"))
-            allowed = approved.get(scope, set()) | (
-                {"robots"} if entry.data.get("why") == "robots" and scope in approved else set()
-            )
-            if step is None or step[1] != scope or step[2] not in allowed:
+            for_all = step is not None and step[2] == entry.data.get("why") == "robots" and scope in approved
+            if step is None or step[1] != scope or not (for_all or step[2] in approved.get(scope, ())):
                 yield Defect(TRAIL, f"entry {entry.seq} (request) belongs to no step of a plan that was approved before it")
 
 

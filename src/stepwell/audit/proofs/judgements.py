@@ -22,15 +22,18 @@ from stepwell.audit.checks import CHECKS_VERSION, check
 from stepwell.audit.evidence import VERDICTS, Claim, Quote, Verdict
 from stepwell.audit.judge import LexicalJudge
 from stepwell.audit.ledger import Evidence
-from stepwell.audit.proofs.opened import OpenedBundle, Trail, text_at
-from stepwell.audit.trail import Defect, Entry
+from stepwell.audit.proofs.opened import OpenedBundle, Trail
+from stepwell.audit.trail import Defect
 from stepwell.audit.verdicts import RANK, lower_of
 from stepwell.validation import extract_json
 
-MOST_CLAIMS = 20_000
 LONGEST_CLAIM = 10_000
-"""Characters of a claim and its quotes that are looked through: a file from a stranger must not keep us busy for long."""
+"""Characters of a claim and its quotes, which no report of ours comes near."""
+MOST_COMPARED = 500_000_000
+"""Characters of claims times those of their quotes, since each fact of the one is looked up among those of the other: a file from a
+stranger must not keep us busy for long. It is enough for some thousand claims."""
 _MOST_ASKED = 200_000
+_MOST_LINES = 20
 _QUOTES = "The quotes:"
 
 
@@ -45,20 +48,22 @@ class Judged:
 def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judged:
     """Every claim of the trail against its quotes, whichever branch it belongs to."""
     judged = Judged()
-    stated = trail.of_kind("claim")
-    if len(stated) > MOST_CLAIMS:
-        judged.problems.append(Defect("trail.jsonl", f"has {len(stated)} claims, more than the {MOST_CLAIMS} that are checked"))
     opinions, reports = read_opinions(opened, trail), _list_reports(trail)
     known: dict[str, Quote] = {}
-    numbers = {entry.seq for entry in stated[:MOST_CLAIMS]}
+    left = MOST_COMPARED
     for entry in trail.of_kind("quote", "claim"):
         if entry.kind == "quote":
             name = str(entry.data["quote_id"])
             known[name] = evidence.quotes[name]
-        elif entry.seq in numbers:
-            claim = evidence.claims[str(entry.data["claim_id"])]
-            report = reports.get(claim.claim_id, _Report())
-            _judge(claim, report.select(claim, known), opinions, report.mode, judged)
+            continue
+        claim = evidence.claims[str(entry.data["claim_id"])]
+        report = reports.get(claim.claim_id, _Report())
+        quotes = report.select(claim, known)
+        left -= len(claim.text) * sum(len(quote.text) for quote in quotes.values())
+        if left < 0:
+            judged.problems.append(Defect("claims.json", f"from claim {claim.claim_id} on there is more text than is checked"))
+            break
+        _judge(claim, quotes, opinions, report.mode, judged)
     return judged
 
 
@@ -122,16 +127,9 @@ def _list_reports(trail: Trail) -> dict[str, _Report]:
         claims, quotes = report.data.get("claims"), report.data.get("quotes")
         if isinstance(claims, list):
             names = frozenset(str(each) for each in quotes) if isinstance(quotes, list) else None
-            listing = _Report(names, mode_of(report, trail))
+            listing = _Report(names, trail.modes[report.seq])
             found.update({str(each): listing for each in claims})
     return found
-
-
-def mode_of(report: Entry, trail: Trail) -> str:
-    """How the question of a report was answered: `extractive`, `written` or `deep`."""
-    scope = report.key.partition(":")[0]
-    asked = [entry for entry in trail.of_kind("question") if entry.seq < report.seq and entry.key.startswith(f"{scope}:")]
-    return text_at(asked[-1].data, "mode") if asked else ""
 
 
 class Opinions:
@@ -189,5 +187,5 @@ def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:
         return
     before, _, quotes = text.partition(f"\n{_QUOTES}\n")
     cited = frozenset(line.partition(":")[0] for line in quotes.split("\n") if ":" in line and line.partition(":")[0].isalnum())
-    for line in before.split("\n"):
+    for line in before.split("\n")[:_MOST_LINES]:
         yield line, cited

@@ -71,6 +71,19 @@ class Trail:
     told: Evidence | None = None
     """Of the story: what the report rests on."""
 
+    @cached_property
+    def modes(self) -> dict[int, str]:
+        """Report, by its place in the trail -> how its question was answered: `extractive`, `written` or `deep`."""
+        asked: dict[str, str] = {}
+        found: dict[int, str] = {}
+        for entry in self.of_kind("question", "report"):
+            scope = entry.key.partition(":")[0]
+            if entry.kind == "question":
+                asked[scope] = text_at(entry.data, "mode")
+            else:
+                found[entry.seq] = asked.get(scope, "")
+        return found
+
     def of_kind(self, *kinds: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind in kinds]
 

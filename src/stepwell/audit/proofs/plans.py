@@ -12,19 +12,24 @@ from typing import Any
 from stepwell.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.audit.story import hash_plan
 from stepwell.audit.trail import Defect, Entry
+from stepwell.secrets.text import HIDDEN
 from stepwell.validation import extract_json
 
 TRAIL = "trail.jsonl"
 _MOST_ANSWER = 200_000
+_MOST_REQUESTS = 2_000
+"""Of those that asked models about a question: a file from a stranger must not keep us busy for long."""
+Outline = tuple[str, ...]
 _ASKED_THE_QUESTION = ("thinker", "auditor", "synthesizer")
 
 
 def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     made: dict[str, Entry] = {}
     edited: dict[str, Entry] = {}
+    answers = _read_answers(opened, trail)
     for entry in trail.of_kind("plan", "approval"):
         if entry.kind == "plan":
-            yield from _check_plan(opened, trail, entry, edited)
+            yield from _check_plan(entry, edited, answers)
             made[text_at(entry.data, "sha256")] = entry
         elif "after" in entry.data and "plan_sha256" in entry.data:
             if text_at(entry.data, "plan_sha256") not in made:
@@ -33,7 +38,7 @@ def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     yield from _check_questions(opened, trail)
 
 
-def _check_plan(opened: OpenedBundle, trail: Trail, entry: Entry, edited: Mapping[str, Entry]) -> Iterator[Defect]:
+def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str, set[Outline]]) -> Iterator[Defect]:
     plan, named = entry.data.get("plan"), entry.data.get("sha256")
     if not isinstance(plan, dict) or named is None:
         return  # a plan of an agent's, or of a program that keeps its own form
@@ -47,21 +52,23 @@ def _check_plan(opened: OpenedBundle, trail: Trail, entry: Entry, edited: Mappin
         said = edited.get(text_at(entry.data, "after"))
         if said is None or said.data.get("edited_plan") != plan:
             yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what a person made of the plan before it")
-    elif entry.data.get("by") == "model" and not _was_answered(opened, trail, entry, plan):
+    elif entry.data.get("by") == "model" and _outline(plan) not in answers.get(_place(entry, "plan"), ()):
         yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what the model answered that made it")
 
 
-def _was_answered(opened: OpenedBundle, trail: Trail, entry: Entry, plan: Mapping[str, Any]) -> bool:
-    """Whether a recorded answer holds the plan's objective and steps. What cannot be read as a plan is no evidence against one."""
-    scope, _, rest = entry.key.partition(":")
-    number = rest.split(":")[1] if ":" in rest else ""
-    answers = [
-        answer
-        for answer in trail.of_kind("model_call")
-        if answer.key.startswith(f"{scope}:thinker:{number}:") and answer.seq < entry.seq
-    ]
-    wanted = _outline(plan)
-    return any(_outline(_read_plan(opened.body(answer.data.get("body_sha256")))) == wanted for answer in answers)
+def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]:
+    """Question and number of a plan -> the plans that models answered there."""
+    found: dict[str, set[Outline]] = {}
+    for answer in trail.of_kind("model_call"):
+        if place := _place(answer, "thinker"):
+            found.setdefault(place, set()).add(_outline(_read_plan(opened.body(answer.data.get("body_sha256")))))
+    return found
+
+
+def _place(entry: Entry, role: str) -> str:
+    """`q1:2` for the second plan of the first question, or an answer that was asked for it; empty for other entries."""
+    scope, named, number, *_ = (*entry.key.split(":")[:3], "", "", "")
+    return f"{scope}:{number}" if named == role and number else ""
 
 
 def _read_plan(body: bytes | None) -> Mapping[str, Any]:
@@ -72,7 +79,8 @@ def _read_plan(body: bytes | None) -> Mapping[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _outline(plan: Mapping[str, Any]) -> tuple[str, ...]:
+def _outline(plan: Mapping[str, Any]) -> Outline:
+    """Its objective and what its steps look for. Ids and defaults come later."""
     steps = plan.get("steps")
     inputs = [text_at(step, "input").strip() for step in steps] if isinstance(steps, list | tuple) else []
     return text_at(plan, "objective").strip(), *inputs
@@ -81,9 +89,12 @@ def _outline(plan: Mapping[str, Any]) -> tuple[str, ...]:
 def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     """Models that plan, audit and write are shown the question; what they were sent is stored where it left the machine."""
     asked = {entry.key.partition(":")[0]: text_at(entry.data, "query") for entry in trail.of_kind("question")}
-    for request in trail.of_kind("request"):
+    about = [entry for entry in trail.of_kind("request") if entry.data.get("why") in _ASKED_THE_QUESTION]
+    if len(about) > _MOST_REQUESTS:
+        yield Defect(TRAIL, f"asked models {len(about)} times about questions, of which {_MOST_REQUESTS} were checked")
+    for request in about[:_MOST_REQUESTS]:
         query = asked.get(request.key.partition(":")[0])
-        if request.data.get("to") != "model" or request.data.get("why") not in _ASKED_THE_QUESTION or not query:
+        if request.data.get("to") != "model" or not query or HIDDEN in query:
             continue
         body = opened.body(request.data.get("body_sha256"))
         if body is not None and not _holds(body, query):

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterator
 
 from stepwell.audit.evidence import Claim
 from stepwell.audit.ledger import Evidence
-from stepwell.audit.proofs.judgements import mode_of
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.audit.trail import Defect, Entry
 from stepwell.audit.writing.compared import compare_marked, compare_numbered
@@ -37,7 +36,7 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
         claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
         for fault in _compare(report, entry, trail, claims, told):
             yield Defect(REPORT, fault)
-        if mode_of(entry, trail) == "written" and not _was_drafted(opened, trail, entry, claims):
+        if trail.modes[entry.seq] == "written" and not _was_drafted(opened, trail, entry, claims):
             yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
 
 
@@ -83,7 +82,7 @@ def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[
 
 
 def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence) -> list[str]:
-    if mode_of(entry, trail) == "deep":
+    if trail.modes[entry.seq] == "deep":
         return compare_marked(report, claims)
     skipped = {
         word_skipped(sentence)

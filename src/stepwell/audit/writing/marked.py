@@ -98,9 +98,11 @@ def _is_header(lines: Sequence[str], number: int) -> bool:
 
 def add_marks(report: str, checked: Sequence[tuple[Sentence, Claim]]) -> str:
     """The report with a mark behind each sentence that is not supported."""
-    for sentence, claim in reversed(checked):
-        report = report[: sentence.end] + mark_of(claim) + report[sentence.end :]
-    return report
+    pieces, place = [], 0
+    for sentence, claim in checked:
+        pieces += [report[place : sentence.end], mark_of(claim)]
+        place = sentence.end
+    return "".join([*pieces, report[place:]])
 
 
 def _of_text(body: str, start: int, end: int) -> Iterator[Sentence]:
