@@ -70,7 +70,7 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     findings += [*match_wording(claim, statements), *match_additions(claim, statements)]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its quotes"))
-    return findings, max(claim.shared(statement) for statement in statements)
+    return findings, max(claim.told(statement) for statement in statements)
 
 
 def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
@@ -85,7 +85,7 @@ def _conclude(findings: Sequence[Finding], shared: float, unknown: Sequence[str]
         return Check("contradicted", reasons, found)
     if any(finding.outcome == "missing" for finding in findings):
         told = any(finding.outcome == "found" and not finding.tells_whom for finding in findings)
-        return Check("partial" if told or shared >= SAME_SUBJECT else "unsupported", reasons, found)
+        return Check("partial" if told or shared > 0 else "unsupported", reasons, found)
     return Check("partial" if unknown else "supported", reasons, found)
 
 

@@ -10,16 +10,17 @@ into what a quote says (`find_inserted`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from stepwell.audit.facts.qualifiers import base_of
+from stepwell.audit.facts.roots import pieces, root
 from stepwell.audit.facts.statement import Finding, Statement
-from stepwell.audit.facts.words import Word, fold, is_function, stem, words
+from stepwell.audit.facts.words import Word, fold, is_function, language, stem, words
 
-_FEWEST_WORDS = 2
-_IN_THEIR_WORDS = 0.5
+_FIRM = 6
+_TOGETHER = 0.66
 _REPORTING = (
     "accord article claim confirm describe document explain give given list mention note page publish quote read record report say said "
     "show source state survey tell told text write wrote written"
@@ -39,26 +40,60 @@ _SAYING = re.compile(
 
 
 def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding for each run of words that the quotes do not have, though they have most of the others."""
-    spoken = {root for quote in quotes for root in quote.stems}
+    """A finding for each run of words that the quotes do not say."""
+    if is_translated(claim, quotes):
+        return
+    said = [frozenset(_families(quote.text)) for quote in quotes]
+    own = _own_words(claim)
+    facts = _places(claim)
+    anywhere = frozenset[str]().union(*said)
+    runs = [(kind, list(run)) for kind, run in groupby(own, lambda word: _kind(word, facts, anywhere))]
+    new = [run for kind, run in runs if kind == "new"]
+    if len(new) == 1 and len(new[0]) == 1 and _is_borne_out(claim, quotes, own, new[0][0], said):
+        return
+    for run in new:
+        yield Finding("missing", f"the source does not say '{claim.text[run[0].start : run[-1].end][:80]}'")
+
+
+def _own_words(claim: Statement) -> list[Word]:
     saying = _SAYING.match(claim.text)
     begins = saying.end() if saying else 0
-    own = [
+    return [
         word
         for word in words(claim.text)
         if word.start >= begins and not is_function(word.text) and stem(word.text) not in _ATTRIBUTION
     ]
+
+
+def _families(text: str) -> Iterator[str]:
+    for word in words(text):
+        for piece in pieces(word.text):
+            yield root(piece)
+            yield root(base_of(piece))
+
+
+def is_said(word: str, families: Container[str]) -> bool:
+    parts = pieces(word)
+    if len(parts) > 1:
+        return root(parts[-1]) in families or all(is_function(part) or root(part) in families for part in parts[:-1])
+    return root(word) in families or root(base_of(word)) in families
+
+
+def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
+    ours, theirs = language(claim.text), language(" ".join(quote.text for quote in quotes))
+    return bool(ours and theirs and ours != theirs)
+
+
+def _is_borne_out(claim: Statement, quotes: Sequence[Statement], own: Sequence[Word], new: Word, said: Sequence[frozenset[str]]) -> bool:
+    """Whether the rest of a sentence is in the quotes so firmly that its one other word may well be another word for the same."""
     facts = _places(claim)
-    runs = [(kind, list(run)) for kind, run in groupby(own, lambda word: _kind(word, facts, spoken))]
-    added = [run for kind, run in runs if kind == "new" and len(run) >= _FEWEST_WORDS]
-    rest = [kind for kind, run in runs for _ in run if kind != "fact" and run not in added]
-    if rest and rest.count("spoken") / len(rest) >= _IN_THEIR_WORDS:
-        alone = {run[0] for kind, run in runs if kind == "new" and len(run) == 1}
-        put_in = [[word] for word in find_inserted(claim, own, [word in alone for word in own], quotes)]
-        yield from (
-            Finding("missing", f"the quotes do not say '{claim.text[run[0].start : run[-1].end][:80]}'")
-            for run in (*added, *put_in)
-        )
+    rest = [word for word in own if word is not new and word.start not in facts]
+    nearest = max((sum(is_said(word.text, each) for word in rest) for each in said), default=0)
+    if any(find_inserted(claim, own, [word is new for word in own], quotes)):
+        return False
+    if claim.figures or claim.dates:
+        return nearest >= 1
+    return nearest >= _FIRM and nearest >= _TOGETHER * len(rest)
 
 
 def _places(claim: Statement) -> set[int]:
@@ -69,10 +104,10 @@ def _places(claim: Statement) -> set[int]:
     return {place for start, end in spans for place in range(start, end)}
 
 
-def _kind(word: Word, facts: set[int], spoken: set[str]) -> str:
-    if word.start in facts:
+def _kind(word: Word, facts: set[int], said: Container[str]) -> str:
+    if word.start in facts or word.text[0].isdigit():
         return "fact"
-    return "spoken" if stem(word.text) in spoken or base_of(word.text) in spoken else "new"
+    return "said" if is_said(word.text, said) else "new"
 
 
 _ENDS = ".,;:!?)–—"

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stepwell.audit.facts.words import is_function
+
 _NAMES = {
     1: "january jan januar jän janvier enero ene gennaio",
     2: "february feb februar février fév febrero febbraio",
@@ -79,6 +81,8 @@ class DatePoint:
 
     def is_within(self, other: DatePoint) -> bool:
         """Whether `other` says at least as much and nothing different."""
+        if self.part == "decade " and other.part == "" and self.year is not None and other.year is not None:
+            return self.year == other.year - other.year % 10
         if self.part != other.part or self.year not in (None, other.year):
             return False
         if self.alternative is not None:
@@ -144,4 +148,5 @@ def _bare_years(text: str) -> Iterator[DatePoint]:
 
 def _counts(text: str, end: int) -> bool:
     """Whether a word follows that the number may count: `1500 people`."""
-    return re.match(r"[\s\u00a0-][^\W\d]", text[end : end + 2]) is not None
+    following = re.match(r"[\s\u00a0-]([^\W\d_]+)", text[end : end + 24])
+    return following is not None and not is_function(following[1])

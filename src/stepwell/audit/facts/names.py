@@ -12,6 +12,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.facts.number_words import read_number
+from stepwell.audit.facts.peoples import is_same_place
+from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.units import MULTIPLIER_OF, UNIT_OF
 from stepwell.audit.facts.words import Word, fold, is_function, stem, words
 
@@ -74,7 +76,11 @@ def stands_in(name: Name, text: str) -> bool:
     tokens = words(text)
     if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
         return True
-    if len(name.parts) == 1 and stem(name.parts[0]) in {stem(word.text) for word in tokens}:
+    if len(name.parts) == 1 and any(is_same_place(name.parts[0], fold(word.text)) for word in tokens if word.text[0].isupper()):
+        return True
+    if len(name.parts) == 1 and root(name.parts[0]) in {root(word.text) for word in tokens}:
+        return True
+    if is_same_place("-".join(name.parts), "american") and "american" in map(fold, (word.text for word in tokens)):
         return True
     if len(name.parts) == 1 and len(name.parts[0]) in range(2, 8) and name.parts[0].isalpha():
         return _initials_of(name.parts[0], text)
@@ -121,11 +127,18 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
     here = begin
     for position, part in enumerate(parts):
         window = tokens[here : here + (3 if position else 1)]
-        at = next((offset for offset, token in enumerate(window) if token == part or _is_initial(part, token)), None)
+        at = next((offset for offset, token in enumerate(window) if is_same_place(part, token) or _is_initial(part, token)), None)
         if at is None:
             return False
         here += at + 1
     return True
+
+
+def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
+    """Whether the quotes call somebody by the last part of the name ("Lawton" for "Ann Lawton"), and nobody else who has it."""
+    last = name.parts[-1]
+    same = [other.parts for other in quoted if other.parts[-1] == last]
+    return len(name.parts) > 1 and bool(same) and all(set(parts) <= set(name.parts) for parts in same)
 
 
 def _is_initial(part: str, token: str) -> bool:

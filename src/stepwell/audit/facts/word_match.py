@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
-from stepwell.audit.facts.names import quoted_terms, stands_in
+from stepwell.audit.facts.frames import frame
+from stepwell.audit.facts.names import Name, is_short_for, quoted_terms, stands_in
 from stepwell.audit.facts.negations import denials, negation_scope
 from stepwell.audit.facts.qualifiers import (
     find_unsaid,
@@ -32,17 +33,18 @@ _WHOLES = frozenset(_WHOLE_WORDS.split())
 def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     """One finding for each name and quoted term of the claim."""
     text = "\n".join(quote.text for quote in quotes)
+    quoted = [name for quote in quotes for name in quote.names]
     findings = []
     for name in claim.names:
-        if stands_in(name, text):
+        if stands_in(name, text) or is_short_for(name, quoted):
             findings.append(NAMED)
             continue
-        said, other = claim.text[name.start : name.end], _other_name(claim, quotes)
-        missing = Finding("missing", f"the name '{said}' is not in the quotes")
-        findings.append(Finding("contradicted", f"the claim says '{said}', the quote '{other}'") if other else missing)
+        said, other = claim.text[name.start : name.end], _replaced_name(claim, name, quotes)
+        missing = Finding("missing", f"the source does not say '{said}'")
+        findings.append(Finding("contradicted", f"the claim says '{said}', the source '{other}'") if other else missing)
     for term in quoted_terms(claim.text):
         is_there = locate(text.casefold(), term.casefold()) is not None
-        findings.append(FOUND if is_there else Finding("missing", f"the quoted words '{term}' are not in the quotes"))
+        findings.append(FOUND if is_there else Finding("missing", f"the source does not say “{term}”"))
     return findings
 
 
@@ -148,17 +150,18 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
             return
 
 
-def _other_name(claim: Statement, quotes: Sequence[Statement]) -> str | None:
-    """The name that stands in a sentence like the claim, and not in the claim."""
-    own = {part for name in claim.names for part in name.parts}
-    named = {stem for name in claim.names for stem in content_stems(claim.text[name.start : name.end])}
+def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """The name that stands in a quote where the claim has this one: between the same words, in a sentence that says the same."""
+    own = {part for other in claim.names for part in other.parts}
+    named = {stem for other in claim.names for stem in content_stems(claim.text[other.start : other.end])}
     rest = claim.stems - named
+    here = frame(claim.text, name.start, name.end)
     for quote in quotes:
         if not rest or len(rest & quote.stems) / len(rest) < _SAME_SENTENCE:
             continue
-        for name in quote.names:
-            if not own & set(name.parts):
-                return quote.text[name.start : name.end]
+        for other in quote.names:
+            if not own & set(other.parts) and here.fits(frame(quote.text, other.start, other.end)):
+                return quote.text[other.start : other.end]
     return None
 
 

@@ -21,6 +21,13 @@ _FUNCTION_WORDS = (
     "se ce cette ces qui que ne pas "
     "el los las lo una unos unas y o pero del al con por para es son era eran ha han su sus no"
 )
+_LANGUAGES = {
+    "en": "the of and is was were that with from by has have for are an it its his her which to in",
+    "de": "der die das und ist war nicht mit von ein eine wird wurde im auf den dem des sich hat",
+    "fr": "le les des est dans une et du sur par pour qui que avec la était ont",
+    "es": "el los las del una por para con es fue que en se y su",
+}
+_SPOKEN_IN = {language: frozenset(spoken.split()) for language, spoken in _LANGUAGES.items()}
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 _COMMA_WORDS = "der die das und ist war nicht les des est dans une los las del una por para che della il sono het een"
 _POINT_WORDS = "the of and is was in for with that"
@@ -68,6 +75,13 @@ def is_function(word: str) -> bool:
 def content_stems(text: str) -> list[str]:
     """The stems of the words that mean something, in order; bare numbers are figures' business."""
     return [stem(word.text) for word in words(text) if not is_function(word.text) and not word.text[0].isdigit()]
+
+
+def language(text: str) -> str:
+    """The language of a text, told by its smallest words; empty if they do not tell."""
+    spoken = [word.text.casefold() for word in words(text)]
+    counts = sorted(((sum(word in small for word in spoken), name) for name, small in _SPOKEN_IN.items()), reverse=True)
+    return counts[0][1] if counts[0][0] > counts[1][0] else ""
 
 
 def decimal_mark(text: str) -> str | None:
