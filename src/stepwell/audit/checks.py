@@ -18,9 +18,13 @@ from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
 from stepwell.audit.facts.additions import match_additions
+from stepwell.audit.facts.agents import find_other_agents
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
 from stepwell.audit.facts.names import plain_words
+from stepwell.audit.facts.opposites import find_opposites
+from stepwell.audit.facts.ranks import find_other_ranks
+from stepwell.audit.facts.references import find_joined
 from stepwell.audit.facts.statement import Finding, Statement, read
 from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
@@ -67,7 +71,8 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     if not statements:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
-    findings += [*match_wording(claim, statements), *match_additions(claim, statements)]
+    findings += [*match_wording(claim, statements), *find_opposites(claim, statements), *find_other_agents(claim, statements)]
+    findings += [*find_other_ranks(claim, statements), *find_joined(claim, statements), *match_additions(claim, statements)]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its quotes"))
     return findings, max(claim.told(statement) for statement in statements)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from stepwell.audit.facts.qualifiers import base_of
+from stepwell.audit.facts.references import speaking_of
 from stepwell.audit.facts.roots import pieces, root
 from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import Word, fold, is_function, language, stem, words
@@ -43,7 +44,7 @@ def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[F
     """A finding for each run of words that the quotes do not say."""
     if is_translated(claim, quotes):
         return
-    said = [frozenset(_families(quote.text)) for quote in quotes]
+    said = [frozenset(_families(quote.text)) for quote in speaking_of(claim, quotes)]
     own = _own_words(claim)
     facts = _places(claim)
     anywhere = frozenset[str]().union(*said)

@@ -1,0 +1,60 @@
+"""Which sentences of a source speak of the same: by a name, or by a word that stands for one ("she", "the show", "its").
+
+Rules see a reference only where it opens a sentence. Words that stand in a sentence about somebody else say nothing about the claim's
+subject: "Ann Lawton is a painter. Joan Lawton is a judge." does not make Ann a judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stepwell.audit.facts.names import Name, stands_in
+from stepwell.audit.facts.statement import Finding, Statement
+from stepwell.audit.facts.words import words
+
+_REFERRING = frozenset(
+    "he she it they his her its their the this these that those both such there here one who which also however since since in on at during "
+    "after before from as by while when for with under later then although though despite".split()
+)
+
+
+def speaking_of(claim: Statement, quotes: Sequence[Statement]) -> list[Statement]:
+    """The sentences that may speak of what the claim speaks of; all, if it names nothing or they name none of it."""
+    if not claim.names:
+        return list(quotes)
+    own = {part for name in claim.names for part in name.parts}
+    found = [quote for quote in quotes if not quote.names or refers_back(quote) or own & _parts(quote.names)]
+    return found or list(quotes)
+
+
+def refers_back(quote: Statement) -> bool:
+    """Whether a sentence opens with a word that takes its subject from before, and not with a name."""
+    first = next(iter(words(quote.text)), None)
+    if first is None or first.text.casefold() in _REFERRING:
+        return True
+    return not any(name.start <= first.start < name.end for name in quote.names)
+
+
+def find_joined(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A finding if a claim says something of two names that no sentence, with those that refer to it, speaks of together."""
+    named = [name for name in claim.names if any(stands_in(name, quote.text) for quote in quotes)]
+    for first, second in zip(named, named[1:], strict=False):
+        if set(first.parts) & set(second.parts):
+            continue
+        with_first = [place for place, quote in enumerate(quotes) if _has(quote, first)]
+        with_second = [place for place, quote in enumerate(quotes) if _has(quote, second)]
+        if with_first and with_second and not _are_linked(quotes, with_first, with_second):
+            one, two = (claim.text[name.start : name.end] for name in (first, second))
+            yield Finding("missing", f"no sentence of the source speaks of both '{one}' and '{two}'")
+
+
+def _are_linked(quotes: Sequence[Statement], ones: Sequence[int], others: Sequence[int]) -> bool:
+    return bool(set(ones) & set(others)) or any(refers_back(quotes[place]) for place in (*ones, *others))
+
+
+def _has(quote: Statement, name: Name) -> bool:
+    return stands_in(name, quote.text) or name.parts[-1] in _parts(quote.names)
+
+
+def _parts(names: Sequence[Name]) -> set[str]:
+    return {part for name in names for part in name.parts}
