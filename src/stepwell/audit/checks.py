@@ -74,7 +74,7 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     findings += [*match_wording(claim, statements), *find_opposites(claim, statements), *find_other_agents(claim, statements)]
     findings += [*find_other_ranks(claim, statements), *find_joined(claim, statements), *match_additions(claim, statements)]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
-        findings.append(Finding("missing", "it shares no word with its quotes"))
+        findings.append(Finding("missing", "it shares no word with its source"))
     return findings, max(claim.told(statement) for statement in statements)
 
 

@@ -15,7 +15,8 @@ from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import Word, is_function, words
 
 _STOPS = frozenset(["who", "which", "that", "in", "on", "at", "from", "for", "with", "as", "to", "after", "before", "during", "through", "until"])
-_AUXILIARIES = frozenset(["has", "have", "had", "also", "then", "later", "once", "itself", "himself", "herself", "is", "was", "were", "are", "been"])
+_BEING = frozenset(["is", "was", "were", "are", "been", "being", "be"])
+_AUXILIARIES = _BEING | {"has", "have", "had", "also", "then", "later", "once", "itself", "himself", "herself"}
 _LONGEST_LIST = 8
 
 
@@ -60,10 +61,12 @@ def _active_acts(statement: Statement) -> Iterator[Act]:
     """What somebody who is named did: the word that follows the name."""
     tokens = words(statement.text)
     for name in statement.names:
+        before = [token.text.casefold() for token in tokens if token.end <= name.start][-1:]
         after = [token for token in tokens if token.start >= name.end][:3]
         verb = next((token for token in after if token.text.casefold() not in _AUXILIARIES), None)
-        passive = any(token.text.casefold() in ("is", "was", "were", "are", "been") for token in after[:1])
-        if verb is not None and not passive and is_participle(verb.text):
+        if verb is None or before in (["a"], ["an"], ["by"]) or not is_participle(verb.text):
+            continue  # "an American painted it" may be anybody
+        if not any(token.text.casefold() in _BEING for token in after if token.start < verb.start):
             yield Act(root(verb.text), frozenset(name.parts), "")
 
 

@@ -25,14 +25,14 @@ def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Fi
     said = f"'{claim.text[date.start : date.end]}'"
     equal = [(quote, other) for quote in quotes for other in quote.dates if date.is_within(other)]
     if equal and all(_is_of_something_else(claim, date, quote, other) for quote, other in equal):
-        return Finding("contradicted", f"the quote gives {said} for something else, and another date for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
     if equal or _names_a_thing(date, quotes):
         return FOUND
     for quote in quotes:
         for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():
             if other.part == date.part and _differs(date, other):
-                return Finding("contradicted", f"the claim says {said}, the quote '{quote.text[other.start : other.end]}'")
-    return Finding("missing", f"the date {said} is not in the quotes")
+                return Finding("contradicted", f"the claim says {said}, the source '{quote.text[other.start : other.end]}'")
+    return Finding("missing", f"the source does not say {said}")
 
 
 def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, found: DatePoint) -> bool:

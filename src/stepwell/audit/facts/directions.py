@@ -103,6 +103,30 @@ LOOSE: tuple[tuple[str, str], ...] = (
     ("equal", "unequal"),
     ("dependent", "independent"),
     ("complete completed", "incomplete unfinished"),
+    ("good well favourable favorable", "bad badly poor unfavourable unfavorable"),
+    ("benefit benefits benefited beneficial helpful", "harm harms harmed harmful damaging"),
+    ("often frequently usually commonly", "rarely seldom"),
+    ("inside within", "outside"),
+    ("promote promotes promoted enhance enhanced stimulate stimulated", "inhibit inhibits inhibited suppress suppressed impair impaired"),
+    ("activate activated activates", "deactivate deactivated inactivate inactivated"),
+    ("commercial", "nonprofit non-profit charitable"),
+    ("male man men boy boys", "female woman women girl girls"),
+    ("husband father son brother uncle", "wife mother daughter sister aunt"),
+    ("ancient old", "modern new"),
+    ("current currently", "former formerly"),
+    ("friend ally allies", "enemy enemies foe foes"),
+    ("attack attacked", "defend defended"),
+    ("praise praised", "criticise criticised criticize criticized condemn condemned"),
+    ("encourage encouraged", "discourage discouraged"),
+    ("upper", "lower"),
+    ("internal", "external"),
+    ("natural", "artificial synthetic"),
+    ("married", "unmarried single divorced"),
+    ("birth born", "death died dead"),
+    ("amateur", "professional"),
+    ("theory theoretical", "practice practical"),
+    ("teacher", "pupil"),
+    ("predecessor", "successor"),
 )
 
 
@@ -158,12 +182,18 @@ def directions(text: str) -> list[Direction]:
     found = [
         Direction(pair, sign, word.text, pair < len(STRICT))
         for word in words(plain)
-        for pair, sign in _EXACT.get(fold(word.text)) or _STEMS.get(stem(word.text)) or ()
+        for pair, sign in _EXACT.get(fold(word.text)) or _STEMS.get(stem(word.text)) or _STEMS.get(_without_ly(word.text)) or ()
     ]
     for number, sides in enumerate(_PHRASES, len(_ALL)):
         for sign, form in zip((1, -1), sides, strict=True):
             found += [Direction(number, sign, match.group(), False) for match in re.finditer(form, plain, re.IGNORECASE)]
     return found
+
+
+def _without_ly(word: str) -> str:
+    """`negatively` is of the side of `negative`."""
+    folded = fold(word)
+    return stem(folded.removesuffix("ly")) if folded.endswith("ly") else ""
 
 
 def strong_words(text: str) -> set[str]:
@@ -172,6 +202,11 @@ def strong_words(text: str) -> set[str]:
 
 
 def sides_of_comparison(text: str) -> tuple[str, str] | None:
-    """What stands before and after `than`, `before` or `after`, if the text compares once."""
+    """What stands before and after `than`, `before` or `after`, if the text compares once. "After B, A" is "A after B"."""
     parts = _THAN.split(text)
-    return (parts[0], parts[1]) if len(parts) == 2 else None
+    if len(parts) != 2:
+        return None
+    if not parts[0].strip() and "," in parts[1]:
+        moved, _, rest = parts[1].partition(",")
+        return rest, moved
+    return parts[0], parts[1]

@@ -59,22 +59,22 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
-            yield Finding("missing", f"the quotes do not say '{word}'")
+            yield Finding("missing", f"the source does not say '{word}'")
     known = {direction.pair for quote in quotes for direction in directions(quote.text)}
     for direction in directions(claim.text):
         if direction.strict and direction.pair not in known:
-            yield Finding("missing", f"the quotes do not say '{direction.word}'")
+            yield Finding("missing", f"the source does not say '{direction.word}'")
 
 
 def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
     text = "\n".join(quote.text for quote in quotes)
     for shown in find_unsaid(claim.text, text):
-        yield Finding("missing", f"the quotes do not say '{shown}'")
+        yield Finding("missing", f"the source does not say '{shown}'")
     if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
-        yield Finding("missing", f"the quotes give no reason, the claim does ('{why}')")
+        yield Finding("missing", f"the source gives no reason (the claim says '{why}')")
     if speaks_of_the_future(claim.text) and not looks_ahead(text):
-        yield Finding("missing", "the quotes do not say what will be")
+        yield Finding("missing", "the source does not say what will be")
 
 
 def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
@@ -82,16 +82,16 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     yield from _find_turned_words(claim, quote)
     yield from _find_swapped_names(claim, quote)
     if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
-        yield Finding("missing", "the quote says it the other way round")
+        yield Finding("missing", "the source says it the other way round")
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
-        yield Finding("missing", "the quote says only that it may be so")
+        yield Finding("missing", "the source says only that it may be so")
 
 
 def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
     for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
-        yield Finding("contradicted", f"the quote denies '{word}'")
+        yield Finding("contradicted", f"the source denies '{word}'")
     for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
-        yield Finding("contradicted", f"the claim denies '{word}', which the quote says")
+        yield Finding("contradicted", f"the claim denies '{word}', which the source says")
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -101,7 +101,7 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
         for core in denials(quote.text):
             said = any(core <= other.stems - negation_scope(other.text) for other in quotes)
             if len(core) > 1 and core <= claim.stems - scope and not said:
-                yield Finding("contradicted", f"the quote denies '{' '.join(sorted(core))}'")
+                yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
 
 
 def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
@@ -111,7 +111,7 @@ def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
         signs = {other.sign for other in theirs if other.pair == direction.pair}
         if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
             other = next(other.word for other in theirs if other.pair == direction.pair)
-            yield Finding("contradicted", f"the claim says '{direction.word}', the quote '{other}'")
+            yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'")
 
 
 def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
@@ -146,7 +146,7 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
     for first, second in pairwise(ours):
         between = {word.text.casefold() for word in words(claim.text[first.end : second.start])} - _LISTING
         if between and quoted.index(first.parts) > quoted.index(second.parts):
-            yield Finding("missing", "the quote names them in another order")
+            yield Finding("missing", "the source names them in another order")
             return
 
 

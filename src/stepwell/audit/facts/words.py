@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.'’\-][^\W_]+)*")
 _ENDINGS = ("ing", "ies", "ied", "ed", "es", "en", "s", "e", "y")
@@ -44,9 +45,16 @@ class Word:
 
 def words(text: str) -> list[Word]:
     """Every word of a text, numbers included."""
-    return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return list(_tokens(text))
 
 
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[Word, ...]:
+    """Each rule asks for the words of the same few sentences again. The caches here hold nothing but what follows from their keys."""
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text))
+
+
+@lru_cache(maxsize=20_000)
 def fold(word: str) -> str:
     """Lower case, without accents, dots and the possessive ending."""
     plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
@@ -54,6 +62,7 @@ def fold(word: str) -> str:
     return bare.removesuffix("'s").removesuffix("'")
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """A word without its ending: `increased`, `increases` and `increase` are one. Crude on purpose, and the same on both sides."""
     folded = fold(word)
