@@ -10,7 +10,7 @@ into what a quote says (`find_inserted`).
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -18,6 +18,7 @@ from stepwell.audit.facts.qualifiers import base_of
 from stepwell.audit.facts.references import speaking_of
 from stepwell.audit.facts.roots import pieces, root
 from stepwell.audit.facts.statement import Finding, Statement
+from stepwell.audit.facts.synonyms import meanings
 from stepwell.audit.facts.words import Word, fold, is_function, language, stem, words
 
 _FIRM = 6
@@ -69,15 +70,15 @@ def _own_words(claim: Statement) -> list[Word]:
 def _families(text: str) -> Iterator[str]:
     for word in words(text):
         for piece in pieces(word.text):
-            yield root(piece)
+            yield from meanings(piece)
             yield root(base_of(piece))
 
 
-def is_said(word: str, families: Container[str]) -> bool:
+def is_said(word: str, families: Set[str]) -> bool:
     parts = pieces(word)
     if len(parts) > 1:
-        return root(parts[-1]) in families or all(is_function(part) or root(part) in families for part in parts[:-1])
-    return root(word) in families or root(base_of(word)) in families
+        return root(parts[-1]) in families or all(is_function(part) or meanings(part) & families for part in parts[:-1])
+    return bool(meanings(word) & families) or root(base_of(word)) in families
 
 
 def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
@@ -105,7 +106,7 @@ def _places(claim: Statement) -> set[int]:
     return {place for start, end in spans for place in range(start, end)}
 
 
-def _kind(word: Word, facts: set[int], said: Container[str]) -> str:
+def _kind(word: Word, facts: set[int], said: Set[str]) -> str:
     if word.start in facts or word.text[0].isdigit():
         return "fact"
     return "said" if is_said(word.text, said) else "new"

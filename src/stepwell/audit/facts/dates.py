@@ -147,6 +147,6 @@ def _bare_years(text: str) -> Iterator[DatePoint]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether a word follows that the number may count: `1500 people`."""
+    """Whether a word follows that the number may count: `1500 people`, but not `1804 was` or `a 1957 Danish film`."""
     following = re.match(r"[\s\u00a0-]([^\W\d_]+)", text[end : end + 24])
-    return following is not None and not is_function(following[1])
+    return following is not None and not is_function(following[1]) and following[1][0].islower()

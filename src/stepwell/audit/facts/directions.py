@@ -122,7 +122,6 @@ LOOSE: tuple[tuple[str, str], ...] = (
     ("internal", "external"),
     ("natural", "artificial synthetic"),
     ("married", "unmarried single divorced"),
-    ("birth born", "death died dead"),
     ("amateur", "professional"),
     ("theory theoretical", "practice practical"),
     ("teacher", "pupil"),
@@ -162,6 +161,7 @@ _BOUND = re.compile(rf"\b(?:more|less|fewer|greater|higher|lower|mehr|weniger) (
 _NO_DIRECTION = re.compile(
     r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b", re.IGNORECASE
 )
+_LASTING = re.compile(r"\blast(?:s|ed|ing)\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|als|que|before|after)\b", re.IGNORECASE)
 
 
@@ -178,7 +178,7 @@ class Direction:
 def directions(text: str) -> list[Direction]:
     """The words of a text that have an opposite."""
     # A bound of a figure is the figure's business, and "make up" goes nowhere.
-    plain = _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text))
+    plain = _LASTING.sub(" ", _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text)))
     found = [
         Direction(pair, sign, word.text, pair < len(STRICT))
         for word in words(plain)

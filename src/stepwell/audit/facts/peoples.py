@@ -24,3 +24,15 @@ def is_same_place(one: str, other: str) -> bool:
             break
         common += 1
     return common >= _LONGEST_ENDING and one[common:] in _ENDINGS and other[common:] in _ENDINGS
+
+
+_PEOPLE_NAMES = (
+    "american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss austrian polish czech slovak "
+    "hungarian romanian bulgarian greek turkish russian ukrainian belarusian estonian latvian lithuanian finnish swedish norwegian danish "
+    "icelandic serbian croatian slovenian albanian canadian mexican cuban brazilian argentine argentinian chilean peruvian colombian "
+    "venezuelan australian chinese japanese korean vietnamese thai indonesian malaysian filipino indian pakistani bangladeshi nepalese "
+    "iranian iraqi israeli palestinian syrian lebanese jordanian egyptian moroccan algerian tunisian libyan ethiopian kenyan nigerian "
+    "ghanaian ugandan tanzanian african european asian"
+)
+PEOPLES = frozenset(_PEOPLE_NAMES.split())
+"""What somebody or something may be by where it comes from."""

@@ -10,6 +10,7 @@ from stepwell.audit.facts.directions import directions, sides_of_comparison, str
 from stepwell.audit.facts.frames import frame
 from stepwell.audit.facts.names import Name, is_short_for, quoted_terms, stands_in
 from stepwell.audit.facts.negations import denials, negation_scope
+from stepwell.audit.facts.peoples import PEOPLES
 from stepwell.audit.facts.qualifiers import (
     find_unsaid,
     gives_a_reason,
@@ -19,12 +20,15 @@ from stepwell.audit.facts.qualifiers import (
     may_give_a_reason,
     speaks_of_the_future,
 )
+from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.statement import FOUND, NAMED, Finding, Statement
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.audit.quoting import locate
 
 _SAME_SENTENCE = 0.7
 _SAME_SUBJECT = 0.5
+_FEWEST_SHARED = 2
+_TURN = re.compile(r";|\b(?:but|while|whereas|although|though|however|unlike|in contrast)\b", re.IGNORECASE)
 _LISTING = frozenset(["and", "or", "und", "et", "y"])
 _WHOLE_WORDS = "all every everyone everybody everything entire entirely whole alle tous todos"
 _WHOLES = frozenset(_WHOLE_WORDS.split())
@@ -39,7 +43,7 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
         if stands_in(name, text) or is_short_for(name, quoted):
             findings.append(NAMED)
             continue
-        said, other = claim.text[name.start : name.end], _replaced_name(claim, name, quotes)
+        said, other = claim.text[name.start : name.end], _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes)
         missing = Finding("missing", f"the source does not say '{said}'")
         findings.append(Finding("contradicted", f"the claim says '{said}', the source '{other}'") if other else missing)
     for term in quoted_terms(claim.text):
@@ -54,7 +58,10 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
         near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
+    else:
+        yield from _find_strictly_turned(claim, quotes)
     yield from _find_denials_elsewhere(claim, quotes)
+    yield from _find_unanswered_denials(claim, quotes)
     yield from _find_what_goes_beyond(claim, quotes)
     spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
     for word in sorted(strong_words(claim.text) - spoken):
@@ -104,14 +111,48 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
                 yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
 
 
-def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    ours, theirs = directions(claim.text), directions(quote.text)
+def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A claim that denies something whose quotes deny nothing: at best they leave it open, and where they speak of it they say it."""
+    if not claim.negated or any(negation_scope(quote.text) for quote in quotes):
+        return
+    denied = sorted({word.text for word in words(claim.text) if stem(word.text) in claim.negated})
+    said = {root(word.text) for quote in quotes for word in words(quote.text)}
+    firm = next((word for word in denied if root(word) in said), "")
+    if firm:
+        yield Finding("contradicted", f"the claim denies '{firm}', which the source says")
+    else:
+        yield Finding("missing", f"the source does not deny '{' '.join(denied)}'")
+
+
+def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Of a sentence that has little in common with the claim, only what goes plainly the other way: more for less, up for down."""
+    nearest = max(quotes, key=lambda quote: (claim.told(quote), claim.shared(quote)))
+    if len(claim.stems & nearest.stems) >= _FEWEST_SHARED:
+        yield from _find_turned_words(claim, nearest, strictly=True)
+
+
+def _find_turned_words(claim: Statement, quote: Statement, *, strictly: bool = False) -> Iterator[Finding]:
+    ours, theirs = directions(claim.text), directions(_nearest_clause(claim, quote.text))
     is_swapped = _compares_the_other_way(claim, quote)
     for direction in ours:
+        if (strictly and not direction.strict) or any(
+            other.pair == direction.pair and other.sign != direction.sign for other in ours
+        ):
+            continue
         signs = {other.sign for other in theirs if other.pair == direction.pair}
         if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
             other = next(other.word for other in theirs if other.pair == direction.pair)
             yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'")
+
+
+def _nearest_clause(claim: Statement, text: str) -> str:
+    """The part of a sentence that is about what the claim is about: "A rose, whereas B fell" says one thing of each."""
+    clauses = [clause for clause in _TURN.split(text) if clause.strip()]
+    if len(clauses) < 2:
+        return text
+    shares = [len(claim.stems & set(content_stems(clause))) for clause in clauses]
+    best = max(shares)
+    return clauses[shares.index(best)] if shares.count(best) == 1 and directions(clauses[shares.index(best)]) else text
 
 
 def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
@@ -148,6 +189,17 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
         if between and quoted.index(first.parts) > quoted.index(second.parts):
             yield Finding("missing", "the source names them in another order")
             return
+
+
+def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """Where a sentence about the same says it comes from, if the claim says it comes from elsewhere."""
+    if len(name.parts) != 1 or name.parts[0] not in PEOPLES:
+        return None
+    about = {part for other in claim.names if other is not name for part in other.parts}
+    for quote in quotes:
+        if about & {part for other in quote.names for part in other.parts}:
+            return next((quote.text[each.start : each.end] for each in quote.names if each.parts[0] in PEOPLES), None)
+    return None
 
 
 def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
