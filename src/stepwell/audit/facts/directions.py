@@ -196,6 +196,15 @@ def _without_ly(word: str) -> str:
     return stem(folded.removesuffix("ly")) if folded.endswith("ly") else ""
 
 
+def pairs_of(text: str) -> frozenset[int]:
+    """The strict pairs that a text has a word of, on whichever side."""
+    return frozenset(direction.pair for direction in directions(text) if direction.strict)
+
+
+def compares(text: str) -> bool:
+    return _THAN.search(text) is not None
+
+
 def strong_words(text: str) -> set[str]:
     """Words that claim a whole, a part, or a rank."""
     return {word.text.casefold() for word in words(text)} & _STRONG

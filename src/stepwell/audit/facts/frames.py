@@ -6,7 +6,7 @@ A frame has two sides, and the beginning or end of a clause is a side too; at le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.facts.words import Word, fold, is_function, stem, words
@@ -36,6 +36,22 @@ def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) ->
     left = EDGE if before is None or _is_cut(text, before.end, start) else key(before.text)
     right = EDGE if after is None or _is_cut(text, end, after.start) else key(after.text)
     return Framed(start, end, left, right)
+
+
+def find_replaced(text: str, word: Word, quotes: Sequence[str]) -> str:
+    """The word that stands in a quote where the claim has this one; empty if no quote has the frame. An edge is no frame for a word: too
+    much begins and ends alike."""
+    own = meant(text)
+    here = frame(text, word.start, word.end, own)
+    if EDGE in (here.left, here.right):
+        return ""
+    spoken = {key(each.text) for each in own}
+    for quote in quotes:
+        theirs = meant(quote)
+        for before, each, after in zip(theirs, theirs[1:], theirs[2:], strict=False):
+            if (key(before.text), key(after.text)) == (here.left, here.right) and key(each.text) not in spoken:
+                return each.text
+    return ""
 
 
 def meant(text: str) -> list[Word]:

@@ -39,7 +39,7 @@ def find_joined(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Findi
     """A finding if a claim says something of two names that no sentence, with those that refer to it, speaks of together."""
     named = [name for name in claim.names if any(stands_in(name, quote.text) for quote in quotes)]
     for first, second in zip(named, named[1:], strict=False):
-        if set(first.parts) & set(second.parts):
+        if set(first.parts) & set(second.parts) or any(mark in claim.text[first.end : second.start] for mark in ",;"):
             continue
         with_first = [place for place, quote in enumerate(quotes) if _has(quote, first)]
         with_second = [place for place, quote in enumerate(quotes) if _has(quote, second)]

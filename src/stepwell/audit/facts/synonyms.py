@@ -33,7 +33,7 @@ _GROUPS = (
     "explain clarify|describe portray depict|appear seem|attempt try|permit allow|forbid ban prohibit|refuse decline reject|"
     "accept approve|demand claim|order command|vote ballot|elect vote|appoint name|resign quit|dismiss fire sack|hire employ recruit|"
     "release publish issue|premiere debut|broadcast air|perform play|feature star|base found|establish found set-up create|"
-    "open inaugurate|shut close|repair mend fix restore|measure span|weigh weight|cover extend|last endure|wound injure"
+    "open inaugurate|shut close|repair mend fix restore|measure span|weigh weight|cover extend|last endure|wound injure|turn rotate spin revolve"
 )
 _OF: dict[str, frozenset[int]] = {}
 for _number, _group in enumerate(_GROUPS.split("|")):
@@ -46,4 +46,4 @@ def meanings(word: str) -> frozenset[str]:
     """The root of a word, and a mark for each group and each side of a pair of opposites that it belongs to."""
     own = root(word)
     groups = {f"={number}" for number in _OF.get(own, ())}
-    return frozenset({own, *groups, *(f"{each.pair}:{each.sign}" for each in directions(word))})
+    return frozenset({own, *groups, *(f"{each.pair}:{each.sign}" for each in directions(word) if each.strict)})
