@@ -18,6 +18,7 @@ from itertools import groupby, pairwise
 
 from stepwell.audit.facts.directions import compares, pairs_of
 from stepwell.audit.facts.frames import find_replaced, key
+from stepwell.audit.facts.names import acronyms_of, stands_for
 from stepwell.audit.facts.negations import DENYING
 from stepwell.audit.facts.qualifiers import base_of
 from stepwell.audit.facts.references import speaking_of
@@ -57,11 +58,13 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
     said = [families(quote.text) for quote in speaking_of(claim, quotes)]
     anywhere = frozenset[str]().union(*said)
     compared = pairs_of(claim.text) & {pair for quote in quotes for pair in pairs_of(quote.text)} if compares(claim.text) else frozenset()
+    short = acronyms_of(" ".join(quote.text for quote in quotes))
     new = [
         list(run)
         for is_new, run in groupby(told, lambda word: not (is_said(word.text, anywhere) or pairs_of(word.text) & compared))
         if is_new
     ]
+    new = [run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)]
     if not new:
         yield from _find_scattered(told, said, cited)
         return
@@ -135,6 +138,15 @@ def _places(claim: Statement) -> set[int]:
     spans += [(date.start, date.end) for date in claim.dates]
     spans += [(name.start, name.end) for name in claim.names]
     return {place for start, end in spans for place in range(start, end)}
+
+
+def _is_introduced(text: str, run: Sequence[Word], short: Set[str]) -> bool:
+    """Whether a short form that the quotes use follows the words: "the annual census (AC)"."""
+    follows = _SHORT_FORM.match(text, run[-1].end)
+    return follows is not None and follows[1].casefold() in short and follows[1][0].casefold() == run[0].text[0].casefold()
+
+
+_SHORT_FORM = re.compile(r"(?: \w+)? \(([A-Z][\w-]{1,9})\)")
 
 
 def _name_run(claim: Statement, run: Sequence[Word], quotes: Sequence[Statement]) -> Finding:

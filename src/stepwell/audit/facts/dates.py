@@ -46,6 +46,7 @@ _FORMS = [
         rf"(?:(?<=\b[Ii]n )|(?<=\bof )|(?<=\b[Bb]y )|(?<=\b[Ii]m )|(?<=\b[Ee]n )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )){_MONTH_UPPER}"
     ),
     re.compile(r"(?<![\d.,/-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})(?![\d/-])"),
+    re.compile(r"(?<![\w.,/–-])(?P<year>1[5-9]\d{2}|20\d{2})\s?[–/-]\s?\d{2}(?![\w.,/–-]*\d)(?!\s?[%°])"),
     re.compile(rf"\bQ(?P<quarter>[1-4])[\s/-]*{_YEAR}"),
     re.compile(r"(?<![\d.,])(?P<century>\d{1,2})(?:st|nd|rd|th|\.)\s+(?:century|centuries|jahrhundert)\b", re.I),
     re.compile(r"(?<![\d.,])(?P<decade>1\d{2}0|20\d0)(?:s|er)\b"),
@@ -114,6 +115,8 @@ def _read(match: re.Match[str]) -> DatePoint | None:
             return replace(point, year=int(groups[name]), part=part)
     if "quarter" in groups:
         return replace(point, part=f"Q{groups['quarter']} ")
+    if "month" not in groups and "a" not in groups:
+        return point  # 1983–84: by the year it begins in
     if "a" in groups:
         return _numeric(int(groups["a"]), int(groups["b"]), groups["mark"], point)
     name = groups["month"].casefold()

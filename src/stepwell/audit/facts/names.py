@@ -84,7 +84,7 @@ def stands_in(name: Name, text: str) -> bool:
         return True
     if len(name.parts) == 1 and len(name.parts[0]) in range(2, 8) and name.parts[0].isalpha():
         return _initials_of(name.parts[0], text)
-    return len(name.parts) > 1 and "".join(part[0] for part in name.parts) in _acronyms(text)
+    return len(name.parts) > 1 and "".join(part[0] for part in name.parts) in acronyms_of(text)
 
 
 def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple[int, int]]) -> bool:
@@ -134,6 +134,21 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
     return True
 
 
+def is_spelt_in(name: Name, text: str) -> bool:
+    """Whether a text has a code like `B-12` in another spelling: `B(12)`, `b12`."""
+    code = "".join(name.parts)
+    return any(character.isdigit() for character in code) and squeeze(code) in {squeeze(chunk) for chunk in text.split()}
+
+
+def squeeze(chunk: str) -> str:
+    return "".join(character for character in chunk.casefold() if character.isalnum())
+
+
+def stands_for(words_of: Sequence[str], acronyms: Container[str]) -> bool:
+    """Whether one of the acronyms may be short for these words: `ABC` for "annual bird census"."""
+    return len(words_of) > 1 and "".join(word[0].casefold() for word in words_of) in acronyms
+
+
 def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
     """Whether the quotes call somebody by the last part of the name ("Lawton" for "Ann Lawton"), and nobody else who has it."""
     last = name.parts[-1]
@@ -151,5 +166,5 @@ def _initials_of(acronym: str, text: str) -> bool:
     return len(acronym) > 1 and acronym in "".join(capitals)
 
 
-def _acronyms(text: str) -> set[str]:
-    return {fold(word.text) for word in words(text) if len(word.text) > 1 and word.text.replace(".", "").isupper()}
+def acronyms_of(text: str) -> set[str]:
+    return {fold(word.text.removesuffix("s")) for word in words(text) if len(word.text) > 1 and word.text.removesuffix("s").replace(".", "").isupper()}

@@ -13,7 +13,7 @@ from stepwell.audit.facts.roots import root
 
 _GROUPS = (
     "begin start commence launch|end finish conclude stop cease|buy purchase acquire|build construct erect|make produce create manufacture|"
-    "show demonstrate reveal indicate display|find discover detect identify|get receive obtain|give provide supply offer|help assist aid|"
+    "show demonstrate reveal indicate display|find discover detect identify|get receive obtain earn|give provide supply offer|help assist aid|"
     "need require necessary|use employ utilise|happen occur|die death decease pass-away|kill murder slay|marry wed|move relocate|"
     "leave depart exit|arrive reach|see view watch observe|say state declare announce|think believe consider|ask request|"
     "answer reply respond|choose select pick|change alter modify|keep retain maintain|own possess|include contain comprise consist|"
@@ -33,7 +33,22 @@ _GROUPS = (
     "explain clarify|describe portray depict|appear seem|attempt try|permit allow|forbid ban prohibit|refuse decline reject|"
     "accept approve|demand claim|order command|vote ballot|elect vote|appoint name|resign quit|dismiss fire sack|hire employ recruit|"
     "release publish issue|premiere debut|broadcast air|perform play|feature star|base found|establish found set-up create|"
-    "open inaugurate|shut close|repair mend fix restore|measure span|weigh weight|cover extend|last endure|wound injure|turn rotate spin revolve"
+    "open inaugurate|shut close|repair mend fix restore|measure span|weigh weight|cover extend|last endure|wound injure|turn rotate spin revolve|"
+    "promote enhance stimulate boost|inhibit suppress block hinder impair|regulate control govern|require need necessary essential|"
+    "treat therapy|influence affect impact|participate involve contribute|severity intensity|deficiency deficit lack shortage|"
+    "arise emerge|fatal deadly lethal|brief short|annual yearly|frequent common|assess evaluate|examine investigate|"
+    "predict forecast|prevent avoid|spread disseminate|transmit transfer|attach bind|speed velocity|dangerous hazardous|"
+    "risk danger hazard|chance likelihood probability odds|likely probable|rich wealthy|money finance|monarch sovereign|army troops|"
+    "border frontier|coast shore|beverage drink|fabric cloth textile|stone rock|waste rubbish garbage trash|newspaper paper|"
+    "magazine journal periodical|story tale|image picture|sculpture statue|holy sacred|grave tomb|burial funeral|wedding marriage|"
+    "vacation holiday|trip journey voyage|shop store|goods merchandise|trade commerce|profit earnings|lawyer attorney|"
+    "imprison jail|punish penalise|accident crash collision|explode detonate|rescue save|search seek|hide conceal|"
+    "throw hurl|afraid scared fearful|intelligent clever|unusual strange odd|usual normal ordinary|vacant empty|"
+    "enormous huge vast|additional extra further|enough sufficient|whole complete entire|precise exact accurate|"
+    "mistake error|answer solution|problem difficulty|task duty|skill ability capability|capable able|wish desire|hope expect|"
+    "conflict dispute|agreement accord deal treaty|alliance coalition|revolt rebellion uprising|famine starvation|"
+    "citizen national|foreigner alien|immigrant migrant|inhabitant resident|village settlement|valley vale|peak summit top|"
+    "river stream|wood timber|engine motor|device apparatus instrument|weapon arms"
 )
 _OF: dict[str, frozenset[int]] = {}
 for _number, _group in enumerate(_GROUPS.split("|")):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
 from stepwell.audit.facts.frames import frame
-from stepwell.audit.facts.names import Name, is_short_for, quoted_terms, stands_in
+from stepwell.audit.facts.names import Name, is_short_for, is_spelt_in, quoted_terms, stands_in
 from stepwell.audit.facts.negations import denials, negation_scope
 from stepwell.audit.facts.peoples import PEOPLES
 from stepwell.audit.facts.qualifiers import (
@@ -40,7 +40,7 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     quoted = [name for quote in quotes for name in quote.names]
     findings = []
     for name in claim.names:
-        if stands_in(name, text) or is_short_for(name, quoted):
+        if stands_in(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
             findings.append(NAMED)
             continue
         said, other = claim.text[name.start : name.end], _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes)
@@ -218,6 +218,7 @@ def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) ->
 
 
 _PASSIVE = re.compile(r"\bby\b|\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?\w+(?:ed|en|n|t)\b", re.IGNORECASE)
+_OF = re.compile(r"\b(\w+) (?:of|between) (?:the |a |an )?(\w+)", re.IGNORECASE)
 _SEVERAL = re.compile(r"[,;:]")
 
 
@@ -231,7 +232,13 @@ def is_reversed(claim: Statement, quote: Statement) -> bool:
     if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
         return False
     ours, theirs = _words(claim), _words(quote)
-    return any(_crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1)
+    owned = _owned(claim.text) | _owned(quote.text)
+    return any(_crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1 and pivot not in owned)
+
+
+def _owned(text: str) -> set[str]:
+    """The words beside "of" and "between": "the growth of moss" is "moss growth", so those may change places."""
+    return {stem(word) for match in _OF.finditer(text) for word in match.groups()}
 
 
 def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:
