@@ -15,7 +15,7 @@ from stepwell.audit.facts.number_words import read_number
 from stepwell.audit.facts.peoples import is_same_place
 from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.units import MULTIPLIER_OF, UNIT_OF
-from stepwell.audit.facts.words import Word, fold, is_function, stem, words
+from stepwell.audit.facts.words import Word, fold, is_function, words
 
 _TITLES = frozenset(["mr", "mrs", "ms", "dr", "prof", "sir", "herr", "frau", "mme"])
 _OPENING_WORDS = (
@@ -53,8 +53,8 @@ def quoted_terms(text: str) -> list[str]:
 
 
 def plain_words(*texts: str) -> frozenset[str]:
-    """The stems of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
-    return frozenset(stem(word.text) for text in texts for word in words(text) if word.text[0].islower())
+    """The roots of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
+    return frozenset(root(word.text) for text in texts for word in words(text) if word.text[0].islower())
 
 
 def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str] = frozenset()) -> list[Name]:
@@ -62,7 +62,7 @@ def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str
     tokens = words(text)
     found: list[list[Word]] = []
     for position, word in enumerate(tokens):
-        if not _is_name(text, tokens, position, taken) or (_opens(text, word) and stem(word.text) in plain):
+        if not _is_name(text, tokens, position, taken) or (_opens(text, word) and root(word.text) in plain):
             continue
         if found and _JOINS.fullmatch(text[found[-1][-1].end : word.start]):
             found[-1].append(word)
@@ -101,7 +101,7 @@ def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple
         return len(word.text) > 1 or text[word.end : word.end + 1] == "."
     if is_function(word.text) or folded in _OPENING or len(word.text) == 1:
         return False
-    return not word.text.endswith("ly")
+    return not word.text.endswith(("ly", "ing", "ed"))
 
 
 def _opens(text: str, word: Word) -> bool:

@@ -34,7 +34,7 @@ _GROUPS = (
     "accept approve|demand claim|order command|vote ballot|elect vote|appoint name|resign quit|dismiss fire sack|hire employ recruit|"
     "release publish issue|premiere debut|broadcast air|perform play|feature star|base found|establish found set-up create|"
     "open inaugurate|shut close|repair mend fix restore|measure span|weigh weight|cover extend|last endure|wound injure|turn rotate spin revolve|"
-    "promote enhance stimulate boost|inhibit suppress block hinder impair|regulate control govern|require need necessary essential|"
+    "promote enhance stimulate boost|inhibit suppress|hinder impair|regulate control govern|require need necessary essential|"
     "treat therapy|influence affect impact|participate involve contribute|severity intensity|deficiency deficit lack shortage|"
     "arise emerge|fatal deadly lethal|brief short|annual yearly|frequent common|assess evaluate|examine investigate|"
     "predict forecast|prevent avoid|spread disseminate|transmit transfer|attach bind|speed velocity|dangerous hazardous|"
