@@ -28,7 +28,7 @@ from stepwell.audit.facts.synonyms import meanings
 from stepwell.audit.facts.words import Word, is_function, language, stem, words
 
 _FIRM = 6
-"""So many words of a claim in one sentence of a quote bear out one more that is not there."""
+"""So many words and names of a claim in one sentence of a quote bear out one more that is not there."""
 _TOGETHER = 2 / 3
 _REPORTING_WORDS = (
     "accord article claim confirm describe document explain give given list mention note page publish quote read record report say said "
@@ -160,11 +160,14 @@ def _is_borne_out(
 ) -> bool:
     """Whether the rest of a sentence is in the quotes so firmly that its one other word may well be another word for the same."""
     rest = [word for word in told if word is not new]
-    nearest = max((sum(is_said(word.text, each) for word in rest) for each in said), default=0)
+    shared = [sum(is_said(word.text, each) for word in rest) for each in said]
+    nearest = max(shared, default=0)
     if claim.figures or (claim.dates and nearest):
         is_firm = True
     else:
-        is_firm = nearest >= _FIRM and nearest >= _TOGETHER * len(rest)
+        named = {root(part) for name in claim.names for part in name.parts[-1:]}
+        best = max((count + len(named & each) for count, each in zip(shared, said, strict=True) if count == nearest), default=0)
+        is_firm = best >= _FIRM and nearest >= _TOGETHER * len(rest)
     own = _own_words(claim)
     return (
         is_firm
