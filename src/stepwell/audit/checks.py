@@ -30,7 +30,7 @@ from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
 
-CHECKS_VERSION = 1
+CHECKS_VERSION = 2
 """Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
 
 

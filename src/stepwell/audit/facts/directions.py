@@ -159,7 +159,9 @@ _COUNT = (
 )
 _BOUND = re.compile(rf"\b(?:more|less|fewer|greater|higher|lower|mehr|weniger) (?:than|als) (?={_COUNT})", re.IGNORECASE)
 _NO_DIRECTION = re.compile(
-    r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b", re.IGNORECASE
+    r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b|"
+    r"\b(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to\b",
+    re.IGNORECASE,
 )
 _LASTING = re.compile(r"\blast(?:s|ed|ing)\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|als|que|before|after)\b", re.IGNORECASE)
@@ -180,9 +182,10 @@ def directions(text: str) -> list[Direction]:
     # A bound of a figure is the figure's business, and "make up" goes nowhere.
     plain = _LASTING.sub(" ", _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text)))
     found = [
-        Direction(pair, sign, word.text, pair < len(STRICT))
+        Direction(pair, sign, piece, pair < len(STRICT))
         for word in words(plain)
-        for pair, sign in _EXACT.get(fold(word.text)) or _STEMS.get(stem(word.text)) or _STEMS.get(_without_ly(word.text)) or ()
+        for piece in word.text.split("-")
+        for pair, sign in _EXACT.get(fold(piece)) or _STEMS.get(stem(piece)) or _STEMS.get(_without_ly(piece)) or ()
     ]
     for number, sides in enumerate(_PHRASES, len(_ALL)):
         for sign, form in zip((1, -1), sides, strict=True):
@@ -207,7 +210,7 @@ def compares(text: str) -> bool:
 
 def strong_words(text: str) -> set[str]:
     """Words that claim a whole, a part, or a rank."""
-    return {word.text.casefold() for word in words(text)} & _STRONG
+    return {piece for word in words(text) for piece in word.text.casefold().split("-")} & _STRONG
 
 
 def sides_of_comparison(text: str) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stepwell.audit.facts.words import Word, fold, is_function, stem, words
 
@@ -39,19 +40,47 @@ def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) ->
 
 
 def find_replaced(text: str, word: Word, quotes: Sequence[str]) -> str:
-    """The word that stands in a quote where the claim has this one; empty if no quote has the frame. An edge is no frame for a word: too
-    much begins and ends alike."""
+    """The word that stands in a quote where the claim has this one; empty if no quote has the frame.
+
+    Much begins and ends alike, so where the one side is the edge of a clause, two words must agree on the other.
+    """
     own = meant(text)
-    here = frame(text, word.start, word.end, own)
-    if EDGE in (here.left, here.right):
-        return ""
+    here = _sides(text, own, own.index(word))
     spoken = {key(each.text) for each in own}
     for quote in quotes:
         theirs = meant(quote)
-        for before, each, after in zip(theirs, theirs[1:], theirs[2:], strict=False):
-            if (key(before.text), key(after.text)) == (here.left, here.right) and key(each.text) not in spoken:
+        for place, each in enumerate(theirs):
+            if key(each.text) not in spoken and _is_same_place(here, _sides(quote, theirs, place)):
                 return each.text
     return ""
+
+
+_Sides = tuple[tuple[str, str], tuple[str, str]]
+
+
+def _sides(text: str, own: Sequence[Word], place: int) -> _Sides:
+    """The nearest and the next word on each side, as far as the clause goes."""
+    left = _towards(text, own[max(0, place - 2) : place + 1][::-1])
+    return left, _towards(text, own[place : place + 3])
+
+
+def _towards(text: str, path: Sequence[Word]) -> tuple[str, str]:
+    found: list[str] = []
+    for one, two in pairwise(path):
+        if _is_cut(text, min(one.end, two.end), max(one.start, two.start)):
+            break
+        found.append(key(two.text))
+    return (*found, EDGE, EDGE)[0], (*found, EDGE, EDGE)[1]
+
+
+def _is_same_place(here: _Sides, there: _Sides) -> bool:
+    (left, further_left), (right, further_right) = here
+    if (left, right) != (there[0][0], there[1][0]):
+        return False
+    if left != EDGE and right != EDGE:
+        return True
+    nearest, further = (right, (further_right, there[1][1])) if left == EDGE else (left, (further_left, there[0][1]))
+    return nearest != EDGE and further[0] == further[1] != EDGE
 
 
 def meant(text: str) -> list[Word]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stepwell.audit.facts.number_words import read_number
 from stepwell.audit.facts.peoples import is_same_place
@@ -76,11 +77,11 @@ def stands_in(name: Name, text: str) -> bool:
     tokens = words(text)
     if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
         return True
-    if len(name.parts) == 1 and any(is_same_place(name.parts[0], fold(word.text)) for word in tokens if word.text[0].isupper()):
+    capitals = [fold(word.text) for word in tokens if word.text[0].isupper()]
+    places = [*capitals, *("-".join(pair) for pair in pairwise(capitals))]
+    if any(is_same_place("-".join(name.parts), place) for place in places):
         return True
     if len(name.parts) == 1 and root(name.parts[0]) in {root(word.text) for word in tokens}:
-        return True
-    if is_same_place("-".join(name.parts), "american") and "american" in map(fold, (word.text for word in tokens)):
         return True
     if len(name.parts) == 1 and len(name.parts[0]) in range(2, 8) and name.parts[0].isalpha():
         return _initials_of(name.parts[0], text)
@@ -136,8 +137,9 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
 
 def is_spelt_in(name: Name, text: str) -> bool:
     """Whether a text has a code like `B-12` in another spelling: `B(12)`, `b12`."""
-    code = "".join(name.parts)
-    return any(character.isdigit() for character in code) and squeeze(code) in {squeeze(chunk) for chunk in text.split()}
+    chunks = {squeeze(chunk) for chunk in text.split()}
+    is_code = any(character.isdigit() for part in name.parts for character in part)
+    return is_code and ("".join(map(squeeze, name.parts)) in chunks or all(squeeze(part) in chunks for part in name.parts))
 
 
 def squeeze(chunk: str) -> str:

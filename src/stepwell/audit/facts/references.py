@@ -22,9 +22,17 @@ def speaking_of(claim: Statement, quotes: Sequence[Statement]) -> list[Statement
     """The sentences that may speak of what the claim speaks of; all, if it names nothing or they name none of it."""
     if not claim.names:
         return list(quotes)
-    own = {part for name in claim.names for part in name.parts}
-    found = [quote for quote in quotes if not quote.names or refers_back(quote) or own & _parts(quote.names)]
+    found = [quote for quote in quotes if not quote.names or refers_back(quote) or _names_one_of(claim, quote)]
     return found or list(quotes)
+
+
+def _names_one_of(claim: Statement, quote: Statement) -> bool:
+    return any(_may_be_same(name.parts, other.parts) for name in claim.names for other in quote.names)
+
+
+def _may_be_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two names may stand for the same: one is part of the other, or only what is between differs. Ann and Joan Lawton may not."""
+    return set(one) <= set(other) or set(other) <= set(one) or (one[0], one[-1]) == (other[0], other[-1])
 
 
 def refers_back(quote: Statement) -> bool:

@@ -63,14 +63,19 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     yield from _find_denials_elsewhere(claim, quotes)
     yield from _find_unanswered_denials(claim, quotes)
     yield from _find_what_goes_beyond(claim, quotes)
-    spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
+    spoken = {piece for quote in quotes for word in words(quote.text) for piece in word.text.casefold().split("-")}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
             yield Finding("missing", f"the source does not say '{word}'")
     known = {direction.pair for quote in quotes for direction in directions(quote.text)}
     for direction in directions(claim.text):
-        if direction.strict and direction.pair not in known:
+        if direction.strict and direction.pair not in known and not _bounds_a_year(claim, direction.word):
             yield Finding("missing", f"the source does not say '{direction.word}'")
+
+
+def _bounds_a_year(claim: Statement, word: str) -> bool:
+    """After 1850: compared with the years of the quotes, in whatever words these stand."""
+    return any(claim.text[: date.start].rstrip().endswith(word) for date in claim.dates)
 
 
 def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
