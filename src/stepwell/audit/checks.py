@@ -17,7 +17,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
-from stepwell.audit.facts.additions import share_said, match_additions
+from stepwell.audit.facts.additions import match_additions, share_said
 from stepwell.audit.facts.agents import find_other_agents
 from stepwell.audit.facts.date_match import match_dates
 from stepwell.audit.facts.figure_match import match_figures
@@ -76,7 +76,11 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
     findings += [*match_wording(claim, statements), *find_opposites(claim, statements), *find_other_agents(claim, statements)]
-    findings += [*find_other_ranks(claim, statements), *find_joined(claim, statements), *match_additions(claim, statements, len(cited))]
+    findings += [
+        *find_other_ranks(claim, statements),
+        *find_joined(claim, statements),
+        *match_additions(claim, statements, len(cited)),
+    ]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its source"))
     return findings, share_said(claim, statements)

@@ -144,7 +144,10 @@ CONTRADICTED = {
         ("The wheel is yet to turn.", "The wheel turns."),
     ],
     "the other way, in other words": [
-        ("Smoking reduces the risk of falls among sailors.", "Among sailors, those who smoke had an increased risk of accidents."),
+        (
+            "Smoking reduces the risk of falls among sailors.",
+            "Among sailors, those who smoke had an increased risk of accidents.",
+        ),
     ],
 }
 
@@ -189,7 +192,10 @@ def test_the_first_word_of_a_sentence_is_no_name_by_itself(first: str):
 
 
 def test_a_sentence_may_take_its_subject_from_the_one_before():
-    assert checked("Ada Lunn sold the mill to Emil Roth.", "Ada Lunn was an engraver. She sold the mill to Emil Roth.").ceiling == "supported"
+    assert (
+        checked("Ada Lunn sold the mill to Emil Roth.", "Ada Lunn was an engraver. She sold the mill to Emil Roth.").ceiling
+        == "supported"
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,5 +219,8 @@ def test_a_reason_says_in_a_few_words_what_is_missing(claim: str, quote: str, re
 
 def test_one_other_word_is_borne_out_by_a_figure_and_not_by_a_name():
     assert checked("The road covers 12 km of moor.", "The road crosses 12 km of moor.").ceiling == "partial"  # replaced
-    assert checked("Over the moor the road stretches for 12 km.", "The road is 12 km long and leads over the moor.").ceiling == "supported"
+    assert (
+        checked("Over the moor the road stretches for 12 km.", "The road is 12 km long and leads over the moor.").ceiling
+        == "supported"
+    )
     assert checked("Over the moor the road stretches.", "The road leads over the moor.").ceiling == "partial"

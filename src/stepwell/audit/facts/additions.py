@@ -4,9 +4,9 @@ A figure, a name or a date can be looked up; the other words of a claim have to 
 in an everyday synonym. Who says so ("records show that") adds nothing, nor do words that carry a sentence ("made", "roughly"). A claim
 that shares only names with its quotes is so never plain, whatever a judge says.
 
-One single word may be another word for the same, if the rest is in the quotes firmly: with a figure, or many words close together. Not if it
-was put into what a quote says (`find_inserted`) or in the place of another (`frames`). What is said in another language is left to the
-judge.
+One single word may be another word for the same, if the rest is in the quotes firmly: with a figure, or many words close together. Not
+if it was put into what a quote says (`find_inserted`) or in the place of another (`frames`). What is said in another language is left to
+the judge.
 """
 
 from __future__ import annotations
@@ -57,14 +57,20 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
     told = told_words(claim)
     said = [families(quote.text) for quote in speaking_of(claim, quotes)]
     anywhere = frozenset[str]().union(*said)
-    compared = pairs_of(claim.text) & {pair for quote in quotes for pair in pairs_of(quote.text)} if compares(claim.text) else frozenset()
+    compared = (
+        pairs_of(claim.text) & {pair for quote in quotes for pair in pairs_of(quote.text)}
+        if compares(claim.text)
+        else frozenset()
+    )
     short = acronyms_of(" ".join(quote.text for quote in quotes))
     new = [
         list(run)
         for is_new, run in groupby(told, lambda word: not (is_said(word.text, anywhere) or pairs_of(word.text) & compared))
         if is_new
     ]
-    new = [run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)]
+    new = [
+        run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)
+    ]
     if not new:
         yield from _find_scattered(told, said, cited)
         return

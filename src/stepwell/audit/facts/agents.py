@@ -14,7 +14,26 @@ from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import Word, is_function, words
 
-_STOPS = frozenset(["who", "which", "that", "in", "on", "at", "from", "for", "with", "as", "to", "after", "before", "during", "through", "until"])
+_STOPS = frozenset(
+    [
+        "who",
+        "which",
+        "that",
+        "in",
+        "on",
+        "at",
+        "from",
+        "for",
+        "with",
+        "as",
+        "to",
+        "after",
+        "before",
+        "during",
+        "through",
+        "until",
+    ]
+)
 _BEING = frozenset(["is", "was", "were", "are", "been", "being", "be"])
 _AUXILIARIES = _BEING | {"has", "have", "had", "also", "then", "later", "once", "itself", "himself", "herself"}
 _LONGEST_LIST = 8
@@ -94,10 +113,11 @@ def _names_after(statement: Statement, tokens: Sequence[Word], place: int) -> li
     return [name for name in statement.names if tokens[place].end <= name.start < max(end, stop if stop < end else end)]
 
 
-_IRREGULAR = frozenset(
-    "written built bought sold made given taken held led won drawn sung shot told known seen found founded begun run put set brought "
-    "taught caught thrown worn spoken chosen driven struck hidden beaten eaten fought laid sent".split()
+_IRREGULAR_WORDS = (
+    "written built bought sold made given taken held led won drawn sung shot told known seen found founded begun run put "
+    "set brought taught caught thrown worn spoken chosen driven struck hidden beaten eaten fought laid sent"
 )
+_IRREGULAR = frozenset(_IRREGULAR_WORDS.split())
 
 
 def is_participle(word: str) -> bool:

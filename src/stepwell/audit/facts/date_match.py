@@ -30,7 +30,9 @@ def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Fi
         return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
     if equal or _names_a_thing(date, quotes):
         return FOUND
-    if (bound := _bound(claim, date)) and (others := [other for quote in quotes for other in quote.dates if _can_compare(date, other)]):
+    if (bound := _bound(claim, date)) and (
+        others := [other for quote in quotes for other in quote.dates if _can_compare(date, other)]
+    ):
         return FOUND if any(_is_beyond(date, other, bound) for other in others) else _at_odds(said, quotes, others[0])
     for quote in quotes:
         for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():

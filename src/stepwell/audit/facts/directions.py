@@ -107,7 +107,10 @@ LOOSE: tuple[tuple[str, str], ...] = (
     ("benefit benefits benefited beneficial helpful", "harm harms harmed harmful damaging"),
     ("often frequently usually commonly", "rarely seldom"),
     ("inside within", "outside"),
-    ("promote promotes promoted enhance enhanced stimulate stimulated", "inhibit inhibits inhibited suppress suppressed impair impaired"),
+    (
+        "promote promotes promoted enhance enhanced stimulate stimulated",
+        "inhibit inhibits inhibited suppress suppressed impair impaired",
+    ),
     ("activate activated activates", "deactivate deactivated inactivate inactivated"),
     ("commercial", "nonprofit non-profit charitable"),
     ("male man men boy boys", "female woman women girl girls"),

@@ -128,7 +128,9 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
     here = begin
     for position, part in enumerate(parts):
         window = tokens[here : here + (3 if position else 1)]
-        at = next((offset for offset, token in enumerate(window) if is_same_place(part, token) or _is_initial(part, token)), None)
+        at = next(
+            (offset for offset, token in enumerate(window) if is_same_place(part, token) or _is_initial(part, token)), None
+        )
         if at is None:
             return False
         here += at + 1
@@ -169,4 +171,8 @@ def _initials_of(acronym: str, text: str) -> bool:
 
 
 def acronyms_of(text: str) -> set[str]:
-    return {fold(word.text.removesuffix("s")) for word in words(text) if len(word.text) > 1 and word.text.removesuffix("s").replace(".", "").isupper()}
+    return {
+        fold(word.text.removesuffix("s"))
+        for word in words(text)
+        if len(word.text) > 1 and word.text.removesuffix("s").replace(".", "").isupper()
+    }

@@ -19,7 +19,8 @@ _NEGATIONS_TEXT = (
 _NEGATIONS = frozenset(_NEGATIONS_TEXT.split())
 _CLAUSE = re.compile(r"[,;:.!?()–—]|\b(?:but|while|whereas|although|and|aber|und|mais|et|pero|y)\b", re.IGNORECASE)
 _NO_DENIAL = re.compile(
-    r"\bnot only\b|\bno (?:more|less|fewer|later|earlier) than\b|\bno longer\b|\bno\. ?(?=\d)|\bnicht nur\b|\bnon seulement\b", re.IGNORECASE
+    r"\bnot only\b|\bno (?:more|less|fewer|later|earlier) than\b|\bno longer\b|\bno\. ?(?=\d)|\bnicht nur\b|\bnon seulement\b",
+    re.IGNORECASE,
 )
 DENYING = re.compile(
     r"\bfree (?:of|from)\b|\byet to(?: be)?\b|\b(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to\b|\bincapable of\b", re.IGNORECASE

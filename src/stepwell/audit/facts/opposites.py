@@ -13,12 +13,17 @@ from stepwell.audit.facts.words import fold, is_function, stem, words
 
 _PREFIXES = ("un", "non", "dis", "anti")
 _BEFORE_ADJECTIVES = ("in", "im", "il", "ir")
-_ADJECTIVES = tuple("able ible ably ibly ent ant ently antly ence ance ency ancy ive ively ate ately al ally ous ously ability ibility ular ure ite ect".split())
-_NOT_TURNED = frozenset(
+_ADJECTIVE_ENDINGS = (
+    "able ible ably ibly ent ant ently antly ence ance ency ancy ive ively ate ately al ally ous ously ability ibility ular ure ite ect "
+    "id"
+)
+_ADJECTIVES = tuple(_ADJECTIVE_ENDINGS.split())
+_NOT_TURNED_WORDS = (
     "display displays displayed dismiss dismissed discover discovered discovery discharge discharged discount discounts dispose disposed "
     "distress district dispatch distill dispute disputed disclose disclosed discuss disease diseases disorder disorders until under union "
-    "unit units unite united unity university universe uniform unique anticipate anticipated".split()
+    "unit units unite united unity university universe uniform unique anticipate anticipated"
 )
+_NOT_TURNED = frozenset(_NOT_TURNED_WORDS.split())
 """Words that begin with such a syllable and are no opposite of the rest."""
 _SHORTEST = 4
 _SAME_SUBJECT = 0.5
@@ -61,4 +66,6 @@ def _turns(word: str, others: dict[str, str]) -> Iterator[str]:
                 yield from (others[key] for key in (stem(form),) if key in others)
     for one, two in (("less", "ful"), ("ful", "less")):
         if folded.endswith(one):
-            yield from (others[key] for key in (stem(folded.removesuffix(one) + two), stem(folded.removesuffix(one))) if key in others)
+            yield from (
+                others[key] for key in (stem(folded.removesuffix(one) + two), stem(folded.removesuffix(one))) if key in others
+            )

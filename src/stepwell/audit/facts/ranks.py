@@ -10,12 +10,10 @@ from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import is_function, words
 
-_ORDINALS = {
-    word: place
-    for place, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth".split(), 1
-    )
-}
+_ORDINAL_WORDS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+)
+_ORDINALS = {word: place for place, word in enumerate(_ORDINAL_WORDS.split(), 1)}
 _NUMBERED = re.compile(r"(\d{1,4})(?:st|nd|rd|th)", re.IGNORECASE)
 _REACH = 3
 """How many words of meaning after an ordinal may be what it counts: the second *studio album*."""

@@ -7,15 +7,17 @@ subject: "Ann Lawton is a painter. Joan Lawton is a judge." does not make Ann a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from stepwell.audit.facts.names import Name, stands_in
 from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import words
 
-_REFERRING = frozenset(
-    "he she it they his her its their the this these that those both such there here one who which also however since since in on at during "
-    "after before from as by while when for with under later then although though despite".split()
+_REFERRING_WORDS = (
+    "he she it they his her its their the this these that those both such there here one who which also however since in "
+    "on at during after before from as by while when for with under later then although though despite"
 )
+_REFERRING = frozenset(_REFERRING_WORDS.split())
 
 
 def speaking_of(claim: Statement, quotes: Sequence[Statement]) -> list[Statement]:
@@ -46,7 +48,7 @@ def refers_back(quote: Statement) -> bool:
 def find_joined(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding if a claim says something of two names that no sentence, with those that refer to it, speaks of together."""
     named = [name for name in claim.names if any(stands_in(name, quote.text) for quote in quotes)]
-    for first, second in zip(named, named[1:], strict=False):
+    for first, second in pairwise(named):
         if set(first.parts) & set(second.parts) or any(mark in claim.text[first.end : second.start] for mark in ",;"):
             continue
         with_first = [place for place, quote in enumerate(quotes) if _has(quote, first)]

@@ -12,26 +12,30 @@ from functools import lru_cache
 from stepwell.audit.facts.words import fold, stem
 
 _IRREGULAR_FORMS = (
-    "act actor actress|be been being|bear bore born birth|beat beaten|become became|begin began begun|bind bound|bite bit bitten|bleed bled|blow blew blown|"
-    "break broke broken|breed bred|bring brought|build built|buy bought|catch caught|choose chose chosen choice|cling clung|come came|"
-    "creep crept|deal dealt|die dies died dying death dead|dig dug|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|"
-    "fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown flight|forbid forbade forbidden|forget forgot "
-    "forgotten|freeze froze frozen|get got gotten|give gave given|go went gone|grow grew grown growth|hang hung|hear heard|hide hid hidden|"
-    "hold held|keep kept|know knew known knowledge|lay laid|lead led|leave left|lend lent|lie lain|live lives lived living life|"
-    "lose lost loss|make made|mean meant|meet met|pay paid|ride rode ridden|ring rang rung|rise rose risen|run ran|say said|see saw seen|"
-    "seek sought|sell sold sale|send sent|shake shook shaken|shine shone|shoot shot|show shown|shrink shrank shrunk|sing sang sung song "
-    "singer|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken speech|spend spent|spin spun|stand stood|steal stole stolen|"
-    "stick stuck|strike struck|strive strove|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken|teach taught|"
-    "tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|weave wove woven|"
-    "win won|wind wound|write wrote written writer|man men|woman women|child children|foot feet|tooth teeth|mouse mice|person people|"
-    "analysis analyses|crisis crises|marry married marriage|lay layer|strong strength|long length|wide width|deep depth|high height"
+    "act actor actress|be been being|bear bore born birth|beat beaten|become became|begin began begun|bind bound|"
+    "bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|buy bought|"
+    "catch caught|choose chose chosen choice|cling clung|come came|creep crept|deal dealt|die dies died dying death dead|"
+    "dig dug|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|"
+    "fight fought|find found|flee fled|fly flew flown flight|forbid forbade forbidden|forget forgot forgotten|"
+    "freeze froze frozen|get got gotten|give gave given|go went gone|grow grew grown growth|hang hung|hear heard|"
+    "hide hid hidden|hold held|keep kept|know knew known knowledge|lay laid|lead led|leave left|lend lent|lie lain|"
+    "live lives lived living life|lose lost loss|make made|mean meant|meet met|pay paid|ride rode ridden|ring rang rung|"
+    "rise rose risen|run ran|say said|see saw seen|seek sought|sell sold sale|send sent|shake shook shaken|shine shone|"
+    "shoot shot|show shown|shrink shrank shrunk|sing sang sung song singer|sink sank sunk|sit sat|sleep slept|slide slid|"
+    "speak spoke spoken speech|spend spent|spin spun|stand stood|steal stole stolen|stick stuck|strike struck|"
+    "strive strove|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken|teach taught|tear tore torn|"
+    "tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|weave wove woven|"
+    "win won|wind wound|write wrote written writer|man men|woman women|child children|foot feet|tooth teeth|mouse mice|"
+    "person people|analysis analyses|crisis crises|marry married marriage|lay layer|strong strength|long length|wide width|"
+    "deep depth|high height"
 )
 _IRREGULAR = {form: stem(group.split()[0]) for group in _IRREGULAR_FORMS.split("|") for form in group.split()}
-_DERIVATIONS = (
-    "isational izational ational isation ization fulness iousness ousness iveness ically ation ition ement ment ness ality ivity ility "
-    "ity ional ion ical ably ibly able ible ally ial ual al ious ous ive ance ence ancy ency ant ent atory ator ory er or ist ism ian "
-    "ful ly iou ou iv ate at ize iz ic"
-).split()
+_DERIVED_ENDINGS = (
+    "isational izational ational isation ization fulness iousness ousness iveness ically ation ition ement ment ness ality "
+    "ivity ility ity ional ion ical ably ibly able ible ally ial ual al ious ous ive ance ence ancy ency ant ent atory "
+    "ator ory er or ist ism ian ful ly iou ou iv ate at ize iz ic"
+)
+_DERIVATIONS = tuple(_DERIVED_ENDINGS.split())
 _SHORTEST = 4
 _SPELLINGS = (
     (re.compile(r"(?<=[a-z]{2})our(?=s|$|ed|ing|ful|ite|abl)"), "or"),

@@ -43,7 +43,10 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
         if stands_in(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
             findings.append(NAMED)
             continue
-        said, other = claim.text[name.start : name.end], _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes)
+        said, other = (
+            claim.text[name.start : name.end],
+            _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes),
+        )
         missing = Finding("missing", f"the source does not say '{said}'")
         findings.append(Finding("contradicted", f"the claim says '{said}', the source '{other}'") if other else missing)
     for term in quoted_terms(claim.text):
@@ -238,7 +241,9 @@ def is_reversed(claim: Statement, quote: Statement) -> bool:
         return False
     ours, theirs = _words(claim), _words(quote)
     owned = _owned(claim.text) | _owned(quote.text)
-    return any(_crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1 and pivot not in owned)
+    return any(
+        _crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1 and pivot not in owned
+    )
 
 
 def _owned(text: str) -> set[str]:
