@@ -14,6 +14,7 @@ from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.signing import SigningKey
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
+from stepwell.audit.writing.report import ANY_MARK
 from stepwell.evidence.equipment import make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
@@ -89,7 +90,7 @@ def _claim(forgery: Forgery, verdict: str) -> Entry:
 def _raise_verdict(forgery: Forgery) -> None:
     """The judge found it partly supported."""
     _claim(forgery, "partial").data["verdict"] = "supported"
-    forgery.report = forgery.report.replace(" *(partly supported)*", "")
+    forgery.report = ANY_MARK.sub("", forgery.report)
 
 
 def _raise_unsupported(forgery: Forgery) -> None:

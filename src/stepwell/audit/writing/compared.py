@@ -16,6 +16,7 @@ from stepwell.audit.writing.draft import states_something
 from stepwell.audit.writing.marked import add_marks, sentences, strip_marks
 from stepwell.audit.writing.references import SOURCES_HEADING, reference_section
 from stepwell.audit.writing.report import (
+    ANY_MARK,
     INSUFFICIENT,
     KEPT,
     NO_REPORT,
@@ -28,7 +29,6 @@ from stepwell.audit.writing.report import (
 )
 
 _HEADING = re.compile(r"#{1,6} (.*)")
-_ANY_MARK = re.compile(r" \*\([^\n]{1,400}?\)\*")
 _OLDER_SKIPPED = re.compile(r"No model was asked to write: The ceiling of [^\n]{1,300} What follows are quotes\.")
 """What was skipped and stood in no entry of the trail, before all of it did."""
 
@@ -109,7 +109,7 @@ def _measure(text: str, claim: Claim, sentence: str) -> int:
     end = len(sentence)
     if claim.checks != CHECKS_VERSION and claim.verdict != "supported":
         sentence = sentence.removesuffix(mark_of(claim))
-        mark = _ANY_MARK.match(text, len(sentence))
+        mark = ANY_MARK.match(text, len(sentence))
         end = mark.end() if mark else 0
     return end if text.startswith(sentence) and text[end : end + 1] in ("", " ") else 0
 

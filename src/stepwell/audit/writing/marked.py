@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from stepwell.audit.evidence import Claim
 from stepwell.audit.sentences import passages
 from stepwell.audit.writing.references import SOURCES_HEADING
-from stepwell.audit.writing.report import MARKS, mark_of
+from stepwell.audit.writing.report import ANY_MARK, mark_of
 
 _LINKED = re.compile(r"\[(s\d{1,6})\](?:\([^()\s]*\))?")
 _UNKNOWN = re.compile(r"\*\((s\d{1,6}) is no source that was read\)\*")
@@ -47,9 +47,7 @@ def remove_marks(report: str) -> str:
 
 def strip_marks(report: str) -> str:
     """A report without marks, and otherwise as it is."""
-    for mark in filter(None, MARKS.values()):
-        report = report.replace(mark, "")
-    return report
+    return ANY_MARK.sub("", report)
 
 
 def _move_before_stop(match: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ a statement that the evidence is insufficient. Pure: the same input gives the sa
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ MARKS: dict[Verdict, str] = {
     "unsupported": " *(not supported)*",
     "contradicted": " *(contradicted by its source)*",
 }
+ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
+"""What `mark_of` writes, with a reason or, as before there was one, without."""
+_LONGEST_REASON = 100
+_UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
 SKIPPED_HEADING = "## What was skipped"
@@ -105,8 +110,17 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
 
 
 def mark_of(claim: Claim) -> str:
-    """What stands behind a sentence that is not supported."""
-    return MARKS[claim.verdict]
+    """What stands behind a sentence that is not supported: how far it holds, and in a few words what is missing.
+
+    A judge that is a model words its own reasons, so nothing of them reaches the report but plain words.
+    """
+    mark = MARKS[claim.verdict]
+    told = " ".join(_UNSAFE.sub("", strip_links(claim.reasons[0]).text).split()) if mark and claim.reasons else ""
+    if not told:
+        return mark
+    if len(told) > _LONGEST_REASON:
+        told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
+    return mark.replace(")*", f": {told})*")
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
