@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Claim, Quote, Report } from "./evidence";
 import { codeUnits, evidenceOf, excerpt, readReport, skippedIn, type Block } from "./reading";
-import { shortHash, summaryOf } from "./wording";
+import { shortHash, signatureOf, summaryOf } from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -122,5 +122,14 @@ describe("words", () => {
     } as Report;
     expect(summaryOf(report)).toBe("1 of 2 sentences hold, 1 partly; one was left out.");
     expect(shortHash("9f2c71aa04d8ffff")).toBe("9f2c 71aa 04d8…");
+  });
+});
+
+describe("signatureOf", () => {
+  const checked = { ok: true, head: "", parts: [], counts: { sources: 0, quotes: 0, claims: 0, elsewhere: 0 } };
+  it("says who vouches, and that a key alone says little", () => {
+    expect(signatureOf(checked)).toBe("");
+    expect(signatureOf({ ...checked, signed_by: "ed25519:x", vouched: null })).toContain("Anybody can make one");
+    expect(signatureOf({ ...checked, signed_by: "ed25519:x", vouched: true })).toContain("the key that you named");
   });
 });

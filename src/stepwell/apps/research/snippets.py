@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from stepwell.errors import InvalidRequestError
+from stepwell.secrets.text import hide_secrets
 from stepwell.validation import describe_first_fault
 
 MOST_SNIPPETS = 16
@@ -48,7 +49,7 @@ _SNIPPETS = TypeAdapter(Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)
 
 
 def read_snippets(given: Any) -> list[Snippet]:
-    """What came along, each text once. `InvalidRequestError` says what is wrong with it."""
+    """What came along, each text once, and without what looks like a key. `InvalidRequestError` says what is wrong with it."""
     try:
         snippets = _SNIPPETS.validate_python(given or [])
     except ValidationError as error:
@@ -56,7 +57,8 @@ def read_snippets(given: Any) -> list[Snippet]:
             f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; at most "
             f"{MOST_SNIPPETS} are taken, of {MAX_SNIPPET_CHARS:,} characters each."
         ) from error
-    return list({(each.label, each.text): each for each in reversed(snippets)}.values())[::-1]
+    named = {(each.label, each.text): each for each in reversed(snippets)}
+    return [each.model_copy(update={"text": hide_secrets(each.text)}) for each in reversed(named.values())]
 
 
 def show_snippets(snippets: Sequence[Snippet]) -> str:

@@ -48,6 +48,10 @@ class ReplayVault(MemoryVault):
         super().__init__()
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
+        # Once asked by each step for itself, now once for all of them.
+        self._robots = {
+            entry.data.get("url") for entry in recorded if entry.kind == "request" and entry.data.get("why") == "robots"
+        }
         self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
         self._limited = any(entry.kind == "limit" for entry in recorded)
 
@@ -58,7 +62,8 @@ class ReplayVault(MemoryVault):
                 await super().append(NewEntry(entry.kind, entry.key, entry.data))
 
     async def append(self, new: NewEntry) -> Entry:
-        if new.kind == "request" and new.data.get("to") == "web" and new.key not in self._requests:
+        known = new.key in self._requests or (new.data.get("why") == "robots" and new.data.get("url") in self._robots)
+        if new.kind == "request" and new.data.get("to") == "web" and not known:
             if self._limited:
                 raise RequestCeilingError(len(self._requests))
             raise NotRecordedError(
