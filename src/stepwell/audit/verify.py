@@ -222,5 +222,5 @@ def _report_problems(contents: dict[str, bytes], evidence: Evidence) -> Iterator
     except UnicodeDecodeError:
         yield Defect("report.md", "is not UTF-8")
         return
-    for fault in check_references(report, evidence.sources):
+    for fault in check_references(report, evidence.sources, evidence.quotes):
         yield Defect("report.md", fault)

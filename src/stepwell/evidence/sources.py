@@ -62,7 +62,7 @@ class SourceBook:
             ("web", page.final_url, text),
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots,
+                page.fetched_at, content, text, engine, page.robots, page.pages,
             ),
         )  # fmt: skip
 

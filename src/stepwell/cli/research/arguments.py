@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("md", "html", "pdf", "docx", "zip")
+FORMATS = ("md", "html", "pdf", "docx", "bib", "json", "zip")
 COMMANDS = ("research", "verify", "replay", "export")
 
 

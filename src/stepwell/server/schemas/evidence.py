@@ -6,21 +6,23 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.audit.evidence import Claim, Robots, SourceKind, Verdict, to_data
+from stepwell.audit.evidence import Claim, Quote, Robots, SourceKind, Verdict, to_data
 from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.story import Story
 from stepwell.audit.trail import Entry, head
 from stepwell.audit.verify import Part, Verification
-from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line
+from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_pages
 from stepwell.server.schemas.fields import JsonObject
 
-ExportFormat = Literal["md", "html", "pdf", "docx", "zip"]
+ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 MEDIA_TYPES: dict[ExportFormat, str] = {
     "md": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "pdf": "application/pdf",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "json": "application/vnd.citationstyles.csl+json",
     "zip": "application/zip",
 }
 TITLES: dict[Part, str] = {
@@ -52,6 +54,7 @@ class QuoteResponse(BaseModel):
     start: int = Field(description="In characters (code points) of the stored text")
     end: int
     text: str
+    page: int | None = Field(description="The page of a document that it stands on, counted from 1")
 
 
 class SourceResponse(BaseModel):
@@ -67,6 +70,7 @@ class SourceResponse(BaseModel):
     text_sha256: str
     engine: str | None
     robots: Robots
+    pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
 
 
 class ApprovalResponse(BaseModel):
@@ -145,8 +149,8 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         ],
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
-        "quotes": [to_data(quote) for quote in evidence.quotes.values()],
-        "sources": [to_data(source) for source in evidence.sources.values()],
+        "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
+        "sources": [{"pages": [], **to_data(source)} for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
 
@@ -174,12 +178,18 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
     }
 
 
+def _page(quote: Quote, evidence: Evidence) -> int | None:
+    source = evidence.sources.get(quote.source_id)
+    return source.page_at(quote.start) if source else None
+
+
 def _references(report: str, evidence: Evidence) -> list[str]:
     """The sources of the list at the report's end, whichever of its two forms it has."""
     listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
     known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
     known |= {named_line(source): source.source_id for source in evidence.sources.values()}
-    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in listed if line)
+    lines = [without_pages(line) for line in listed if line]
+    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
     return [source_id for source_id in found if source_id]
 
 
