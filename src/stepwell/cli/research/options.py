@@ -22,6 +22,8 @@ MODES = ("updates",)
 """What the command reads of a run's stream, here and on a server."""
 BUNDLE = "bundle.zip"
 """The evidence of a research, in the folder of its thread."""
+ASKED = "question.txt"
+"""What was asked last, there too: for the list of researches, which opens no database."""
 MAX_CONTEXT_CHARS = 200_000
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -41,6 +43,10 @@ class ResearchOptions:
     form: str | None = None
     context: Sequence[Path] = ()
     context_urls: Sequence[str] = ()
+    origin: Path | None = None
+    """With `--on`: a bundle whose sources it goes on from."""
+    refresh: Path | None = None
+    """With `--refresh`: a bundle whose question is asked again."""
 
 
 def check_options(options: ResearchOptions) -> Format:

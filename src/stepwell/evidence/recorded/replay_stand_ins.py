@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Never
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.errors import NotRecordedError, RequestCeilingError
+from stepwell.errors import EvidenceMissingError, NotRecordedError, RequestCeilingError
 from stepwell.settings import SearchSettings, Secret
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
@@ -44,8 +44,10 @@ class ReplayVault(MemoryVault):
     A source gets the time at which it was read; a request that the recorded run did not make is refused before it counts.
     """
 
-    def __init__(self, recorded: Sequence[Entry]) -> None:
+    def __init__(self, recorded: Sequence[Entry], body: Callable[[str], bytes]) -> None:
+        """`body` gives stored bytes of the recorded run: of sources that it did not fetch itself, but took over from another bundle."""
         super().__init__()
+        self._body = body
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
         self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
@@ -56,6 +58,12 @@ class ReplayVault(MemoryVault):
         for entry in self._numbered:
             if entry.seq < place.seq and await self.find(entry.key) is None:
                 await super().append(NewEntry(entry.kind, entry.key, entry.data))
+
+    async def get(self, sha256: str) -> bytes:
+        try:
+            return await super().get(sha256)
+        except EvidenceMissingError:
+            return self._body(sha256)
 
     async def append(self, new: NewEntry) -> Entry:
         if new.kind == "request" and new.data.get("to") == "web" and new.key not in self._requests:

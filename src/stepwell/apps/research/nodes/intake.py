@@ -11,12 +11,15 @@ from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.evidence.inquiry import Inquiry, begin_inquiry
+from stepwell.evidence.origin import take_over
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
 async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
     query, asked_in = _query(state)
+    if earlier.equipment.origin and not state.get("question_number"):
+        await take_over(earlier.vault, earlier.equipment.origin)
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
