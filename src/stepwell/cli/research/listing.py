@@ -71,8 +71,8 @@ def list_here(settings: Settings) -> Iterator[PastResearch]:
     for each in folder.iterdir():
         question = _question_in(each)
         if question is not None:
-            at = datetime.fromtimestamp(each.stat().st_mtime, UTC)
-            yield PastResearch(each.name, question, at, (each / BUNDLE).is_file())
+            kept = next(file for file in (each / BUNDLE, each / ASKED) if file.is_file())
+            yield PastResearch(each.name, question, datetime.fromtimestamp(kept.stat().st_mtime, UTC), kept.name == BUNDLE)
 
 
 def _question_in(folder: Path) -> str | None:

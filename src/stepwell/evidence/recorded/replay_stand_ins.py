@@ -41,7 +41,8 @@ class NoModel(BaseChatModel):
 class ReplayVault(MemoryVault):
     """The vault of the run that is made again, beside the trail of the one that was recorded.
 
-    A source gets the time at which it was read; a request that the recorded run did not make is refused before it counts.
+    A source gets the time at which it was read, and is told of as it was then; a request that the recorded run did not make is refused
+    before it counts.
     """
 
     def __init__(self, recorded: Sequence[Entry], body: Callable[[str], bytes]) -> None:
@@ -50,7 +51,7 @@ class ReplayVault(MemoryVault):
         self._body = body
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
-        self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
+        self._read = {_place(entry.data): entry.data for entry in recorded if entry.kind == "source"}
         self._limited = any(entry.kind == "limit" for entry in recorded)
 
     async def take_over_until(self, place: Entry) -> None:
@@ -72,8 +73,10 @@ class ReplayVault(MemoryVault):
             raise NotRecordedError(
                 f"The recorded run did not ask for {str(new.data.get('url'))[:200]}. Use the version that made the bundle."
             )
-        if new.kind == "source" and _place(new.data) in self._read_at:
-            new = NewEntry(new.kind, new.key, {**new.data, "fetched_at": self._read_at[_place(new.data)]})
+        if new.kind == "source" and (then := self._read.get(_place(new.data))):
+            # A bundle from before documents had pages says nothing of them, and its report neither.
+            known = {name: value for name, value in new.data.items() if name != "pages" or "pages" in then}
+            new = NewEntry(new.kind, new.key, {**known, "fetched_at": then["fetched_at"]})
         return await super().append(new)
 
 
