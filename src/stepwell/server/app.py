@@ -41,6 +41,7 @@ from stepwell.server.routes import (
     conversation,
     crons,
     effects,
+    knowledge,
     model_load,
     research,
     research_bundle,
@@ -75,6 +76,7 @@ ROUTERS = (
     assistants.router,
     store.router,
     model_load.router,
+    knowledge.router,
     research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,

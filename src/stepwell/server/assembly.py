@@ -31,6 +31,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.threads.operations import Threads
+from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.monitoring.run_log import RunLog
@@ -61,6 +62,8 @@ class Services:
     """None: nothing here takes money."""
     workspace: Workspace | None = None
     """None: no workspace is served."""
+    knowledge: KnowledgeAid | None = None
+    """None: whoever keeps knowledge has to do without an embedder and without pages."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -80,6 +83,7 @@ async def open_services(
     charging: Charging | None = None,
     payable: Collection[str] = (),
     workspace: Workspace | None = None,
+    knowledge: KnowledgeAid | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
@@ -138,6 +142,7 @@ async def open_services(
                 clock.now(),
                 cashier,
                 workspace,
+                knowledge,
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)

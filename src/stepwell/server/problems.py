@@ -73,7 +73,10 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
     errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
     errors.AccessError: ProblemKind(403, "access", "Not allowed"),
+    errors.FetchRefusedError: ProblemKind(422, "page-refused", "The page may not be fetched"),
+    errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page cannot be had"),
     errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
+    errors.MissingExtraError: ProblemKind(503, "not-installed", "A part that this needs is not installed"),
     errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry counts. What is not here is unexpected."""

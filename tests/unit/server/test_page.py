@@ -65,7 +65,8 @@ async def test_a_browser_gets_the_page_at_each_of_its_addresses(client: httpx.As
 async def test_the_page_may_load_from_its_own_server_only(client: httpx.AsyncClient):
     headers = (await client.get("/", headers=BROWSER)).headers
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
-    assert policy["default-src"] == policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["default-src"] == policy["style-src"] == policy["connect-src"] == policy["worker-src"] == "'self'"
+    assert policy["script-src"] == "'self' 'wasm-unsafe-eval'"
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 

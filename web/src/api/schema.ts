@@ -813,6 +813,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/embedder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The embedder that a browser can run, and where its files are */
+        get: operations["get_embedder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/embedder/files/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the embedder's files, by its hash */
+        get: operations["get_embedder_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pages/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fetch a page of the public web and give its text back; nothing is kept */
+        post: operations["read_page"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/research/verify": {
         parameters: {
             query?: never;
@@ -2188,6 +2239,39 @@ export interface components {
              */
             note: string;
         };
+        /** EmbedderFile */
+        EmbedderFile: {
+            /**
+             * Path
+             * @description Where it is had; the content behind a path never changes
+             */
+            path: string;
+            /** Sha256 */
+            sha256: string;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /** EmbedderFiles */
+        EmbedderFiles: {
+            /**
+             * Id
+             * @description Names the numbers: vectors are comparable only under the same id
+             */
+            id: string;
+            /** Dimensions */
+            dimensions: number;
+            /** Max Tokens */
+            max_tokens: number;
+            weights: components["schemas"]["EmbedderFile"];
+            tokenizer: components["schemas"]["EmbedderFile"];
+        };
+        /** EmbedderResponse */
+        EmbedderResponse: {
+            /** @description Null: its files are not on this server; compare by words */
+            embedder: components["schemas"]["EmbedderFiles"] | null;
+            /** Sentence */
+            sentence: string;
+        };
         /**
          * EntryResponse
          * @description A line of the ledger. A `void` takes a charge back whose answer was lost.
@@ -2758,6 +2842,34 @@ export interface components {
             mints: components["schemas"]["DebtResponse"][];
             /** Refunds */
             refunds: components["schemas"]["RefundOfAll"][];
+        };
+        /** PageRequest */
+        PageRequest: {
+            /**
+             * Url
+             * @description http or https, on the public web
+             */
+            url: string;
+        };
+        /** PageText */
+        PageText: {
+            /** Url */
+            url: string;
+            /** Final Url */
+            final_url: string;
+            /** Title */
+            title: string;
+            /** Text */
+            text: string;
+            /** Media Type */
+            media_type: string;
+            /** Fetched At */
+            fetched_at: string;
+            /**
+             * Note
+             * @description What was left out, in a sentence; empty if nothing was
+             */
+            note: string;
         };
         /**
          * PayoutAsk
@@ -6291,6 +6403,94 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_embedder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbedderResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_embedder_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageText"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

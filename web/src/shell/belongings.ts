@@ -11,7 +11,9 @@ export interface Belonging {
   readonly load: () => Promise<{ default: unknown }>;
 }
 
-export const BELONGINGS: readonly Belonging[] = [];
+export const BELONGINGS: readonly Belonging[] = [
+  { id: "knowledge", label: "Knowledge", load: () => import("../knowledge/KnowledgeDialog.svelte") },
+];
 
 /** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */
 export const opener: { open: (id: string) => void } = { open: () => undefined };

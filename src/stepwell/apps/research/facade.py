@@ -55,6 +55,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
         "messages": [{"role": "user", "content": asked["query"]}],
         "user_query": asked["query"],
         "knowledge_context": asked.get("retrieved_context") or "",
+        "snippets": list(asked.get("snippets") or ()),
         "context_urls": list(asked.get("context_urls") or ()),
         "max_plan_revisions": asked.get("max_plan_revisions") or MAX_PLAN_REVISIONS,
         "review_sources": bool(asked.get("review_sources")),

@@ -172,6 +172,7 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
     return {
         "user_query": question.data["query"],
         "knowledge_context": question.data.get("knowledge_context", ""),
+        "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
         "review_sources": bool(answers.reviews),
         # What the ceiling ended has no report; what has one did not reach it.

@@ -35,6 +35,8 @@ class ResearchInput(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     user_query: str
     knowledge_context: str
+    snippets: list[dict[str, Any]]
+    """Excerpts from the caller's device: `snippets.Snippet`."""
     context_urls: list[str]
     max_plan_revisions: int
     review_sources: bool

@@ -31,9 +31,11 @@ BELOW = ("/t/", "/new/")
 """Where the page finds its own way: the server gives it for each of these."""
 
 POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; "
-    "manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
+"""`'wasm-unsafe-eval'` lets the embedder's WebAssembly be compiled; JavaScript still cannot be made from text. Scripts are sent with the
+policy too, because a worker has that of its own script and not the page's."""
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -52,6 +54,7 @@ _MEDIA_TYPES = {
 }
 """What may lie in `static/`. Python's own table depends on the machine; a file of another kind is not served."""
 _COMPRESSED = (".html", ".js", ".mjs", ".css", ".svg", ".json", ".map", ".webmanifest", ".txt", ".wasm")
+_SCRIPTS = (".js", ".mjs")
 _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
@@ -127,8 +130,10 @@ class ServePage:
         if path == "/index.html":  # one page, one address
             return None
         found = await self._files.find(path)
-        keep = _FOR_GOOD if path.startswith("/assets/") else "no-cache"
-        return _send(found, headers, {"cache-control": keep}) if found else None
+        if found is None:
+            return None
+        keep = {"cache-control": _FOR_GOOD if path.startswith("/assets/") else "no-cache"}
+        return _send(found, headers, {**keep, "content-security-policy": POLICY} if path.endswith(_SCRIPTS) else keep)
 
     async def _page(self, scope: Scope, headers: Headers) -> Response:
         found = await self._files.find("/index.html")

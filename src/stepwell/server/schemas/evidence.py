@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.audit.evidence import Claim, Quote, Robots, SourceKind, Verdict, to_data
+from stepwell.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
 from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.story import Story
@@ -57,6 +58,15 @@ class QuoteResponse(BaseModel):
     page: int | None = Field(description="The page of a document that it stands on, counted from 1")
 
 
+class DevicePassage(BaseModel):
+    """Where a source stands on the device that sent it, in that device's own words."""
+
+    snippet_id: str
+    document_id: str
+    start: int
+    end: int
+
+
 class SourceResponse(BaseModel):
     source_id: str
     kind: SourceKind
@@ -71,6 +81,7 @@ class SourceResponse(BaseModel):
     engine: str | None
     robots: Robots
     pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
+    passage: DevicePassage | None = Field(description="Of an excerpt from a device: where it stands there")
 
 
 class ApprovalResponse(BaseModel):
@@ -133,6 +144,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
     """The report of a story, with what it rests on."""
     asked = story.last("question")
     told = evidence.plan or {}
+    passages = _find_passages(story)
     question = (asked.data.get("query") or asked.data.get("question") or "") if asked else ""
     return {
         "question": question,
@@ -150,9 +162,24 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
         "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
-        "sources": [{"pages": [], **to_data(source)} for source in evidence.sources.values()],
+        "sources": [_source_wire(source, passages) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
+
+
+def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
+    """What the questions of a story brought from a device, by the hash of the text: the source has the same one."""
+    found = {}
+    for question in (entry for entry in story.entries if entry.kind == "question"):
+        for each in question.data.get("snippets") or ():
+            place = {name: each[name] for name in ("document_id", "start", "end")}
+            found[hashlib.sha256(each["text"].encode()).hexdigest()] = {"snippet_id": each["id"], **place}
+    return found
+
+
+def _source_wire(source: Source, passages: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    passage = passages.get(source.text_sha256) if source.kind == "device" else None
+    return {"pages": [], **to_data(source), "passage": passage}
 
 
 def verification_wire(checked: Verification) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
+from stepwell.apps.research.snippets import read_snippets
 from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
@@ -20,9 +21,11 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     query, asked_in = _query(state)
     if earlier.equipment.origin and not state.get("question_number"):
         await take_over(earlier.vault, earlier.equipment.origin)
+    snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
     asked = {
         "query": query,
         "knowledge_context": state.get("knowledge_context", ""),
+        **({"snippets": snippets} if snippets else {}),
         "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
@@ -39,6 +42,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "question_number": number,
         "newest_entry": inquiry.newest,
         "asked_in": asked_in,
+        "snippets": snippets,
         "context_urls": urls,
         "status": "thinking",
         "max_plan_revisions": _revisions(state),

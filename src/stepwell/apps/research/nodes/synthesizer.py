@@ -15,6 +15,7 @@ from itertools import count
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
+from stepwell.apps.research.snippets import read_snippets
 from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
@@ -70,14 +71,13 @@ async def _draft(
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
-    """The sources that count: what this branch has read, and the user's own notes as one of them."""
-    evidence = await inquiry.evidence()
-    named = read_sources(state, evidence)
+    """The sources that count: what this branch has read, and of the user's own each excerpt and the notes."""
+    named = read_sources(state, await inquiry.evidence())
+    book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     if notes := (state.get("knowledge_context") or "").strip():
-        named.append(
-            await SourceBook(inquiry.vault, inquiry.equipment.clock).keep_notes(notes, title=f"Your notes ({inquiry.scope})")
-        )
-        evidence = await inquiry.evidence()
+        named.append(await book.keep_notes(notes, title=f"Your notes ({inquiry.scope})"))
+    named += [await book.keep_notes(each.text, title=each.label) for each in read_snippets(state.get("snippets"))]
+    evidence = await inquiry.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
 

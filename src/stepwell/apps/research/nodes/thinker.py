@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
+from stepwell.apps.research.snippets import read_snippets, show_snippets
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.asking import ask_for
 from stepwell.evidence.equipment import Equipment
@@ -64,6 +65,8 @@ def _material(state: ResearchState) -> str:
     parts = [f"The question:\n{fence_material(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
         parts.append(f"Notes of the user's:\n{fence_material(notes)}")
+    if snippets := read_snippets(state.get("snippets")):
+        parts.append(f"Excerpts of the user's documents:\n{fence_material(show_snippets(snippets))}")
     if urls := state.get("context_urls"):
         parts.append(f"Addresses the user gave:\n{fence_material(chr(10).join(urls))}")
     audit, plan = state.get("audit_result"), state.get("plan")
