@@ -26,6 +26,9 @@ from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
 
+CHECKS_VERSION = 1
+"""Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -62,15 +62,16 @@ class Claim:
     evidence: tuple[str, ...] = ()
     verdict: Verdict = "unsupported"
     reasons: tuple[str, ...] = ()
+    checks: int | None = None
+    """The number of the checks that it passed (`checks.CHECKS_VERSION`); `None` in a trail from before they were numbered."""
 
 
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
     """The form a trail holds."""
     data = {name: getattr(item, name) for name in item.__slots__}
-    # A trail from before documents had pages names none, and its hashes stand.
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in data.items() if name != "pages" or value
-    }
+    # As older trails have them: documents had no pages then, and claims no version of their checks.
+    unsaid = {name for name, value in data.items() if (name == "pages" and not value) or (name == "checks" and value is None)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items() if name not in unsaid}
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
@@ -94,6 +95,8 @@ def quote_from(data: Mapping[str, Any]) -> Quote:
 def claim_from(data: Mapping[str, Any]) -> Claim:
     claim = Claim(**{**data, "evidence": tuple(data["evidence"]), "reasons": tuple(data["reasons"])})
     _check_texts(claim.claim_id, claim.text, *claim.evidence, *claim.reasons)
+    if claim.checks is not None and type(claim.checks) is not int:
+        raise TypeError("the number of the checks is an integer")
     if claim.verdict not in VERDICTS:
         raise ValueError(f"there is no verdict '{claim.verdict}'")
     return claim

@@ -23,6 +23,7 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import open_place
+from stepwell.audit.signing import SigningKey
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
@@ -128,6 +129,7 @@ async def open_server(
                 payable=PAYABLE if graphs.ours else (),
                 knowledge=_make_knowledge_aid(settings, clock),
                 workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
+                signer=SigningKey(settings.data_folder),
             )
         )
         outbox = CountedOutbox(EmbeddedWebhooks(persistence.database), metrics.webhook_tried)

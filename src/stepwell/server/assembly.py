@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
+from stepwell.audit.signing import Signer
 from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError, StorageUnavailableError
@@ -64,6 +65,8 @@ class Services:
     """None: no workspace is served."""
     knowledge: KnowledgeAid | None = None
     """None: whoever keeps knowledge has to do without an embedder and without pages."""
+    signer: Signer | None = None
+    """Who signs bundles; without one they are unsigned."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -84,12 +87,13 @@ async def open_services(
     payable: Collection[str] = (),
     workspace: Workspace | None = None,
     knowledge: KnowledgeAid | None = None,
+    signer: Signer | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
     Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
     trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
-    `workspace` is the one that works on a tenant's files, and where those are.
+    `workspace` is the one that works on a tenant's files, and where those are; `signer` signs bundles of evidence.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -143,6 +147,7 @@ async def open_services(
                 cashier,
                 workspace,
                 knowledge,
+                signer,
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)

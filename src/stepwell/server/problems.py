@@ -60,6 +60,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
     errors.VersionConflictError: ProblemKind(412, "version-conflict", "The file is not at that version"),
+    errors.SigningKeyError: ProblemKind(503, "signing-key", "The server cannot sign a bundle now"),
     errors.BackendError: ProblemKind(503, "files-unavailable", "The files cannot be reached now"),
     errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
     errors.TokenInvalidError: ProblemKind(400, "token-invalid", "The token is not money that is taken here"),

@@ -142,8 +142,8 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
         if await is_kept(vault, written):
             return {}  # another turn of the thread, which left the report as it was
         spent = (state.get(CHANNEL) or {}).get("tokens", 0)
-        finished = await check_report(self._equipment, vault, written, spent)
-        await keep_report(vault, finished)
+        finished, rests_on = await check_report(self._equipment, vault, written, spent)
+        await keep_report(vault, finished, rests_on)
         put = changes.put(finished.text, base=version_of(written), at=timestamp(self._equipment.clock))
         return {"files": {REPORT: put}}
 

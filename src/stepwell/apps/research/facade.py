@@ -39,7 +39,7 @@ Message = tuple[str, Json]
 
 SHOWN: Final = (
     "status", "user_query", "context_urls", "plan", "audit_result", "reasoning", "plan_revision_count", "max_plan_revisions",
-    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
+    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "trail_head", "error_message",
 )  # fmt: skip
 """What of the state is told. Messages repeat the report, and the knowledge is the caller's own text."""
 

@@ -5,7 +5,6 @@ A plan that comes from a model or a person is validated here and nowhere else.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from stepwell.audit.story import hash_plan
 from stepwell.evidence.policy.rules import StepTool, Violation
 from stepwell.evidence.queries import LONGEST_INPUT
 
@@ -61,8 +61,7 @@ class ResearchPlan(Wire):
 
 def plan_sha256(plan: ResearchPlan) -> str:
     """What was approved: the steps, without what came of them."""
-    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
-    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
+    return hash_plan(plan.model_dump(mode="json"))
 
 
 class AuditResult(Wire):

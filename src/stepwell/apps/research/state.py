@@ -74,6 +74,8 @@ class ResearchState(ResearchInput, total=False):
     """What a ceiling or a refusal left out, in sentences."""
     denied_sources: list[str]
     final_report: str | None
+    trail_head: str
+    """The hash of the trail's last entry when the report was written. Kept here, apart from the trail: one written anew has another."""
     error_message: str | None
 
 

@@ -107,7 +107,7 @@ class Recorder:
 
     async def _store(self, outgoing: Outgoing, answer: RecordedReply) -> RecordedReply:
         body = await self._vault.put(answer.body)
-        data = {
+        data: dict[str, Any] = {
             "request": outgoing.key,
             "fingerprint": outgoing.fingerprint(),
             "answer": without_secret_headers(answer.data),
@@ -115,6 +115,10 @@ class Recorder:
             "bytes": len(answer.body),
         }
         kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
+        if kind == "model_call":
+            data["left"] = (
+                outgoing.leaves_machine
+            )  # else a request that was dropped from a trail would look like a model on this machine
         key = f"{outgoing.key}:answer"
         try:
             entry = await self._vault.append(NewEntry(kind, key, data))

@@ -54,7 +54,16 @@ def add_research(commands: Any, default_url: str) -> None:
     research.add_argument(
         "--context-url", metavar="URL", action="append", default=[], help="a page to read in any case (may be repeated)"
     )
-    _add_bundle(commands, "verify", "check a bundle: hashes, the chain of its trail, every quote at its place")
+    verify = _add_bundle(
+        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who vouches for it"
+    )
+    verify.add_argument("--head", metavar="HASH", help="the trail's head that was noted when the research ended")
+    verify.add_argument(
+        "--key", metavar="KEY|FILE", help="the public key of who should have made it; `stepwell doctor` prints it there"
+    )
+    verify.add_argument(
+        "--strict", action="store_true", help="fail also over what an older bundle lacks, and what today's checks would mark"
+    )
     _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
     export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
     export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
@@ -70,7 +79,7 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
         case "verify":
             from stepwell.cli.research import verify
 
-            return verify.run(arguments.bundle)
+            return verify.run(arguments.bundle, head=arguments.head, key=arguments.key, strict=arguments.strict)
         case "replay":
             from stepwell.cli.research import replay
 
@@ -118,6 +127,7 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
     )
 
 
-def _add_bundle(commands: Any, name: str, text: str) -> None:
+def _add_bundle(commands: Any, name: str, text: str) -> Any:
     command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a file that `stepwell research` made")
+    return command

@@ -203,15 +203,19 @@ def _report(invocation: Invocation, values: Mapping[str, Any]) -> int:
     invocation.terminal.line()
     if not invocation.options.refresh:
         invocation.output.line(str(values.get("final_report") or ""))
+    if head := values.get("trail_head"):
+        invocation.terminal.line(f"Trail {head}\nNote it: evidence that somebody writes anew has another.")
     return 0
 
 
 def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Path) -> int:
     from stepwell.audit.bundle import write_bundle
     from stepwell.audit.export import export_bundle
+    from stepwell.audit.signing import SigningKey
 
     options, terminal = invocation.options, invocation.terminal
-    invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle))
+    signer = SigningKey(invocation.settings.data_folder)
+    invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle, signer))
     if options.refresh:
         invocation.output.line(describe_changes(options.refresh, bundle))
     terminal.line(f"Everything it rests on: {bundle}")

@@ -34,8 +34,14 @@ TITLES: dict[Part, str] = {
     "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
     "quotes": "Every quote stands word for word at its place in the stored text.",
     "claims": "Every supported sentence cites quotes that are there.",
-    "report": "Every reference of the report leads to a stored source.",
+    "checks": "No sentence is called better than the checks, run again, and its judge allow.",
+    "report": "The report says what its claims say, and every reference leads to a stored source.",
     "story": "The report answers a question of its branch with a plan that was approved there.",
+    "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
+    "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
+    "signature": "The signature is of this bundle, and of the key that was named, if one was.",
+    "head": "The trail is the one whose head was noted.",
+    "strict": "It lacks nothing that today's bundles have, and today's checks would mark no more of it.",
 }
 """What each part of the check says where it holds."""
 
@@ -138,6 +144,29 @@ class VerificationResponse(BaseModel):
     head: str
     parts: list[CheckedPartResponse]
     counts: VerificationCounts
+    format: str = Field(default="", description="The bundle's format, `stepwell-bundle-4` being the newest")
+    signed_by: str | None = Field(default=None, description="The public key whose signature it bears, if one fits")
+    vouched: bool | None = Field(default=None, description="Whether that is the `key` that was named; null if none was")
+    lacks: list[str] = Field(
+        default=[], description="What could not be checked because the bundle does without it, in sentences"
+    )
+    marked_today: list[DefectResponse] = Field(
+        default=[], description="Claims that older checks let pass and today's would mark"
+    )
+
+
+class VerifyQuery(BaseModel):
+    """What a reader knows from elsewhere; the same as the options of `stepwell verify`."""
+
+    head: str | None = Field(
+        default=None, max_length=200, description="The head that was noted, or its first 16 digits and more"
+    )
+    key: str | None = Field(
+        default=None, max_length=2000, description="The public key of who should have made it, `ed25519:...`"
+    )
+    strict: bool = Field(
+        default=False, description="What an older bundle lacks, and what today's checks would mark, is a problem too"
+    )
 
 
 def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: str) -> dict[str, Any]:
@@ -202,6 +231,11 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
             "claims": checked.claims,
             "elsewhere": checked.elsewhere,
         },
+        "format": checked.form,
+        "signed_by": checked.signed_by,
+        "vouched": checked.vouched,
+        "lacks": list(checked.lacks),
+        "marked_today": [{"where": problem.where, "fact": problem.fact} for problem in checked.marked_today],
     }
 
 

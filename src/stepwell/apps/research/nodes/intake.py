@@ -60,6 +60,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "retries": 0,
         "skipped": refused,
         "final_report": None,
+        "trail_head": "",
         "error_message": None,
     }, ""
 
