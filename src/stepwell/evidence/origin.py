@@ -2,7 +2,8 @@
 
 The bundle is verified first. What is taken over are the sources that its report rests on, with the bytes that came and the times at which
 they came; the trail says in an entry of its own which bundle they are from, by its head. Nothing was fetched for them here, so there are no
-requests for them in this trail: whoever wants to see those looks into the first bundle.
+requests for them in this trail: they are in the first bundle, which is kept whole beside them, and which whoever verifies the second looks
+into (`audit/proofs/origins.py`).
 """
 
 from __future__ import annotations
@@ -56,10 +57,21 @@ async def take_over(vault: EvidenceVault, origin: Origin) -> None:
         for digest in (source.bytes_sha256, source.text_sha256):
             await vault.put(await asyncio.to_thread(_body, origin.bundle, digest))
         await record_source(vault, source)
+    kept = await vault.put(await asyncio.to_thread(origin.bundle.read_bytes))
     asked = str(origin.question.data.get("query") or "")
     ids = [source.source_id for source in origin.sources]
     await vault.append(
-        NewEntry("origin", KEY, {"head": origin.head, "query": asked, "asked_at": origin.question.at, "sources": ids})
+        NewEntry(
+            "origin",
+            KEY,
+            {
+                "head": origin.head,
+                "query": asked,
+                "asked_at": origin.question.at,
+                "sources": ids,
+                "body_sha256": kept,
+            },
+        )
     )
 
 

@@ -23,7 +23,7 @@ from stepwell.apps.research.graph import build_graph
 from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.trail import NewEntry
+from stepwell.audit.trail import NewEntry, head
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.research import export, listing, replay
@@ -309,7 +309,8 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
     ended = command(question_about(world), "a\n", context=[notes], context_urls=[world.pages[0].url, "http://inside.example/"])
     assert ended.code == 0, ended.screen
     assert "painted green in 1999" in ended.report
-    assert "notes.txt" not in ended.report
+    assert "notes.txt (from your device)" in ended.report
+    assert str(tmp_path) not in ended.report, "the file's name, and nothing of where it lies"
     assert "inside.example" in ended.report.partition("What was skipped")[2], (
         "an address inside the network is refused, and said"
     )
@@ -474,8 +475,38 @@ def test_a_question_goes_on_from_the_sources_of_a_bundle(command: Command, world
     for source in follow.entries("source"):
         if source["source_id"] in origin["sources"]:  # type: ignore[operator]
             assert source == taken[str(source["source_id"])]
-    assert verify_bundle(follow.bundle).ok
+    checked = verify_bundle(follow.bundle)
+    assert checked.ok, checked.problems
+    assert "origins" in {part.part for part in checked.parts}
     assert replay.run(follow.bundle) == 0
+
+
+def test_a_source_cannot_be_smuggled_in_as_one_of_another_bundle(command: Command, world: OfflineWorld, tmp_path: Path):
+    """A chain sealed anew: a page that nobody fetched, said to be of a bundle that does not have it."""
+    first = command(question_about(world), yes=True)
+    with BundleReader(first.bundle) as bundle:
+        entries = bundle.entries()
+        bodies = {name.partition("/")[2]: bundle.read(name) for name in bundle.members if "/" in name}
+        report, policy = bundle.read("report.md"), bundle.read("policy.md")
+
+    async def forge() -> None:
+        vault = MemoryVault()
+        for content in (*bodies.values(), report, policy):
+            await vault.put(content)
+        invented = await vault.put(b"The bridge is made of cheese.")
+        kept = await vault.put(first.bundle.read_bytes())
+        page = {**next(entry.data for entry in entries if entry.kind == "source"), "source_id": "s99"}
+        page = {**page, "bytes_sha256": invented, "text_sha256": invented}
+        await vault.append(NewEntry("source", "source:s99", page))
+        said = {"head": head(entries), "query": "?", "asked_at": entries[0].at, "sources": ["s99"], "body_sha256": kept}
+        await vault.append(NewEntry("origin", "origin", said))
+        for entry in entries:
+            await vault.append(NewEntry(entry.kind, entry.key, entry.data))
+        await write_bundle(vault, tmp_path / "forged.zip")
+
+    asyncio.run(forge())
+    problems = [str(problem) for problem in verify_bundle(tmp_path / "forged.zip").problems]
+    assert any("source s99 is of another bundle, which has it otherwise" in problem for problem in problems), problems
 
 
 def test_nothing_is_built_on_a_bundle_that_does_not_hold(command: Command, world: OfflineWorld, tmp_path: Path):

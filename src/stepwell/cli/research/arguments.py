@@ -45,11 +45,11 @@ def add_research(commands: Any, default_url: str) -> None:
     research.add_argument("--format", choices=FORMATS, help="the format of --out, if its name does not say")
     research.add_argument(
         "--context",
-        metavar="FILE",
+        metavar="PLACE",
         type=Path,
         action="append",
         default=[],
-        help="a text of yours to work with (may be repeated)",
+        help="a text, web page or PDF of yours to work with, or a folder of them (may be repeated)",
     )
     research.add_argument(
         "--context-url", metavar="URL", action="append", default=[], help="a page to read in any case (may be repeated)"

@@ -84,18 +84,32 @@ def run(
     if options.refresh and earlier:
         options = replace(options, question=str(earlier.question.data["query"]))
     given = None if options.thread and not options.question else {**make_input(options), **asked_along(options, earlier)}
+    settings = settings or Settings.load()
+    terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
     with asyncio.Runner() as runner:
+        if given and options.context:
+            given |= {"snippets": runner.run(_read_context(options, equipment, settings, terminal))}
         invocation = Invocation(
             runner,
             options,
             given,
             form,
-            settings or Settings.load(),
-            terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr),
+            settings,
+            terminal,
             Terminal(sys.stdin, sys.stdout),
             earlier,
         )
         return _run_on_server(invocation) if options.url else _run_here(invocation, equipment)
+
+
+async def _read_context(
+    options: ResearchOptions, equipment: Equipment | None, settings: Settings, terminal: Terminal
+) -> list[dict[str, Any]]:
+    with needs_extra("Reading files for a research", "research"):
+        from stepwell.cli.research.material import read_material
+        from stepwell.models.embedding.embedder import choose_embedder
+    embedder = equipment.embedder if equipment else choose_embedder(settings)
+    return await read_material(options.context, options.question or "", embedder, terminal.line)
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:

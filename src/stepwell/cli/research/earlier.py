@@ -34,8 +34,10 @@ def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, A
         return {}
     said = earlier.question.data
     notes, urls = str(said.get("knowledge_context") or ""), list(said.get("context_urls") or ())
+    snippets = list(said.get("snippets") or ())
     return {
         **({"knowledge_context": notes} if notes and not options.context else {}),
+        **({"snippets": snippets} if snippets and not options.context else {}),
         **({"context_urls": urls} if urls and not options.context_urls else {}),
     }
 

@@ -39,6 +39,7 @@ TITLES: dict[Part, str] = {
     "story": "The report answers a question of its branch with a plan that was approved there.",
     "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
     "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
+    "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
     "signature": "The signature is of this bundle, and of the key that was named, if one was.",
     "head": "The trail is the one whose head was noted.",
     "strict": "It lacks nothing that today's bundles have, and today's checks would mark no more of it.",
