@@ -137,7 +137,16 @@ async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(htt
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("md", b"# "), ("html", b"<!doctype"), ("pdf", b"%PDF"), ("docx", b"PK"), ("zip", b"PK")]
+    ("form", "begins"),
+    [
+        ("md", b"# "),
+        ("html", b"<!doctype"),
+        ("pdf", b"%PDF"),
+        ("docx", b"PK"),
+        ("bib", b"@online{"),
+        ("json", b"["),
+        ("zip", b"PK"),
+    ],
 )
 async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
     answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})

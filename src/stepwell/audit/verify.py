@@ -24,6 +24,7 @@ from stepwell.audit.proofs.contents import check_bytes, check_manifest, check_me
 from stepwell.audit.proofs.exchanges import NO_REQUESTS, check_exchanges, count_exchanges, lacks_requests
 from stepwell.audit.proofs.judgements import judge_again
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
+from stepwell.audit.proofs.origins import check_origins
 from stepwell.audit.proofs.plans import check_plans
 from stepwell.audit.proofs.sentences import UNLISTED, check_report, is_unlisted
 from stepwell.audit.signing import MEMBER as SIGNATURE
@@ -35,7 +36,7 @@ from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 
 Part = Literal[
     "file", "bytes", "trail", "manifest", "signature", "head", "members", "quotes", "claims", "checks", "report", "story", "plans",
-    "requests", "strict",
+    "requests", "origins", "strict",
 ]  # fmt: skip
 UNSIGNED = "Nobody has signed it, so nothing shows who made it."
 UNCHECKED = "It is signed, and the signature could not be checked here: that needs pip install 'stepwell[research]'."
@@ -189,6 +190,8 @@ def _check_contents(opened: OpenedBundle, trail: Trail, evidence: Evidence, told
     found.add("story", len(trail.story.entries), check_story(trail.story))
     found.add("plans", len(trail.of_kind("plan", "approval")), check_plans(opened, trail))
     found.add("requests", count_exchanges(trail), check_exchanges(trail, evidence))
+    if origins := trail.of_kind("origin"):
+        found.add("origins", len(origins), check_origins(opened, trail, verify_bundle))
     found.lacks += [NO_REQUESTS] if lacks_requests(trail, evidence) else []
     found.lacks += [UNLISTED] if is_unlisted(trail) else []
 

@@ -64,7 +64,7 @@ class SourceBook:
             ("web", without_secrets(page.final_url), text),  # as the trail has it
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots,
+                page.fetched_at, content, text, engine, page.robots, page.pages,
             ),
         )  # fmt: skip
 

@@ -249,3 +249,10 @@ def test_what_is_no_address_is_no_link(address: str):
 def test_long_patterns_do_not_take_for_ever():
     for text in ("*" * 50_000, "[" * 50_000, "`" * 50_001, "**a" * 20_000, "[a](" * 20_000):
         assert json.dumps("".join(span.text for span in spans(text)))
+
+
+async def test_what_a_page_calls_itself_does_not_leave_its_field_in_bibtex(bundle: Path):
+    entry = export_bundle(bundle, "bib").decode()
+    bare = entry.replace("\\{", "").replace("\\}", "")
+    assert bare.count("{") == bare.count("}")
+    assert [line for line in entry.splitlines() if line.startswith("@")] == ["@online{wells_example_s1,"]

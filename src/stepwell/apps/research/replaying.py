@@ -102,7 +102,7 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         replay = bundle.replay()
         recorded_answers = replay.unused
         embedder = embedder or _embedder(questions[-1])
-        vault = ReplayVault(entries)
+        vault = ReplayVault(entries, bundle.body)
         policy, writes = bundle.read("policy.md").decode(), questions[-1].data.get("mode") == "written"
         equipment = _equipment(policy, entries, replay, embedder, vault, writes=writes)
         values = await _drive(build_graph(equipment), story, vault, show)

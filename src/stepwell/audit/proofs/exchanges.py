@@ -12,6 +12,7 @@ from stepwell.audit.exchanges.recording import is_web_request
 from stepwell.audit.exchanges.redaction import without_secrets
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.proofs.opened import Trail, text_at
+from stepwell.audit.proofs.origins import taken_over
 from stepwell.audit.story import hash_plan
 from stepwell.audit.trail import Defect, Entry
 from stepwell.errors import EvidenceError
@@ -124,9 +125,10 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     robots = {_origin(text_at(request.data, "url")) for request in asked.values() if request.data.get("why") == "robots"}
     # An agent's robots.txt may have been read for another thread, and other programs keep rules of their own.
     by_plan = any("after" in question.data for question in trail.of_kind("question"))
+    from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("source"):
         source = evidence.sources[str(entry.data["source_id"])]
-        if source.kind != "web":
+        if source.kind != "web" or source.source_id in from_elsewhere:
             continue
         if came.get((_address(source), source.bytes_sha256), entry.seq) >= entry.seq:
             yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) is no page that a request before it brought")

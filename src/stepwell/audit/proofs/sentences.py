@@ -29,7 +29,7 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
     except UnicodeDecodeError:
         yield Defect(REPORT, "is not UTF-8")
         return
-    for fault in check_references(report, told.sources):
+    for fault in check_references(report, told.sources, told.quotes):
         yield Defect(REPORT, fault)
     yield from _check_lists(entry, trail, evidence)
     if not is_unlisted(trail):

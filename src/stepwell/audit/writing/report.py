@@ -16,7 +16,7 @@ from typing import Literal
 from stepwell.audit.evidence import Claim, Quote, Source, Verdict
 from stepwell.audit.writing.draft import Draft, DraftBlock
 from stepwell.audit.writing.links import strip_links
-from stepwell.audit.writing.references import reference_section
+from stepwell.audit.writing.references import cited_pages, reference_section
 from stepwell.errors import EvidenceError
 
 Unsupported = Literal["remove", "mark"]
@@ -79,9 +79,16 @@ def write_report(
         *_body(pages),
         *note_left_out(claims, unsupported),
         *_list_skipped(skipped),
-        reference_section([sources[each] for each in numbers]),
+        reference_section(
+            [sources[each] for each in numbers], cited_pages(_quotes_shown(claims, quotes, unsupported), sources)
+        ),
     ]
     return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
+
+
+def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsupported: Unsupported) -> list[Quote]:
+    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
+    return [quotes[each] for claim in shown for each in claim.evidence if each in quotes]
 
 
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:

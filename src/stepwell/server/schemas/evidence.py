@@ -7,21 +7,23 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.audit.evidence import Claim, Robots, Source, SourceKind, Verdict, to_data
+from stepwell.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
 from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.story import Story
 from stepwell.audit.trail import Entry, head
 from stepwell.audit.verify import Part, Verification
-from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line
+from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_pages
 from stepwell.server.schemas.fields import JsonObject
 
-ExportFormat = Literal["md", "html", "pdf", "docx", "zip"]
+ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 MEDIA_TYPES: dict[ExportFormat, str] = {
     "md": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "pdf": "application/pdf",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "json": "application/vnd.citationstyles.csl+json",
     "zip": "application/zip",
 }
 TITLES: dict[Part, str] = {
@@ -37,6 +39,7 @@ TITLES: dict[Part, str] = {
     "story": "The report answers a question of its branch with a plan that was approved there.",
     "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
     "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
+    "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
     "signature": "The signature is of this bundle, and of the key that was named, if one was.",
     "head": "The trail is the one whose head was noted.",
     "strict": "It lacks nothing that today's bundles have, and today's checks would mark no more of it.",
@@ -59,6 +62,7 @@ class QuoteResponse(BaseModel):
     start: int = Field(description="In characters (code points) of the stored text")
     end: int
     text: str
+    page: int | None = Field(description="The page of a document that it stands on, counted from 1")
 
 
 class DevicePassage(BaseModel):
@@ -83,6 +87,7 @@ class SourceResponse(BaseModel):
     text_sha256: str
     engine: str | None
     robots: Robots
+    pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
     passage: DevicePassage | None = Field(description="Of an excerpt from a device: where it stands there")
 
 
@@ -186,7 +191,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         ],
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
-        "quotes": [to_data(quote) for quote in evidence.quotes.values()],
+        "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
         "sources": [_source_wire(source, passages) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
@@ -203,7 +208,8 @@ def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
 
 
 def _source_wire(source: Source, passages: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {**to_data(source), "passage": passages.get(source.text_sha256) if source.kind == "device" else None}
+    passage = passages.get(source.text_sha256) if source.kind == "device" else None
+    return {"pages": [], **to_data(source), "passage": passage}
 
 
 def verification_wire(checked: Verification) -> dict[str, Any]:
@@ -234,12 +240,18 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
     }
 
 
+def _page(quote: Quote, evidence: Evidence) -> int | None:
+    source = evidence.sources.get(quote.source_id)
+    return source.page_at(quote.start) if source else None
+
+
 def _references(report: str, evidence: Evidence) -> list[str]:
     """The sources of the list at the report's end, whichever of its two forms it has."""
     listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
     known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
     known |= {named_line(source): source.source_id for source in evidence.sources.values()}
-    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in listed if line)
+    lines = [without_pages(line) for line in listed if line]
+    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
     return [source_id for source_id in found if source_id]
 
 

@@ -47,6 +47,8 @@ class FetchedPage:
     fetched_at: str
     note: str = ""
     """What was left out, in a sentence."""
+    pages: tuple[int, ...] = ()
+    """Where each page of a PDF begins in the text."""
 
 
 class Turns:
@@ -124,7 +126,7 @@ class PageFetcher:
         )
         return FetchedPage(
             str(first), str(current), response.status, page.media_type, response.content, page.text,
-            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note,
+            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note, page.pages,
         )  # fmt: skip
 
     def _request(self, url: Url) -> WebRequest:

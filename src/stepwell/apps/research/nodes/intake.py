@@ -12,6 +12,7 @@ from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.evidence.inquiry import Inquiry, begin_inquiry
+from stepwell.evidence.origin import take_over
 from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
@@ -19,6 +20,8 @@ from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
     query, asked_in = _query(state)
+    if earlier.equipment.origin and not state.get("question_number"):
+        await take_over(earlier.vault, earlier.equipment.origin)
     # No question needs a key to be answered: what looks like one goes no further, neither to a model nor into the trail.
     query, notes = hide_secrets(query), hide_secrets(state.get("knowledge_context") or "")
     snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
