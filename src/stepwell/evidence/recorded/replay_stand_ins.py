@@ -80,8 +80,8 @@ class ReplayVault(MemoryVault):
             )
         if new.kind == "source" and (then := self._read.get(_place(new.data))):
             # A bundle from before documents had pages says nothing of them, and its report neither.
-            known = {name: value for name, value in new.data.items() if name != "pages" or "pages" in then}
-            new = NewEntry(new.kind, new.key, {**known, "fetched_at": then["fetched_at"]})
+            told = {name: value for name, value in new.data.items() if name != "pages" or "pages" in then}
+            new = NewEntry(new.kind, new.key, {**told, "fetched_at": then["fetched_at"]})
         return await super().append(new)
 
 
