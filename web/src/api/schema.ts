@@ -1997,7 +1997,7 @@ export interface components {
              * Part
              * @enum {string}
              */
-            part: "file" | "bytes" | "trail" | "manifest" | "members" | "quotes" | "claims" | "report" | "story";
+            part: "file" | "bytes" | "trail" | "manifest" | "signature" | "head" | "members" | "quotes" | "claims" | "checks" | "report" | "story" | "plans" | "requests" | "origins" | "strict";
             /**
              * Title
              * @description What was checked, as a sentence that is true where it holds
@@ -3015,6 +3015,11 @@ export interface components {
             end: number;
             /** Text */
             text: string;
+            /**
+             * Page
+             * @description The page of a document that it stands on, counted from 1
+             */
+            page: number | null;
         };
         /**
          * RecoveryResponse
@@ -3451,6 +3456,11 @@ export interface components {
              * @enum {string}
              */
             robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
+            /**
+             * Pages
+             * @description Where each page of a document begins in its text; empty where it has none
+             */
+            pages: number[];
             /** @description Of an excerpt from a device: where it stands there */
             passage: components["schemas"]["DevicePassage"] | null;
         };
@@ -4071,6 +4081,34 @@ export interface components {
             /** Parts */
             parts: components["schemas"]["CheckedPartResponse"][];
             counts: components["schemas"]["VerificationCounts"];
+            /**
+             * Format
+             * @description The bundle's format, `stepwell-bundle-4` being the newest
+             * @default
+             */
+            format: string;
+            /**
+             * Signed By
+             * @description The public key whose signature it bears, if one fits
+             */
+            signed_by?: string | null;
+            /**
+             * Vouched
+             * @description Whether that is the `key` that was named; null if none was
+             */
+            vouched?: boolean | null;
+            /**
+             * Lacks
+             * @description What could not be checked because the bundle does without it, in sentences
+             * @default []
+             */
+            lacks: string[];
+            /**
+             * Marked Today
+             * @description Claims that older checks let pass and today's would mark
+             * @default []
+             */
+            marked_today: components["schemas"]["DefectResponse"][];
         };
         /** VersionChoice */
         VersionChoice: {
@@ -6551,7 +6589,14 @@ export interface operations {
     };
     verify_bundle: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The head that was noted, or its first 16 digits and more */
+                head?: string | null;
+                /** @description The public key of who should have made it, `ed25519:...` */
+                key?: string | null;
+                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                strict?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6585,7 +6630,14 @@ export interface operations {
     };
     verify_research: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The head that was noted, or its first 16 digits and more */
+                head?: string | null;
+                /** @description The public key of who should have made it, `ed25519:...` */
+                key?: string | null;
+                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                strict?: boolean;
+            };
             header?: never;
             path: {
                 threadId: string;
@@ -6671,7 +6723,7 @@ export interface operations {
     export_research: {
         parameters: {
             query?: {
-                format?: "md" | "html" | "pdf" | "docx" | "zip";
+                format?: "md" | "html" | "pdf" | "docx" | "bib" | "json" | "zip";
             };
             header?: never;
             path: {
@@ -6692,6 +6744,8 @@ export interface operations {
                     "text/html; charset=utf-8": string;
                     "application/pdf": string;
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/x-bibtex; charset=utf-8": string;
+                    "application/vnd.citationstyles.csl+json": string;
                     "application/zip": string;
                 };
             };
