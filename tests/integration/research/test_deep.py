@@ -313,7 +313,8 @@ async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies
     assert re.search(re.escape(number.sentence.rstrip(".")) + r" \[s1\]\(\S+\)\. ", report), report
     assert re.search(r"77,777 metres.* \[s1\]\(\S+\)\. \*\(contradicted by its source: [^()]+\)\*", report), report
     assert re.search(
-        r"green by volunteers \[s1\]\(\S+\)\. \*\(not supported: [^()]+\)\* Nobody was asked\. \*\(not supported: [^()]+\)\*", report
+        r"green by volunteers \[s1\]\(\S+\)\. \*\(not supported: [^()]+\)\* Nobody was asked\. \*\(not supported: [^()]+\)\*",
+        report,
     )
     claims = read_evidence(await vault.entries()).claims
     assert [claim.verdict for claim in claims.values()] == [
