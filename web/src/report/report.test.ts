@@ -52,6 +52,15 @@ describe("readReport", () => {
     ]);
   });
 
+  it("knows a note that says what is missing", () => {
+    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
+    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
+    expect(item.sentences[1]).toMatchObject({
+      claim: { claim_id: "c2" },
+      text: "It carries a tramway [1, 2]. *(partly supported: the source does not say 'tramway')*",
+    });
+  });
+
   it("finds every claim that stands in the report, and no other", () => {
     expect(claims(blocks).filter(Boolean)).toEqual(["c1", "c2", "c4"]);
   });

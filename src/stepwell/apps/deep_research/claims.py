@@ -19,7 +19,7 @@ from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.facts.words import content_stems, words
 from stepwell.audit.sentences import Passage, passages
 from stepwell.audit.writing.references import SOURCES_HEADING
-from stepwell.audit.writing.report import MARKS
+from stepwell.audit.writing.report import ANY_MARK, mark_of
 from stepwell.evidence.selecting import QuoteBook
 
 QUOTES_PER_SOURCE = 3
@@ -47,8 +47,7 @@ class Sentence:
 
 def remove_marks(report: str) -> str:
     """A report without the marks of an earlier check, and with citations inside the sentence they belong to."""
-    for mark in filter(None, MARKS.values()):
-        report = report.replace(mark, "")
+    report = ANY_MARK.sub("", report)
     before = None
     while report != before:
         before, report = report, _AFTER_STOP.sub(_move_before_stop, report)
@@ -102,7 +101,7 @@ def _is_header(lines: Sequence[str], number: int) -> bool:
 def add_marks(report: str, checked: Sequence[tuple[Sentence, Claim]]) -> str:
     """The report with a mark behind each sentence that is not supported."""
     for sentence, claim in reversed(checked):
-        report = report[: sentence.end] + MARKS[claim.verdict] + report[sentence.end :]
+        report = report[: sentence.end] + mark_of(claim) + report[sentence.end :]
     return report
 
 

@@ -7,6 +7,7 @@ a statement that the evidence is insufficient. Pure: the same input gives the sa
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ MARKS: dict[Verdict, str] = {
     "unsupported": " *(not supported)*",
     "contradicted": " *(contradicted by its source)*",
 }
+ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
+"""What `mark_of` writes, with a reason or, as before there was one, without."""
+_LONGEST_REASON = 100
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
+_UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 _KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
@@ -93,7 +99,22 @@ def _sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, S
     while words and words[-1] in ".!?…":
         words, mark = words[:-1], words[-1] + mark
     mark = mark or ("" if words.endswith((":", ";", ",")) else ".")
-    return f"{words}{references}{mark}{MARKS[claim.verdict]}"
+    return f"{words}{references}{mark}{mark_of(claim)}"
+
+
+def mark_of(claim: Claim) -> str:
+    """What stands behind a sentence that is not supported: how far it holds, and in a few words what is missing.
+
+    Only what the checks have found: a judge that is a model words its own reasons, and those stay out of the report.
+    """
+    mark = MARKS[claim.verdict]
+    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
+    told = " ".join(_UNSAFE.sub("", strip_links(found).text).split())
+    if not told:
+        return mark
+    if len(told) > _LONGEST_REASON:
+        told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
+    return mark.replace(")*", f": {told})*")
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
