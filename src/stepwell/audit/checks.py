@@ -3,9 +3,9 @@
 ```
 nothing cited that exists                          unsupported
 a fact is there with another value, or turned      contradicted
-facts are missing, some are there                  partial
-facts are missing, at most names are there         unsupported, unless half of its words are there too
-every fact is there, or there are none             supported, if a judge agrees
+facts or words are missing, some are there         partial
+facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
+every fact and every word of meaning is there      supported, if a judge agrees
 ```
 
 The result is a ceiling: what comes after may lower it, never raise it. Doubt lowers.
@@ -32,8 +32,8 @@ from stepwell.audit.sentences import passages
 
 CHECKS_VERSION = 2
 """Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
-
-
+LONGEST_CLAIM = 1_500
+"""Characters of a sentence that can be checked: what is longer would take a core for seconds, and nobody reads it as one statement."""
 _SOME = 0.2
 """Less than this share of a claim's words in the quotes, and no fact, is no support."""
 
@@ -57,6 +57,8 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
         return Check("unsupported", tuple(unknown))
     if not unknown and _is_quoted(text, cited):
         return Check("supported", (), 1)
+    if len(text) > LONGEST_CLAIM:
+        return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
     return _conclude(*_look_up(text, cited), unknown)
 
 

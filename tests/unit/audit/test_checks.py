@@ -216,3 +216,10 @@ def test_a_long_quote_is_checked_in_reasonable_time():
     long = "In 1890 Dresden had 40 wells, 12 % of them in the north and 1,234 elsewhere. " * 100
     assert checked("Dresden had 40 wells in 1890.", long).ceiling == "supported"
     assert checked("1" * 20_000 + ",", "1," * 20_000).ceiling != "supported"
+
+
+def test_a_sentence_without_an_end_is_not_taken_for_a_statement():
+    quote = Quote("e1", "s1", 0, 36, "In 1890 Dresden had 40 public wells.")
+    long = "Dresden had 40 public wells in 1890 and " * 50
+    found = check(long, ["e1"], {"e1": quote})
+    assert (found.ceiling, found.reasons) == ("unsupported", ("the claim has 2,000 characters, at most 1,500 can be checked",))

@@ -52,6 +52,15 @@ describe("readReport", () => {
     ]);
   });
 
+  it("knows a note that says what is missing", () => {
+    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
+    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
+    expect(item.sentences[1]).toMatchObject({
+      claim: { claim_id: "c2" },
+      text: "It carries a tramway [1, 2]. *(partly supported: the source does not say 'tramway')*",
+    });
+  });
+
   it("finds every claim that stands in the report, and no other", () => {
     expect(claims(blocks).filter(Boolean)).toEqual(["c1", "c2", "c4"]);
   });
@@ -90,7 +99,7 @@ describe("readReport", () => {
 
 describe("quotes", () => {
   const text = "👍 The bridge, 1,025 metres long, stands.";
-  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge" };
+  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge", page: null };
 
   it("are counted in code points", () => {
     expect(text.slice(...codeUnits(text, 2, 12))).toBe("The bridge");

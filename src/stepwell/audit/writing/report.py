@@ -29,6 +29,7 @@ MARKS: dict[Verdict, str] = {
 ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
 """What `mark_of` writes, with a reason or, as before there was one, without."""
 _LONGEST_REASON = 100
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
 _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
@@ -119,10 +120,11 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
 def mark_of(claim: Claim) -> str:
     """What stands behind a sentence that is not supported: how far it holds, and in a few words what is missing.
 
-    A judge that is a model words its own reasons, so nothing of them reaches the report but plain words.
+    Only what the checks have found: a judge that is a model words its own reasons, and those stay out of the report.
     """
     mark = MARKS[claim.verdict]
-    told = " ".join(_UNSAFE.sub("", strip_links(claim.reasons[0]).text).split()) if mark and claim.reasons else ""
+    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
+    told = " ".join(_UNSAFE.sub("", strip_links(found).text).split())
     if not told:
         return mark
     if len(told) > _LONGEST_REASON:
