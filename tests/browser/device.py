@@ -10,11 +10,13 @@ from typing import Any
 from playwright.sync_api import Page
 
 PROJECT = "p1"
+DATABASE = "stepwell"
 _OPEN = """
 const open = async () => {
+  const name = %s;
   for (;;) {
     const found = await new Promise((resolve) => {
-      const request = indexedDB.open("stepwell");
+      const request = indexedDB.open(name);
       request.onupgradeneeded = () => request.transaction.abort();  // the page has not made it yet
       request.onerror = () => resolve(null);
       request.onsuccess = () => resolve(request.result);
@@ -48,7 +50,13 @@ _ALL = """async (store) => {%s
 
 
 def put_project(
-    page: Page, files: Mapping[str, str], *, project: str = PROJECT, name: str = "Thesis", write_approval: bool = True
+    page: Page,
+    files: Mapping[str, str],
+    *,
+    project: str = PROJECT,
+    name: str = "Thesis",
+    write_approval: bool = True,
+    database: str = DATABASE,
 ) -> None:
     """A project with these files, chosen."""
     kept = {"id": project, "name": name, "created_at": "2026-01-01T00:00:00Z", "write_approval": write_approval, "kind": "kept"}
@@ -57,15 +65,15 @@ def put_project(
         {"file_id": row["id"], "project_id": project, "text": text} for row, text in zip(rows, files.values(), strict=True)
     ]
     chosen = [{"key": "current_project", "value": project}]
-    put(page, {"projects": [kept], "files": rows, "contents": contents, "settings": chosen})
+    put(page, {"projects": [kept], "files": rows, "contents": contents, "settings": chosen}, database)
 
 
-def put(page: Page, rows: Mapping[str, list[dict[str, Any]]]) -> None:
-    page.evaluate(_PUT % _OPEN, rows)
+def put(page: Page, rows: Mapping[str, list[dict[str, Any]]], database: str = DATABASE) -> None:
+    page.evaluate(_PUT % (_OPEN % json.dumps(database)), rows)
 
 
 def rows_of(page: Page, store: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate(_ALL % _OPEN, store)
+    found: list[dict[str, Any]] = page.evaluate(_ALL % (_OPEN % json.dumps(DATABASE)), store)
     return found
 
 

@@ -316,12 +316,22 @@ def test_a_question_sent_at_once_waits_until_its_excerpts_were_shown(page: Page)
     along = page.get_by_test_id("going-along")
     expect(along).to_contain_text("Look at what goes along, then send")
     expect(composer(page)).to_have_value(re.compile("beams"))
+    assert len(sent_snippets(page)) == 1
+    expect(dock(page)).to_contain_text("Quellmouth")
+
+    # What was allowed once is not allowed for ever: the same words again, with "none".
+    composer(page).fill("How many beams of the Quellmouth bridge are cracked?")
     along.get_by_role("button", name="Send none").click()
     expect(along).to_contain_text("Nothing of your knowledge goes along")
+    assert sent_snippets(page) == []
+    assert counts(page)["departures"] == 1
+
+
+def sent_snippets(page: Page) -> list[dict[str, Any]]:
     with page.expect_request(lambda request: request.url.endswith("/runs") and request.method == "POST") as started:
         composer(page).press("Enter")
-    assert started.value.post_data_json["input"]["snippets"] == []
-    assert counts(page)["departures"] == 0
+    snippets: list[dict[str, Any]] = started.value.post_data_json["input"]["snippets"]
+    return snippets
 
 
 @pytest.fixture

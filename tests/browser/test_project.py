@@ -459,6 +459,9 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     expect(dialog.get_by_text("Everything is erased")).to_be_visible()
     assert page.evaluate(STORED) == []
     assert page.evaluate("navigator.serviceWorker.getRegistrations().then(all => all.length)") == 0
+    dialog.get_by_role("button", name="Load the page again").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_test_id("composer")).to_have_value("")  # not even the message that stood there
 
 
 def test_a_browser_that_keeps_nothing_says_so_and_talks_as_before(context: BrowserContext, open_page: Callable[..., Page]):

@@ -47,7 +47,7 @@ export function openDrafts(store: Store | null): Drafts {
   };
 }
 
-export function tabStore(): Store | null {
+export function tabStore(): Storage | null {
   try {
     return window.sessionStorage;
   } catch {

@@ -2,7 +2,9 @@
 // so that the list is complete whatever a later version keeps.
 
 import { announceChange, openDevice, type StoreName } from "../device/database";
+import { keepNothingMore } from "../lib/kept";
 import { closeWorkshop, order } from "../project/workshop";
+import { server } from "../state/server.svelte";
 
 export type GroupId = "projects" | "versions" | "knowledge" | "departures" | "outbox" | "purse" | "settings";
 
@@ -68,7 +70,7 @@ async function lookIntoDatabase(): Promise<{ name: string; kept: Kept[] }> {
 async function otherDatabases(mine: string): Promise<Kept[]> {
   const found = await databaseNames();
   const others = found.filter((name) => name !== mine);
-  return Promise.all(
+  const described = await Promise.all(
     others.map(async (name): Promise<Kept> => {
       const isOurs = name === "stepwell" || name.startsWith("stepwell:");
       const measured = isOurs ? await order("measure", {}, { database: name }) : [];
@@ -76,13 +78,14 @@ async function otherDatabases(mine: string): Promise<Kept[]> {
       return {
         id: name,
         kind: "database",
-        label: !isOurs ? `Database “${name}”` : owner ? `Everything of the account “${owner}”` : "Everything from before you signed in",
-        what: isOurs ? "Files, knowledge and choices of somebody else who used this browser." : "Kept by another program at this address.",
+        label: !isOurs ? `Database “${name}”` : owner ? `Everything of the account “${owner}”` : "Everything from when nobody was signed in",
+        what: !isOurs ? "Kept by another program at this address." : owner ? "Files, knowledge and choices of another account in this browser." : "Files, knowledge and choices that belong to no account.",
         rows: measured.reduce((sum, each) => sum + each.rows, 0),
         bytes: isOurs ? measured.reduce((sum, each) => sum + each.bytes, 0) : null,
       };
     }),
   );
+  return described.filter((each) => each.bytes !== 0); // One of ours that was only opened holds nothing of anybody.
 }
 
 async function databaseNames(): Promise<string[]> {
@@ -118,10 +121,22 @@ const KEYS: readonly [prefix: string, label: string, what: string][] = [
   ["stepwell.device-of", "Account of the last visit", "So that your files open without a network."],
 ];
 
+/** Whether an entry is a message that another account began. */
+function isOthersDraft(key: string): boolean {
+  const at = key.indexOf("@");
+  return key.startsWith("stepwell.draft.") && at > 0 && key.slice(at + 1) !== server.owner;
+}
+
+/** The entries of a storage, for taking along: those of other accounts are theirs. */
+export function entriesOf(kind: "local" | "session"): Record<string, string> {
+  return Object.fromEntries(Object.entries(storageOf(kind) ?? {}).filter(([key]) => !isOthersDraft(key)));
+}
+
 function storages(): Kept[] {
   return (["local", "session"] as const).flatMap((kind) => {
     const storage = storageOf(kind);
     return Object.keys(storage ?? {}).map((key): Kept => {
+      if (isOthersDraft(key)) return { id: key, kind, label: `A message of the account “${key.slice(key.indexOf("@") + 1)}”`, what: "Begun and not sent.", rows: 1, bytes: key.length + (storage?.getItem(key)?.length ?? 0) };
       const [, label, what] = KEYS.find(([prefix]) => key.startsWith(prefix)) ?? ["", `Entry “${key}”`, kind === "local" ? "A small choice of yours." : "Kept until this tab is closed."];
       return { id: key, kind, label, what, rows: 1, bytes: key.length + (storage?.getItem(key)?.length ?? 0) };
     });
@@ -166,6 +181,7 @@ async function eraseGroup(group: Group): Promise<void> {
 /** All of it, of every account, and the page's own code. Afterwards nothing is left to look at, so the page must be loaded again. */
 export async function eraseEverything(): Promise<void> {
   closeWorkshop();
+  keepNothingMore();
   for (const name of await databaseNames()) await deleteDatabase(name);
   const workers = (await navigator.serviceWorker?.getRegistrations()) ?? [];
   for (const worker of workers) await worker.unregister();

@@ -42,7 +42,10 @@ class AlongWithQuestions {
   private text = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
   private looking = new AbortController();
+  /** By the words of a message that may leave the composer, until it has left. */
   private readonly permitted = new Map<string, readonly Candidate[]>();
+  /** By thread and words: what went, for "ask again". */
+  private readonly sent = new Map<string, readonly Candidate[]>();
 
   readonly going = $derived(this.on ? this.candidates.filter((each) => !this.leftOut.has(each.id)) : []);
 
@@ -75,7 +78,11 @@ class AlongWithQuestions {
 
   /** Whether a message may go now, with what is shown. False: something fits that was not shown yet; it is now. */
   async permit(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
-    if (!takesExcerpts(asking.graphId) || !this.on || !summary.documents) return true;
+    if (!takesExcerpts(asking.graphId)) return true;
+    if (!this.on || !summary.documents) {
+      this.permitted.set(asking.text, []);
+      return true;
+    }
     const isShown = this.candidates.length > 0;
     // Something else held the message back after it was permitted here.
     if (!isShown && this.permitted.has(asking.text)) return true;
@@ -95,9 +102,18 @@ class AlongWithQuestions {
     return true;
   }
 
-  /** What was permitted for these words. It can be asked for again: the same question sent again takes the same along. */
-  taken(text: string): readonly Candidate[] {
-    return this.permitted.get(text.trim()) ?? [];
+  /**
+   * What a message takes along: what was permitted for its words, which counts once. The same question again in the same thread takes the
+   * same, unless the person has said "none" since, or has taken the document away.
+   */
+  take({ threadId, text }: Pick<Asking, "threadId" | "text">): readonly Candidate[] {
+    const words = text.trim();
+    const place = `${threadId} ${words}`;
+    const permitted = this.permitted.get(words);
+    this.permitted.delete(words);
+    if (permitted) this.sent.set(place, permitted);
+    const here = new Set(library.documents.map((each) => each.id));
+    return this.on ? (this.sent.get(place) ?? []).filter((each) => here.has(each.document_id)) : [];
   }
 
   private clear(): void {
@@ -133,7 +149,7 @@ function describe(document: Kept | undefined, chunk: { id: string; document_id: 
 /** Everything is recorded on the device before it leaves. */
 async function goAlong(asking: Asking): Promise<Along | null> {
   if (!takesExcerpts(asking.graphId)) return null;
-  const taken = along.taken(asking.text);
+  const taken = along.take(asking);
   const excerpts = taken.filter((each) => !each.url).map(({ id, document_id, label, text, start, end }) => ({ id, document_id, label, text, start, end }));
   const addresses = taken.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
   if (taken.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses });

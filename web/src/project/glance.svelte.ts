@@ -1,13 +1,15 @@
-// What the sidebar says beside "Project", and what is done once at the start of a visit. Nothing is opened for a person who keeps nothing.
+// What the sidebar says beside "Project", and what is done once at the start of a visit, as soon as it is known whose it is. Nothing is
+// opened for a person who keeps nothing.
 
 class Glance {
   words = $state("");
+  private isListening = false;
 
   async start(): Promise<void> {
     if (typeof indexedDB === "undefined" || !indexedDB.databases) return;
     const { onChange } = await import("../device/changes");
-    onChange("projects", () => void this.look());
-    onChange("files", () => void this.look());
+    if (!this.isListening) for (const topic of ["projects", "files"]) onChange(topic, () => void this.look());
+    this.isListening = true;
     const known = await indexedDB.databases().catch(() => []);
     if (!known.some(({ name }) => name?.startsWith("stepwell"))) return;
     await this.look();
