@@ -298,11 +298,12 @@ def test_an_exported_project_comes_in_again_byte_for_byte(page: Page, tmp_path: 
     saved.value.save_as(tmp_path / "On wells.zip")
     with zipfile.ZipFile(tmp_path / "On wells.zip") as archive:
         assert {name: archive.read(name) for name in archive.namelist()[1:]} == contents
-        assert json.loads(archive.read(archive.namelist()[0]))["write_approval"] is False
+        assert json.loads(archive.read(archive.namelist()[0]))["name"] == "On wells"
     give(page, tmp_path / "On wells.zip")
     expect(notice(page)).to_contain_text("4 files imported")
     expect(dialog.get_by_label("Project", exact=True).locator("option")).to_have_text(["On wells", "On wells"])
-    expect(dialog.get_by_label("Ask before the agent changes files")).not_to_be_checked()
+    # Whoever made the zip does not decide that an agent may write unasked.
+    expect(dialog.get_by_label("Ask before the agent changes files")).to_be_checked()
     hashes = page.evaluate(
         """async () => {
             const database = await new Promise(done => { const r = indexedDB.open('stepwell'); r.onsuccess = () => done(r.result); });

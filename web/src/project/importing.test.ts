@@ -95,7 +95,7 @@ describe("an import", () => {
   });
 });
 
-test("a project goes out and comes in again byte for byte, with its settings", async () => {
+test("a project goes out and comes in again byte for byte, and asks before changes", async () => {
   const device = await openDevice("round");
   const contents: Record<string, Uint8Array> = {
     "plain.md": strToU8("text"),
@@ -111,7 +111,7 @@ test("a project goes out and comes in again byte for byte, with its settings", a
   const { blob, files: count } = await exportProject(device, projectId, () => undefined, never);
   expect(count).toBe(7);
   const again = await run(device, { ...order([]), sources: [{ label: "x.zip", kind: "zip", files: [{ name: "x.zip", file: new File([blob], "x.zip") }] }] });
-  expect(await device.read("projects", (stores) => stores.projects.get(again.projectId))).toMatchObject({ name: "On wells", write_approval: false });
+  expect(await device.read("projects", (stores) => stores.projects.get(again.projectId))).toMatchObject({ name: "On wells", write_approval: true });
   const [before, after] = await Promise.all([projectId, again.projectId].map(async (id) => (await openFiles(id, device)).list()));
   const facts = (rows: typeof before) => rows!.map(({ path, hash, size, type, title, modified_at }) => ({ path, hash, size, type, title, modified_at }));
   expect(facts(after)).toEqual(facts(before));

@@ -114,7 +114,7 @@ async function planImport(device: Device, order: ImportOrder): Promise<Plan> {
   const places = new Places(listing.map((row) => row.path));
   const readings = wanted.map((file): Reading => ({ ...file, placed: places.place(file.path), modifiedAt: manifest?.files[file.path]?.modified_at ?? file.modifiedAt.toISOString() }));
   const project: Project | null = isNew
-    ? { id: projectId, name: manifest?.name ?? order.projectName, created_at: new Date().toISOString(), write_approval: manifest?.write_approval ?? true, kind: "kept" }
+    ? { id: projectId, name: manifest?.name ?? order.projectName, created_at: new Date().toISOString(), write_approval: true, kind: "kept" }
     : null;
   return { projectId, project, readings, manifest, told: places.told, leftOut: paths.length - wanted.length, existing: new Map(listing.map((row) => [row.path, row])) };
 }

@@ -1,11 +1,11 @@
-// What an exported project says about itself, as the first entry of its zip: its name, its settings, and what a plain zip forgets of a file.
+// What an exported project says about itself, as the first entry of its zip: its name, and what a plain zip forgets of a file.
+// Whether an agent may change files unasked is not in it: a zip can come from anybody, and a project that comes in asks.
 
 export const MANIFEST = ".stepwell-project.json";
 const FORMAT = "stepwell-project/1";
 
 export interface Manifest {
   readonly name: string;
-  readonly write_approval: boolean;
   /** Path -> what is told of it. */
   readonly files: Readonly<Record<string, { title?: string; type?: string; modified_at?: string }>>;
 }
@@ -26,7 +26,6 @@ export function readManifest(text: string): Manifest | null {
   const told = isRecord(raw["files"]) ? raw["files"] : {};
   return {
     name: raw["name"].trim().slice(0, 120) || "Project",
-    write_approval: raw["write_approval"] !== false,
     files: Object.fromEntries(Object.entries(told).map(([path, each]) => [path, isRecord(each) ? readFacts(each) : {}])),
   };
 }

@@ -23,7 +23,7 @@ export async function exportProject(device: Device, projectId: string, tell: (do
   const rows = await device.read("files", (stores) => stores.files.allBy("project", projectId));
   const facts = rows.map((row) => [row.path, { title: row.title, type: row.type, modified_at: row.modified_at }] as const);
   const writer = new ZipWriter();
-  writer.addText(MANIFEST, writeManifest({ name: project.name, write_approval: project.write_approval, files: Object.fromEntries(facts) }));
+  writer.addText(MANIFEST, writeManifest({ name: project.name, files: Object.fromEntries(facts) }));
   let done = 0;
   for (const row of rows) {
     signal.throwIfAborted();

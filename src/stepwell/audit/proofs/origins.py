@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from stepwell.audit.bundle import BundleReader
 from stepwell.audit.ledger import read_evidence
@@ -13,10 +13,16 @@ from stepwell.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.audit.trail import Defect, Entry, head
 from stepwell.errors import BundleError, EvidenceError
 
-if TYPE_CHECKING:
-    from stepwell.audit.verify import Verification
-
 TRAIL = "trail.jsonl"
+
+
+class Checked(Protocol):
+    """What checking a bundle gave, as far as it matters here."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def problems(self) -> Sequence[Defect]: ...
 
 
 def taken_over(trail: Trail) -> set[str]:
@@ -24,7 +30,7 @@ def taken_over(trail: Trail) -> set[str]:
     return {str(each) for entry in trail.of_kind("origin") for each in _ids(entry)}
 
 
-def check_origins(opened: OpenedBundle, trail: Trail, verify: Callable[[Path], Verification]) -> Iterator[Defect]:
+def check_origins(opened: OpenedBundle, trail: Trail, verify: Callable[[Path], Checked]) -> Iterator[Defect]:
     """Each bundle that is named is there, holds by itself, has the head that was written down, and the sources that are said to be its."""
     for entry in trail.of_kind("origin"):
         content = opened.body(entry.data.get("body_sha256"))
