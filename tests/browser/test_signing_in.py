@@ -53,6 +53,7 @@ def test_a_visitor_signs_in_with_a_key_and_talks(page: Page, folder: Path, allow
 def test_an_operator_sees_usage_and_keys(page: Page, folder: Path, allow_console):
     allow_console("401")
     sign_in(page, make_key(folder, "--user", "grace", "--operator"))
+    expect(composer(page)).to_be_visible()
     page.goto("/operator")
     expect(page.get_by_role("tab", name="Usage")).to_be_visible()
     page.get_by_role("tab", name="Keys").click()
