@@ -53,10 +53,11 @@ def read_origin(bundle: Path) -> Origin:
 
 async def take_over(vault: EvidenceVault, origin: Origin) -> None:
     """Once for a vault: a step that runs again after a crash finds what is there already."""
-    for source in origin.sources:
-        for digest in (source.bytes_sha256, source.text_sha256):
-            await vault.put(await asyncio.to_thread(_body, origin.bundle, digest))
-        await record_source(vault, source)
+    with BundleReader(origin.bundle) as reader:
+        for source in origin.sources:
+            for digest in (source.bytes_sha256, source.text_sha256):
+                await vault.put(await asyncio.to_thread(reader.body, digest))
+            await record_source(vault, source)
     kept = await vault.put(await asyncio.to_thread(origin.bundle.read_bytes))
     asked = str(origin.question.data.get("query") or "")
     ids = [source.source_id for source in origin.sources]
@@ -73,8 +74,3 @@ async def take_over(vault: EvidenceVault, origin: Origin) -> None:
             },
         )
     )
-
-
-def _body(bundle: Path, digest: str) -> bytes:
-    with BundleReader(bundle) as reader:
-        return reader.body(digest)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.unit.pdfs import make_pdf
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.evidence import Source, source_from, to_data
@@ -31,18 +31,6 @@ LEAVES = ["Wells of the north.", "   ", "The Kessel well has 12 steps.", "It was
 class Still:
     def now(self) -> datetime:
         return NOW
-
-
-def make_pdf(*leaves: str) -> bytes:
-    from reportlab.pdfgen.canvas import Canvas
-
-    file = io.BytesIO()
-    canvas = Canvas(file)
-    for leaf in leaves:
-        canvas.drawString(72, 720, leaf)
-        canvas.showPage()
-    canvas.save()
-    return file.getvalue()
 
 
 def test_every_page_of_a_pdf_begins_where_its_words_do():

@@ -1,7 +1,7 @@
 """Files of yours for `stepwell research --context`: texts, Markdown, web pages and PDFs, one by one or by the folder.
 
 ```
-files ─> text, by pages where there are pages ─> passages of at most 4,000 characters ─> those nearest to the question
+files ─> text, by pages where there are pages ─> passages of at most 1,200 characters ─> those nearest to the question
 ```
 Only what is chosen here goes along with the question, and becomes sources with the file's name and page. The files are read by processes
 apart, with limits: a PDF from somewhere is somebody else's program for its reader.
@@ -27,7 +27,11 @@ MOST_BYTES = 50_000_000
 """Of one file."""
 MOST_PASSAGES = 5_000
 READ = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf")
-_OVERLAP = 200
+PASSAGE_CHARS = 1_200
+"""About what an embedder reads of a text: of a longer passage only the beginning would be compared with the question."""
+MANY = 500
+"""Passages that take a moment to compare, so that it is said beforehand."""
+_OVERLAP = 150
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ async def read_material(
         raise InvalidRequestError(
             f"The files of --context have {len(passages):,} passages, at most {MOST_PASSAGES:,} are looked through. Name fewer files."
         )
+    if len(passages) > MANY:
+        tell(f"Looking through {len(passages):,} passages of your files ...")
     chosen = await choose(passages, question, embedder, MOST_SNIPPETS)
     if len(chosen) < len(passages):
         tell(f"Of your files, the {len(chosen)} passages nearest to the question go along, of {len(passages):,}.")
@@ -125,18 +131,16 @@ def _content(file: Path) -> bytes:
 
 def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterator[Passage]:
     """Passages of one page each, and short enough, cut where a line ends if one does."""
-    from stepwell.apps.research.snippets import MAX_SNIPPET_CHARS
-
     begins = list(pages) or [0]
     for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(text)], strict=True), 1):
         place = begin
         while text[place:end].strip():
-            stop = min(end, place + MAX_SNIPPET_CHARS)
+            stop = min(end, place + PASSAGE_CHARS)
             if stop < end:
                 stop = (
                     max(
-                        text.rfind("\n", place + MAX_SNIPPET_CHARS // 2, stop),
-                        text.rfind(". ", place + MAX_SNIPPET_CHARS // 2, stop) + 1,
+                        text.rfind("\n", place + PASSAGE_CHARS // 2, stop),
+                        text.rfind(". ", place + PASSAGE_CHARS // 2, stop) + 1,
                     )
                     or stop
                 )

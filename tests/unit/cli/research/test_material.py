@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
+from tests.unit.pdfs import make_pdf
 
 from stepwell.apps.research.snippets import read_snippets
 from stepwell.cli.research.material import list_files, read_material
 from stepwell.errors import InvalidRequestError
 from stepwell.models.embedding.lexical import LexicalEmbedder
-
-
-def make_pdf(*leaves: str) -> bytes:
-    from reportlab.pdfgen.canvas import Canvas
-
-    file = io.BytesIO()
-    canvas = Canvas(file)
-    for leaf in leaves:
-        canvas.drawString(72, 720, leaf)
-        canvas.showPage()
-    canvas.save()
-    return file.getvalue()
 
 
 async def read(
@@ -57,13 +45,13 @@ async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Pa
 
 
 async def test_a_passage_stands_where_it_says(tmp_path: Path):
-    text = "\n".join(f"Line {n} of the file, which is long enough to be cut somewhere." for n in range(300))
+    text = "\n".join(f"Line {n} of the file, which is long enough to be cut somewhere." for n in range(200))
     (tmp_path / "a.txt").write_text(text)
     found, _ = await read(tmp_path / "a.txt")
     for each in found:
         assert text[each["start"] : each["end"]] == each["text"]  # type: ignore[misc]
-    covered = {n for n in range(300) if any(f"Line {n} of" in str(each["text"]) for each in found)}
-    assert covered == set(range(300))
+    covered = {n for n in range(200) if any(f"Line {n} of" in str(each["text"]) for each in found)}
+    assert covered == set(range(200))
 
 
 @pytest.mark.parametrize(
