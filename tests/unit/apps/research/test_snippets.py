@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research import snippets
 from stepwell.apps.research.snippets import MAX_SNIPPET_CHARS, MOST_SNIPPETS, read_snippets
 from stepwell.errors import InvalidRequestError
-from stepwell.server.schemas import research as schemas
 from stepwell.server.schemas import research as wire
 
 
@@ -55,8 +53,3 @@ def test_the_wire_says_camel_case():
     sent = {"id": "c1", "documentId": "d9", "label": "n", "text": "t", "start": 0, "end": 1}
     asked = wire.ResearchQuestion.model_validate({"query": "Why?", "snippets": [sent]})
     assert asked.fields()["snippets"] == [{"id": "c1", "document_id": "d9", "label": "n", "text": "t", "start": 0, "end": 1}]
-
-
-def test_the_route_and_the_graph_take_the_same():
-    """Server and applications do not know one another, so each has the limits: they must not drift apart."""
-    assert (schemas.MOST_SNIPPETS, schemas.MAX_SNIPPET_CHARS) == (snippets.MOST_SNIPPETS, snippets.MAX_SNIPPET_CHARS)
