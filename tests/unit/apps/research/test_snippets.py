@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stepwell.apps.research import snippets
 from stepwell.apps.research.snippets import MAX_SNIPPET_CHARS, MOST_SNIPPETS, read_snippets
 from stepwell.errors import InvalidRequestError
 from stepwell.server.schemas import research as wire
