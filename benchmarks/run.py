@@ -41,7 +41,7 @@ CLAIMS = (
     "payments",
     "page",
     "objects",
-    "claims",
+    "queue_claims",
 )
 
 

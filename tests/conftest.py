@@ -20,6 +20,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from tests.integration.payments.mints import MintProcess
+
     from stepwell.testing.postgres import PostgresCluster
 
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
@@ -59,6 +61,15 @@ class Effort:
 def effort() -> Effort:
     """Ask it for counts and times: `effort.cases(200, 10_000)`, `effort.seconds(1, 15)`."""
     return Effort(long=PROVE)
+
+
+@pytest.fixture(scope="session")
+def mint_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MintProcess]:
+    """One real mint for all tests about money, over HTTP and in the browser: it takes ten seconds to start."""
+    from tests.integration.payments.mints import run_mint
+
+    with run_mint(tmp_path_factory.mktemp("mint")) as process:
+        yield process
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

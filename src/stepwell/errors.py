@@ -45,6 +45,7 @@ StepwellError
 │   ├── EvidenceDamagedError        what is stored is not what was stored
 │   ├── EntryConflictError          the trail has another entry under this key
 │   ├── BundleError                 no bundle, or one that must not be opened
+│   ├── SigningKeyError             the key that signs bundles cannot be made or read
 │   ├── NotRecordedError            a replay was asked for an answer that its bundle does not hold
 │   └── RequestCeilingError         as many requests as allowed have been sent
 ├── PaymentError                the payer; `code` is one word for programs, `retryable` says whether trying again can help
@@ -107,7 +108,18 @@ class MissingExtraError(ConfigurationError):
 
 
 _EXTRA_MODULES = {
-    "research": {"httpx", "httpcore", "trafilatura", "lxml", "lxml_html_clean", "pypdf", "reportlab", "pymupdf_fonts", "docx"},
+    "research": {
+        "httpx",
+        "httpcore",
+        "trafilatura",
+        "lxml",
+        "lxml_html_clean",
+        "pypdf",
+        "reportlab",
+        "pymupdf_fonts",
+        "docx",
+        "cryptography",
+    },
     "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
     "payments": {"coincurve", "cbor2", "httpx"},
     "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
@@ -382,6 +394,10 @@ class EntryConflictError(EvidenceError):
 
 class BundleError(EvidenceError):
     """The file is no bundle of ours, or is built to do harm."""
+
+
+class SigningKeyError(EvidenceError):
+    """The key that signs bundles cannot be made or read, so none was written."""
 
 
 class NotRecordedError(EvidenceError):

@@ -1,10 +1,12 @@
-"""What a pydantic model has against a value, as a sentence: where, and what is wrong. Never what was sent: it may hold a secret.
+"""Reading what others wrote: the JSON in an answer, and what a pydantic model has against a value, as a sentence: where, and what is wrong.
+Never what was sent: it may hold a secret.
 
 `steps.0.input: Field required`. Takes pydantic's errors and imports none of it, so that it can stand below everything.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,3 +28,15 @@ def name_place(place: Sequence[int | str], whole: str) -> str:
 def reason_of(fault: Mapping[str, Any]) -> str:
     """What is wrong, in pydantic's words or in those of our own validators."""
     return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def extract_json(text: str) -> Any:
+    """The first JSON object in a text, such as a model's answer: models like to talk around it. `ValueError` if there is none."""
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    while start >= 0:
+        try:
+            return decoder.raw_decode(text, start)[0]
+        except json.JSONDecodeError:
+            start = text.find("{", start + 1)
+    raise ValueError("there is no JSON object in it")

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from tests.integration.served.process import Server, serve
 
@@ -30,6 +31,14 @@ FLAGS = [
 ]
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 375, "height": 740}
+LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE)]
+
+
+def violations(page: Page) -> list[str]:
+    """The accessibility rules that what is shown breaks."""
+    page.wait_for_timeout(250)  # a transition that is under way has colours of its own
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,8 +66,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 class Watch:
     """What must not happen on any page of a test."""
 
-    def __init__(self, origin: str) -> None:
-        self._origin = origin
+    def __init__(self, *origins: str) -> None:
+        self._origins = origins
         self._allowed: list[re.Pattern[str]] = []
         self.errors: list[str] = []
         self.elsewhere: list[str] = []
@@ -77,7 +86,7 @@ class Watch:
 
     def _asked(self, request: Request) -> None:
         place = urlsplit(request.url)
-        if place.scheme not in ("data", "blob") and f"{place.scheme}://{place.netloc}" != self._origin:
+        if place.scheme not in ("data", "blob") and f"{place.scheme}://{place.netloc}" not in self._origins:
             self.elsewhere.append(request.url)
 
     def check(self) -> None:
@@ -100,7 +109,8 @@ def allow_console(watch: Watch) -> Callable[[str], None]:
 
 @pytest.fixture
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
-    made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce")
+    # Without a service worker: requests are then the page's own, and no test waits for a cache to fill. test_project.py has one.
+    made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce", service_workers="block")
     made.set_default_timeout(10_000)
     yield made
     made.close()

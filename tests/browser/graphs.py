@@ -3,6 +3,7 @@ arguments, two approvals at once, a question from a subagent, every kind of clar
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -10,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
+from stepwell import ClientToolsMiddleware
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
 
@@ -129,4 +131,30 @@ team = create_deep_agent(
             "tools": [ask_person],
         }
     ],
+)
+
+
+@tool
+def propose_plan(objective: str) -> str:
+    """Propose a plan and wait for its approval."""
+    step = {"id": "s1", "tool": "web_search", "input": objective, "rationale": "to know", "dependsOn": []}
+    plan = {"objective": objective, "steps": [step], "estimatedTokenBudget": 100, "revision": 0}
+    return f"the plan is {interrupt({'type': 'plan_approval', 'plan': plan})['decision']}d"
+
+
+def _follow(asked: Asked) -> Any:
+    """Does what the person writes: a list of tools and their arguments as JSON, one after the other."""
+    newest = max(place for place, message in enumerate(asked.messages) if message.type == "human")
+    steps, done = json.loads(asked.messages[newest].text), _results(asked)
+    if len(done) == len(steps):
+        return say(f"Results: {' | '.join(result[:2_000] for result in done)}")
+    name, arguments = steps[len(done)]
+    return call(name, **arguments)
+
+
+filer = create_deep_agent(
+    ScriptedModel.answering(_follow),
+    [order, ask_person, propose_plan],
+    interrupt_on={"order": True},
+    middleware=[ClientToolsMiddleware(mount="/project/")],
 )

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import PHONE, WIDE, Watch
-from tests.browser.steps import ask, composer, dock, last_answer
+from tests.browser.conftest import LOOKS, PHONE, WIDE, Watch, violations
+from tests.browser.steps import ask, composer, dock, last_answer, say
 from tests.integration.served.process import Server
-
-
-def violations(page: Page) -> list[str]:
-    page.wait_for_timeout(250)  # a transition that is under way has colours of its own
-    found = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
-
-
-LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE)]
 
 
 def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: Server, watch: Watch):
     """Each state in light, in dark and on a phone, without leaving it in between."""
-    context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce")
+    context = browser.new_context(
+        base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce", service_workers="block"
+    )
     context.set_default_timeout(10_000)
     page = context.new_page()
     watch.look_at(page)
@@ -182,3 +174,17 @@ def test_places_without_content_say_what_they_are_for(page: Page):
     for tab in ("Todos", "Files", "Agents"):
         details.get_by_role("tab", name=tab).click()
         assert len(details.get_by_role("tabpanel").inner_text()) > 20, f"{tab} is blank"
+
+
+def test_a_server_that_takes_no_money_says_so(page: Page):
+    page.goto("/new/echo")
+    composer(page).wait_for()
+    page.get_by_role("button", name="Wallet Free").click()
+    expect(page.get_by_role("dialog", name="Wallet")).to_contain_text("Everything here is free.")
+    page.keyboard.press("Escape")
+    token = f"cashuB{'o2F0gaJhaUgB' * 8}"
+    say(page, f"For you: {token}")
+    expect(page.get_by_text("There is a Cashu token in this message")).to_be_visible()
+    page.reload()
+    expect(composer(page)).to_have_value("")
+    assert token not in page.evaluate("JSON.stringify({...localStorage})")

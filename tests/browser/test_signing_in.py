@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import GRAPHS
-from tests.browser.steps import ask, last_answer
+from tests.browser.device import put_project
+from tests.browser.steps import ask, composer, last_answer
 from tests.integration.served.process import Server, environment, serve
 
 
@@ -52,7 +53,35 @@ def test_a_visitor_signs_in_with_a_key_and_talks(page: Page, folder: Path, allow
 def test_an_operator_sees_usage_and_keys(page: Page, folder: Path, allow_console):
     allow_console("401")
     sign_in(page, make_key(folder, "--user", "grace", "--operator"))
+    expect(composer(page)).to_be_visible()
     page.goto("/operator")
     expect(page.get_by_role("tab", name="Usage")).to_be_visible()
     page.get_by_role("tab", name="Keys").click()
     expect(page.get_by_text("grace").first).to_be_visible()
+
+
+def test_the_next_account_in_a_browser_finds_nothing_of_the_one_before(page: Page, folder: Path, open_page, allow_console):
+    allow_console("401")
+    sign_in(page, make_key(folder, "--user", "ada"))
+    expect(composer(page)).to_be_visible()
+    put_project(page, {"/diary.md": "mine"}, database="stepwell:ada")
+    expect(page.get_by_role("button", name="Project 1 file")).to_be_visible()
+    composer(page).fill("a message of Ada's")
+    other_tab = open_page("/")
+    expect(other_tab.get_by_role("button", name="Project 1 file")).to_be_visible()
+
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Sign out ada").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.get_by_text("Project")).to_have_count(0)
+    sign_in(page, make_key(folder, "--user", "bob"))
+    expect(composer(page)).to_have_value("")
+    for tab in (page, other_tab):  # the other one hears of it, and begins anew
+        expect(tab.get_by_role("button", name="Project", exact=True)).to_be_visible()
+        expect(tab.get_by_role("button", name="Project 1 file")).to_have_count(0)
+
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Sign out bob").click()
+    sign_in(page, make_key(folder, "--user", "ada"))
+    expect(composer(page)).to_have_value("a message of Ada's")
+    expect(page.get_by_role("button", name="Project 1 file")).to_be_visible()

@@ -137,7 +137,16 @@ async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(htt
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("md", b"# "), ("html", b"<!doctype"), ("pdf", b"%PDF"), ("docx", b"PK"), ("zip", b"PK")]
+    ("form", "begins"),
+    [
+        ("md", b"# "),
+        ("html", b"<!doctype"),
+        ("pdf", b"%PDF"),
+        ("docx", b"PK"),
+        ("bib", b"@online{"),
+        ("json", b"["),
+        ("zip", b"PK"),
+    ],
 )
 async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
     answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})
@@ -153,7 +162,20 @@ async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.Asyn
     assert checked["ok"] is True
     assert sent.json() == checked
     assert {part["part"] for part in checked["parts"]} == {
-        *("bytes", "trail", "manifest", "members", "quotes", "claims", "report", "story"),
+        *(
+            "bytes",
+            "trail",
+            "manifest",
+            "signature",
+            "members",
+            "quotes",
+            "claims",
+            "checks",
+            "report",
+            "story",
+            "plans",
+            "requests",
+        ),
     }
     assert all(part["ok"] and part["checked"] for part in checked["parts"])
     place = bundle.index(b"Kessel Works")
@@ -161,6 +183,26 @@ async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.Asyn
     broken = await http.post("/api/research/verify", content=changed, headers={"content-type": "application/zip"})
     assert broken.json()["ok"] is False
     assert [part["part"] for part in broken.json()["parts"] if not part["ok"]]
+
+
+async def test_the_check_takes_the_options_of_the_command(http: httpx.AsyncClient, researched: Visitor):
+    """Who vouches for it, and the head that the thread itself has noted."""
+    path, zipped = f"/api/research/{researched.thread}/verify", {"content-type": "application/zip"}
+    state = (await http.get(f"/threads/{researched.thread}/state")).json()["values"]
+    plain = (await http.get(path)).json()
+    key, other = plain["signed_by"], "ed25519:" + "A" * 43 + "="
+    assert (plain["vouched"], plain["format"], plain["lacks"]) == (None, "stepwell-bundle-4", [])
+    assert plain["head"] == state["trail_head"]
+    known = (await http.get(path, params={"key": key, "head": state["trail_head"], "strict": True})).json()
+    assert (known["ok"], known["vouched"]) == (True, True)
+    bundle = (await http.get(f"/api/research/{researched.thread}/bundle")).content
+    for wrong in ({"key": other}, {"head": "0" * 64}):
+        refused = (await http.post("/api/research/verify", params=wrong, content=bundle, headers=zipped)).json()
+        assert refused["ok"] is False
+        assert [part["part"] for part in refused["parts"] if not part["ok"]] == ["signature" if "key" in wrong else "head"]
+    for rubbish in ({"key": "/etc/hostname"}, {"key": "ed25519:x"}, {"head": "12"}):
+        answer = await http.get(path, params=rubbish)
+        assert answer.status_code == 422, answer.text
 
 
 async def test_what_is_no_bundle_is_said_and_what_is_no_zip_is_refused(http: httpx.AsyncClient):

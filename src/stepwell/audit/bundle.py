@@ -8,13 +8,13 @@ plan.json           the plan that was carried out      policy.md        the poli
 receipt.json        what left, and what was refused    recording.jsonl  answers by request, for a replay
 story.json          what led to the report, and what belongs to other branches of the thread
 manifest.json       the format, and the hash and size of each of these
+signature.json      who vouches for the manifest, and so for all of it (`signing.py`)
 ```
 
 Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes are those of the whole
-thread. Older bundles are still read and checked as what they are: `stepwell-bundle-1` had a receipt that listed refused requests as if they
-had left, and neither it nor `stepwell-bundle-2` had a story.
+thread. Older bundles are still read and checked as what they are; `LACKS` says what they do without.
 
-The same vault gives the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
+The same vault and the same key give the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from stepwell.audit.exchanges.receipt import first_receipt_bytes, receipt_bytes
 from stepwell.audit.exchanges.recording import recording_lines
 from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.ledger import read_evidence
+from stepwell.audit.signing import MEMBER as SIGNATURE
+from stepwell.audit.signing import PURPOSE, Signer
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, from_line, head, to_line
 from stepwell.audit.vault import EvidenceVault
@@ -41,20 +43,40 @@ from stepwell.errors import BundleError
 
 FIRST_FORMAT = "stepwell-bundle-1"
 SECOND_FORMAT = "stepwell-bundle-2"
-FORMAT = "stepwell-bundle-3"
-FORMATS = (FIRST_FORMAT, SECOND_FORMAT, FORMAT)
+THIRD_FORMAT = "stepwell-bundle-3"
+FORMAT = "stepwell-bundle-4"
+_UNNUMBERED = "Its claims do not name the checks they passed, and nobody has signed it: bundles did neither before format 4."
+_NO_STORY = "It does not tell branches of the thread apart, so the report is not tied to one question, plan and approval (format 3 does)."
+LACKS: Mapping[str, tuple[str, ...]] = {
+    FIRST_FORMAT: (
+        "Its receipt lists refused requests as if they had left (format 2 keeps them apart).",
+        _NO_STORY,
+        _UNNUMBERED,
+    ),
+    SECOND_FORMAT: (_NO_STORY, _UNNUMBERED),
+    THIRD_FORMAT: (_UNNUMBERED,),
+    FORMAT: (),
+}
+"""Every format there is, oldest first, and what its bundles do without."""
+FORMATS = tuple(LACKS)
 BODIES = ("sources", "texts", "exchanged")
 
 
-async def write_bundle(vault: EvidenceVault, path: str | Path) -> None:
-    """Write all evidence of a vault to a file, which appears under its name only when it is whole."""
+async def write_bundle(vault: EvidenceVault, path: str | Path, signer: Signer | None = None) -> str:
+    """Write all evidence of a vault to a file, which appears under its name only when it is whole; gives the trail's head.
+
+    Without a `signer` nobody vouches for it, which whoever checks it is told.
+    """
     entries = await vault.entries()
     members = derived_members(entries)
     for name, digest in stored_members(entries).items():
         members[name] = await vault.get(digest)
     hashes = {name: (sha256(content), len(content)) for name, content in members.items()}
     members["manifest.json"] = manifest_bytes(hashes, head(entries))
+    if signer is not None:
+        members[SIGNATURE] = (await asyncio.to_thread(signer.sign, PURPOSE + members["manifest.json"])).to_bytes()
     await asyncio.to_thread(_write, Path(path), members)
+    return head(entries)
 
 
 def derived_members(entries: Sequence[Entry], form: str = FORMAT) -> dict[str, bytes]:

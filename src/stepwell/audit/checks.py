@@ -3,9 +3,9 @@
 ```
 nothing cited that exists                          unsupported
 a fact is there with another value, or turned      contradicted
-facts are missing, some are there                  partial
-facts are missing, at most names are there         unsupported, unless half of its words are there too
-every fact is there, or there are none             supported, if a judge agrees
+facts or words are missing, some are there         partial
+facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
+every fact and every word of meaning is there      supported, if a judge agrees
 ```
 
 The result is a ceiling: what comes after may lower it, never raise it. Doubt lowers.
@@ -17,14 +17,25 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from stepwell.audit.evidence import Quote, Verdict
-from stepwell.audit.facts.additions import match_additions
+from stepwell.audit.facts.additions import match_additions, share_said
+from stepwell.audit.facts.agents import find_other_agents
 from stepwell.audit.facts.date_match import match_dates
-from stepwell.audit.facts.figure_match import SAME_SUBJECT, match_figures
+from stepwell.audit.facts.figure_match import match_figures
 from stepwell.audit.facts.names import plain_words
+from stepwell.audit.facts.opposites import find_opposites
+from stepwell.audit.facts.ranks import find_other_ranks
+from stepwell.audit.facts.references import find_joined
 from stepwell.audit.facts.statement import Finding, Statement, read
 from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
+
+CHECKS_VERSION = 2
+"""Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
+LONGEST_CLAIM = 1_500
+"""Characters of a sentence that can be checked: what is longer would take a core for seconds, and nobody reads it as one statement."""
+_SOME = 0.2
+"""Less than this share of a claim's words in the quotes, and no fact, is no support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,8 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
         return Check("unsupported", tuple(unknown))
     if not unknown and _is_quoted(text, cited):
         return Check("supported", (), 1)
+    if len(text) > LONGEST_CLAIM:
+        return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
     return _conclude(*_look_up(text, cited), unknown)
 
 
@@ -56,7 +69,7 @@ def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
-    """What became of each fact, and how much of the sentence the nearest quoted sentence has."""
+    """What became of each fact, and what share of the other words is in the quotes."""
     mark = decimal_mark("\n".join(quote.text for quote in cited))
     plain = plain_words(text, *(quote.text for quote in cited))
     statements = [statement for quote in cited for statement in _sentences(quote, plain)]
@@ -64,10 +77,15 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     if not statements:
         return [Finding("missing", "its quotes are empty")], 0.0
     findings = [*match_figures(claim, statements), *match_dates(claim, statements), *match_names(claim, statements)]
-    findings += [*match_wording(claim, statements), *match_additions(claim, statements)]
+    findings += [*match_wording(claim, statements), *find_opposites(claim, statements), *find_other_agents(claim, statements)]
+    findings += [
+        *find_other_ranks(claim, statements),
+        *find_joined(claim, statements),
+        *match_additions(claim, statements, len(cited)),
+    ]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
-        findings.append(Finding("missing", "it shares no word with its quotes"))
-    return findings, max(claim.shared(statement) for statement in statements)
+        findings.append(Finding("missing", "it shares no word with its source"))
+    return findings, share_said(claim, statements)
 
 
 def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
@@ -75,14 +93,14 @@ def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
     return [read(passage.text, mark, plain) for passage in passages(quote.text)]
 
 
-def _conclude(findings: Sequence[Finding], shared: float, unknown: Sequence[str]) -> Check:
+def _conclude(findings: Sequence[Finding], said: float, unknown: Sequence[str]) -> Check:
     found = sum(finding.outcome == "found" for finding in findings)
     reasons = tuple(dict.fromkeys([*unknown, *(finding.reason for finding in findings if finding.outcome != "found")]))
     if any(finding.outcome == "contradicted" for finding in findings):
         return Check("contradicted", reasons, found)
     if any(finding.outcome == "missing" for finding in findings):
         told = any(finding.outcome == "found" and not finding.tells_whom for finding in findings)
-        return Check("partial" if told or shared >= SAME_SUBJECT else "unsupported", reasons, found)
+        return Check("partial" if told or said >= _SOME else "unsupported", reasons, found)
     return Check("partial" if unknown else "supported", reasons, found)
 
 

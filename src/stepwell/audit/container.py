@@ -27,7 +27,7 @@ MAX_MEMBERS = 20_000
 MAX_MEMBER_BYTES = 256 * 2**20
 MAX_BUNDLE_BYTES = 2**30
 NAMES = re.compile(
-    r"(?:manifest|claims|plan|receipt|story)\.json|(?:trail|recording)\.jsonl|(?:report|policy)\.md|(?:sources|texts|exchanged)/[0-9a-f]{64}"
+    r"(?:manifest|claims|plan|receipt|story|signature)\.json|(?:trail|recording)\.jsonl|(?:report|policy)\.md|(?:sources|texts|exchanged)/[0-9a-f]{64}"
 )
 _HEADER = struct.Struct("<4s5H3I2H")
 _ENTRY = struct.Struct("<4s6H3I5H2I")

@@ -6,6 +6,7 @@ short because models copy them: `s1`, `e1`, `c1`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -33,6 +34,12 @@ class Source:
     text_sha256: str
     engine: str | None = None
     robots: Robots = "n/a"
+    pages: tuple[int, ...] = ()
+    """Where each page of a document begins in its text; empty where it has none."""
+
+    def page_at(self, offset: int) -> int | None:
+        """The number of the page that this place of the text is on, counted from 1."""
+        return bisect_right(self.pages, offset) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +62,25 @@ class Claim:
     evidence: tuple[str, ...] = ()
     verdict: Verdict = "unsupported"
     reasons: tuple[str, ...] = ()
+    checks: int | None = None
+    """The number of the checks that it passed (`checks.CHECKS_VERSION`); `None` in a trail from before they were numbered."""
 
 
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
     """The form a trail holds."""
     data = {name: getattr(item, name) for name in item.__slots__}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+    # As older trails have them: documents had no pages then, and claims no version of their checks.
+    unsaid = {name for name, value in data.items() if (name == "pages" and not value) or (name == "checks" and value is None)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items() if name not in unsaid}
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
     """`TypeError` or `ValueError` if the data are not those of a source; so for the two below."""
-    source = Source(**data)
+    source = Source(**{**data, "pages": tuple(data.get("pages", ()))})
     texts = (source.source_id, source.kind, source.title, source.media_type, source.fetched_at, source.robots)
     _check_texts(*texts, source.url or "", source.final_url or "", source.engine or "", source.bytes_sha256, source.text_sha256)
+    if not all(type(begin) is int for begin in source.pages) or list(source.pages) != sorted(source.pages):
+        raise ValueError("pages begin at offsets that grow")
     return source
 
 
@@ -82,6 +95,8 @@ def quote_from(data: Mapping[str, Any]) -> Quote:
 def claim_from(data: Mapping[str, Any]) -> Claim:
     claim = Claim(**{**data, "evidence": tuple(data["evidence"]), "reasons": tuple(data["reasons"])})
     _check_texts(claim.claim_id, claim.text, *claim.evidence, *claim.reasons)
+    if claim.checks is not None and type(claim.checks) is not int:
+        raise TypeError("the number of the checks is an integer")
     if claim.verdict not in VERDICTS:
         raise ValueError(f"there is no verdict '{claim.verdict}'")
     return claim

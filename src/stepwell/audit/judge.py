@@ -38,6 +38,10 @@ class LexicalJudge:
         self._partial_from = partial_from
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        return self.compare(claim_text, quotes)
+
+    def compare(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        """The same without waiting, for whoever checks a verdict of its again."""
         wanted = set(content_stems(claim_text))
         if not wanted:
             return Judgement("supported") if quotes else Judgement("unsupported", "it cites no evidence")

@@ -20,9 +20,11 @@ from typing import Any
 
 from stepwell.audit.canonical import canonical
 from stepwell.audit.evidence import Claim, Quote, Source, claim_from, quote_from, source_from, to_data
+from stepwell.audit.exchanges.redaction import without_secrets
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
+from stepwell.secrets.text import hide_secrets
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PATH = re.compile(r"^(?:file:|[A-Za-z]:[\\/]|[~/\\])")
@@ -50,14 +52,16 @@ class Evidence:
 
 
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
-    """Write a source down. A title from the device keeps its last part only."""
+    """Write a source down. A title from the device keeps its last part only, and an address none of its keys."""
     for url in (source.url, source.final_url):
         if url is not None and not url.lower().startswith(("http://", "https://")):
             raise EvidenceError(
                 f"Source {source.source_id} has an address that is not http or https. Leave it out for a device source."
             )
     title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
-    return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(replace(source, title=title))))
+    url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
+    kept = replace(source, title=hide_secrets(title), url=url, final_url=final_url)
+    return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(kept)))
 
 
 async def record_quote(vault: EvidenceVault, quote: Quote) -> Entry:

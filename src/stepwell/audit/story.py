@@ -13,16 +13,29 @@ are from a time, or a program, that does not tell branches apart: all of them be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from stepwell.audit.canonical import canonical
+from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.trail import Defect, Entry
 
 T = TypeVar("T")
 KINDS = ("question", "plan", "audit", "approval", "source_review", "report")
+
+
+_PLAN = ("objective", "steps", "estimated_token_budget", "revision")
+_STEP = ("id", "tool", "input", "rationale", "depends_on")
+
+
+def hash_plan(plan: Mapping[str, Any]) -> str:
+    """What is approved: a plan's steps, without what came of them. Fields go in this order, since threads that are under way hold hashes of
+    it. `KeyError` or `TypeError` for what is no plan."""
+    steps = [{**{name: step[name] for name in _STEP}, "output": None} for step in plan["steps"]]
+    told = {name: steps if name == "steps" else plan[name] for name in _PLAN}
+    return sha256(json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 @dataclass(frozen=True, slots=True)

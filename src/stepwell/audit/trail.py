@@ -35,6 +35,7 @@ EntryKind = Literal[
     "model_call",
     "refusal",
     "shown",
+    "origin",
 ]
 KINDS: tuple[str, ...] = get_args(EntryKind)
 GENESIS = "0" * 64

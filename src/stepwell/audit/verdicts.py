@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stepwell.audit.checks import check
+from stepwell.audit.checks import CHECKS_VERSION, check
 from stepwell.audit.evidence import Claim, Quote, Verdict
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.errors import StepwellError
 
-_RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
+RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
+"""The higher, the more a reader may rely on it."""
+
+
+def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
+    """What becomes of a claim, given what the checks allow and what a judge thinks."""
+    return ceiling if ceiling not in ("supported", "partial") else min(ceiling, judged, key=RANK.__getitem__)
 
 
 async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
@@ -18,6 +24,7 @@ async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None
 
     The judge is asked only about claims that it could still lower to something else; what nothing supports stays so.
     """
+    claim = replace(claim, checks=CHECKS_VERSION)
     checked = check(claim.text, claim.evidence, quotes)
     if checked.ceiling not in ("supported", "partial"):
         return replace(claim, verdict=checked.ceiling, reasons=checked.reasons)
@@ -27,6 +34,5 @@ async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None
     except (StepwellError, TimeoutError) as error:  # not wider: a pause of the graph must pass through
         told = f"it could not be judged ({type(error).__name__})"
         return replace(claim, verdict="partial", reasons=(*checked.reasons, told))
-    lower = min(checked.ceiling, judgement.verdict, key=_RANK.__getitem__)
     why = (judgement.reason,) if judgement.reason and judgement.verdict != "supported" else ()
-    return replace(claim, verdict=lower, reasons=(*checked.reasons, *why))
+    return replace(claim, verdict=lower_of(checked.ceiling, judgement.verdict), reasons=(*checked.reasons, *why))

@@ -1,30 +1,47 @@
-"""Check a bundle without trusting whoever made it: every byte, hash, link of the chain, quote and reference.
+"""Check a bundle without trusting whoever made it: every byte, hash and link of the chain, every quote, sentence, verdict and request.
 
-What this proves: nothing was changed since it was sealed; every quote stands where it says in the stored text; the report cites stored
-sources only, and answers a question of its branch with a plan that was approved there; the receipt says of every request of the trail
-whether it left. What it cannot: that the pages were online, or that the trail was not written anew as a whole. For the latter compare the
-`head` with one you noted when the run ended.
+```
+by itself     nothing was changed since it was sealed, and what it says holds together (`proofs/`)
+head=...      it is the trail whose head you noted: nobody has written it anew since
+key=...       it was sealed by the installation whose public key you know: nobody else has written it anew
+strict=True   what an older bundle lacks, and what today's checks would mark in it, counts as a problem too
+```
+
+What it cannot show: that the pages were online, or that the installation itself was honest. docs/explanation/evidence.md says more.
 """
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from stepwell.audit.bundle import BODIES, FORMAT, FORMATS, BundleReader, derived_members, manifest_bytes, stored_members
-from stepwell.audit.canonical import sha256
-from stepwell.audit.ledger import Evidence, read_evidence
-from stepwell.audit.sentences import cuts_a_word
-from stepwell.audit.story import check_story, evidence_of, story_of
-from stepwell.audit.trail import Defect, Entry, check_chain, head
-from stepwell.audit.writing.references import check_references
-from stepwell.errors import BundleError, EvidenceDamagedError, EvidenceError
+from stepwell.audit.bundle import FORMAT, LACKS, BundleReader
+from stepwell.audit.ledger import Evidence
+from stepwell.audit.proofs.contents import check_bytes, check_manifest, check_members, check_quotes, read_signer
+from stepwell.audit.proofs.exchanges import NO_REQUESTS, check_exchanges, count_exchanges, lacks_requests
+from stepwell.audit.proofs.judgements import judge_again
+from stepwell.audit.proofs.opened import OpenedBundle, Trail
+from stepwell.audit.proofs.origins import check_origins
+from stepwell.audit.proofs.plans import check_plans
+from stepwell.audit.proofs.sentences import UNLISTED, check_report, is_unlisted
+from stepwell.audit.signing import MEMBER as SIGNATURE
+from stepwell.audit.signing import read_public_key
+from stepwell.audit.story import check_story
+from stepwell.audit.trail import Defect
+from stepwell.audit.trail import head as head_of
+from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 
-Part = Literal["file", "bytes", "trail", "manifest", "members", "quotes", "claims", "report", "story"]
+Part = Literal[
+    "file", "bytes", "trail", "manifest", "signature", "head", "members", "quotes", "claims", "checks", "report", "story", "plans",
+    "requests", "origins", "strict",
+]  # fmt: skip
+UNSIGNED = "Nobody has signed it, so nothing shows who made it."
+UNCHECKED = "It is signed, and the signature could not be checked here: that needs pip install 'stepwell[research]'."
+_HEAD = re.compile(r"[0-9a-f]{16,64}")
+_SHORTEST_HEAD = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,156 +67,133 @@ class Verification:
     """Questions, plans and answers that belong to other branches of the thread: the report does not rest on them."""
     parts: tuple[CheckedPart, ...] = field(default=(), compare=False)
     """The same problems by what was checked. A part that could not be reached is not among them."""
+    form: str = field(default="", compare=False)
+    """The bundle's format."""
+    signed_by: str | None = field(default=None, compare=False)
+    """The public key whose signature it bears; `None` without one that fits."""
+    vouched: bool | None = field(default=None, compare=False)
+    """Whether that is the key that was asked for; `None` where none was."""
+    lacks: tuple[str, ...] = field(default=(), compare=False)
+    """What could not be checked because the bundle does without it, in sentences."""
+    marked_today: tuple[Defect, ...] = field(default=(), compare=False)
+    """Claims that older checks let pass, and today's would mark."""
 
 
-def verify_bundle(path: str | Path) -> Verification:
-    """Check a bundle; each problem names the member and the fact. A file that is no bundle is one problem, not an exception."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a reader knows from elsewhere: a head that was noted, the key of who should have made it."""
+
+    head: str | None = None
+    key: str | None = None
+    strict: bool = False
+
+
+def verify_bundle(
+    path: str | Path, *, head: str | None = None, key: str | Path | None = None, strict: bool = False
+) -> Verification:
+    """Check a bundle; each problem names the member and the fact. A file that is no bundle is one problem, not an exception.
+
+    `head` is one that was noted, or its first 16 digits and more; `key` a public key as `stepwell doctor` prints it, or the path of a file
+    with one. `EvidenceError` if they are not that.
+    """
+    expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
     try:
         with BundleReader(path) as bundle:
-            return _verify(bundle)
+            return _verify(OpenedBundle(bundle), expected)
     except BundleError as error:
         defect = Defect("the file", str(error))
         return Verification(False, (defect,), parts=(CheckedPart("file", 1, (defect,)),))
 
 
-def _verify(bundle: BundleReader) -> Verification:
-    contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
-    hashes = {name: (sha256(bundle.read(name)), member.size) for name, member in bundle.members.items()}
-    parts = [_check("bytes", len(hashes), [*_body_problems(hashes), *_sum_problems(bundle)])]
-    entries, evidence, damage = _trail(bundle, contents)
-    parts.append(_check("trail", len(entries or ()), damage))
-    if entries is None:
-        return _put_together(parts)
-    parts.append(_check("manifest", len(hashes), _manifest_problems(contents, hashes, entries)))
-    story = story_of(entries)
-    if evidence is not None:
-        told = evidence_of(entries, story)
-        parts += [
-            _check("members", len(bundle.members), _member_problems(bundle, contents, hashes, entries)),
-            _check("quotes", len(evidence.quotes), _quote_problems(bundle, evidence)),
-            _check("claims", len(evidence.claims), _claim_problems(evidence)),
-            _check("report", int("report.md" in contents), _report_problems(contents, told)),
-            _check("story", len(story.entries), check_story(story)),
-        ]
-    found = evidence or Evidence()
-    counts = (len(found.sources), len(found.quotes), len(found.claims), len(story.elsewhere))
-    return _put_together(parts, head(entries), *counts)
+def read_head(given: str) -> str:
+    """A head as somebody noted it: in groups, in capitals, or only its beginning."""
+    noted = "".join(given.split()).rstrip("….").lower()
+    if not _HEAD.fullmatch(noted):
+        raise EvidenceError(
+            f"'{given[:80]}' is no head of a trail: one has 64 hexadecimal digits, of which at least the first {_SHORTEST_HEAD} are needed."
+        )
+    return noted
 
 
-def _check(part: Part, checked: int, problems: Iterable[Defect]) -> CheckedPart:
-    return CheckedPart(part, checked, tuple(dict.fromkeys(problems)))
+@dataclass
+class _Findings:
+    """What has been found so far."""
+
+    parts: list[CheckedPart] = field(default_factory=list)
+    signed_by: str | None = None
+    lacks: list[str] = field(default_factory=list)
+    marked_today: tuple[Defect, ...] = ()
+
+    def add(self, part: Part, checked: int, problems: Iterable[Defect]) -> None:
+        self.parts.append(CheckedPart(part, checked, tuple(dict.fromkeys(problems))))
 
 
-def _put_together(parts: Sequence[CheckedPart], head_hash: str = "", *counts: int) -> Verification:
-    problems = tuple(dict.fromkeys(problem for part in parts for problem in part.problems))
-    sources, quotes, claims, elsewhere = counts or (0, 0, 0, 0)
-    return Verification(not problems, problems, head_hash, sources, quotes, claims, elsewhere, tuple(parts))
+def _verify(opened: OpenedBundle, expected: Expected) -> Verification:
+    found = _Findings(lacks=list(LACKS[opened.form]))
+    found.add("bytes", len(opened.hashes), check_bytes(opened))
+    trail, damage = opened.read_trail()
+    found.add("trail", len(trail.entries) if trail else 0, damage)
+    if trail is None:
+        return _put_together(found, opened, None, expected)
+    found.add("manifest", len(opened.hashes), check_manifest(opened, trail))
+    _check_signature(opened, expected, found)
+    if expected.head is not None:
+        found.add("head", 1, _head_problems(head_of(trail.entries), expected.head))
+    if trail.evidence is not None and trail.told is not None:
+        _check_contents(opened, trail, trail.evidence, trail.told, found)
+    if expected.strict:
+        lacking = (Defect("manifest.json", sentence) for sentence in found.lacks)
+        found.add("strict", len(found.lacks) + len(found.marked_today), [*lacking, *found.marked_today])
+    return _put_together(found, opened, trail, expected)
 
 
-def _body_problems(hashes: dict[str, tuple[str, int]]) -> Iterator[Defect]:
-    for name, (digest, _) in hashes.items():
-        folder, _, named = name.partition("/")
-        if folder in BODIES and digest != named:
-            yield Defect(name, "its bytes do not have the hash in its name: it was changed")
-
-
-def _sum_problems(bundle: BundleReader) -> Iterator[Defect]:
-    """Other software looks at these sums; they must not say something else than the hashes."""
-    for name, member in bundle.members.items():
-        if zlib.crc32(bundle.read(name)) != member.crc:
-            yield Defect(name, "its bytes do not have the check sum in the file's directory: it was changed")
-
-
-def _trail(bundle: BundleReader, contents: dict[str, bytes]) -> tuple[list[Entry] | None, Evidence | None, list[Defect]]:
-    if "trail.jsonl" not in contents:
-        return None, None, [Defect("trail.jsonl", "is missing")]
+def _check_signature(opened: OpenedBundle, expected: Expected, found: _Findings) -> None:
+    """Whoever names a key is told if it cannot be compared; others hear that the signature was not looked at."""
     try:
-        entries = bundle.entries()
-    except EvidenceDamagedError as error:
-        return None, None, [Defect("trail.jsonl", str(error))]
-    problems = [Defect("trail.jsonl", f"{problem.where} {problem.fact}") for problem in check_chain(entries)]
-    try:
-        return entries, read_evidence(entries), problems
-    except EvidenceDamagedError as error:
-        return entries, None, [*problems, Defect("trail.jsonl", str(error))]
-
-
-def _manifest_problems(
-    contents: dict[str, bytes], hashes: dict[str, tuple[str, int]], entries: list[Entry]
-) -> Iterator[Defect]:
-    if "manifest.json" not in contents:
-        yield Defect("manifest.json", "is missing")
+        signature, problems = read_signer(opened)
+    except MissingExtraError:
+        if expected.key is not None:
+            raise
+        found.lacks.append(UNCHECKED)
         return
-    if (named := _named_format(contents)) not in FORMATS:
-        yield Defect("manifest.json", f"names the format {str(named)[:40]!r}, which this version does not know")
-    others = {name: value for name, value in hashes.items() if name != "manifest.json"}
-    if contents["manifest.json"] != manifest_bytes(others, head(entries), _format(contents)):
-        yield Defect("manifest.json", "does not list the members as they are: it or one of them was changed")
-        for name, (digest, _) in others.items():
-            if f'"{name}"'.encode() not in contents["manifest.json"] or digest.encode() not in contents["manifest.json"]:
-                yield Defect(name, "is not in the manifest with the hash it has")
+    found.signed_by = signature.key if signature else None
+    if expected.key is not None and not problems:
+        problems = list(_key_problems(found.signed_by, expected.key))
+    if SIGNATURE in opened.contents or expected.key is not None:
+        found.add("signature", 1, problems)
+    elif opened.form == FORMAT:
+        found.lacks.append(UNSIGNED)
 
 
-def _format(contents: dict[str, bytes]) -> str:
-    """The format to check against: the one that is named, or else the newest, which it then is not."""
-    named = _named_format(contents)
-    return str(named) if named in FORMATS else FORMAT
+def _key_problems(signed_by: str | None, key: str) -> Iterator[Defect]:
+    if signed_by is None:
+        yield Defect(SIGNATURE, f"is missing: nothing shows that {key} sealed this bundle")
+    elif signed_by != key:
+        yield Defect(SIGNATURE, f"is of {signed_by}, not of {key}: somebody else has sealed this bundle")
 
 
-def _named_format(contents: dict[str, bytes]) -> object:
-    try:
-        return json.loads(contents.get("manifest.json", b"")).get("format")
-    except (ValueError, AttributeError, RecursionError):
-        return None
+def _head_problems(head: str, noted: str) -> Iterator[Defect]:
+    if not head.startswith(noted):
+        yield Defect(
+            "trail.jsonl", f"ends in {head}, and {noted} was noted: it was written anew, or the thread has gone on since"
+        )
 
 
-def _member_problems(
-    bundle: BundleReader,
-    contents: dict[str, bytes],
-    hashes: dict[str, tuple[str, int]],
-    entries: list[Entry],
-) -> Iterator[Defect]:
-    try:
-        derived, stored = derived_members(entries, _format(contents)), stored_members(entries)
-    except (EvidenceError, ValueError, TypeError) as error:
-        yield Defect("trail.jsonl", f"cannot be read through: {error}")
-        return
-    for name in sorted((derived.keys() | stored.keys()) - bundle.members.keys()):
-        yield Defect(name, "is missing")
-    for name in sorted(bundle.members.keys() - derived.keys() - stored.keys() - {"manifest.json"}):
-        yield Defect(name, "is nothing that the trail speaks of")
-    for name, content in derived.items():
-        if name in contents and contents[name] != content:
-            yield Defect(name, "does not follow from the trail: it was changed")
-    for name, digest in stored.items():
-        if name in hashes and hashes[name][0] != digest:
-            yield Defect(name, "does not have the hash that the trail gives: it was changed")
-
-
-def _quote_problems(bundle: BundleReader, evidence: Evidence) -> Iterator[Defect]:
-    texts: dict[str, str | None] = {}
-    for quote in evidence.quotes.values():
-        source = evidence.sources.get(quote.source_id)
-        if source is None:
-            yield Defect("claims.json", f"quote {quote.quote_id} is of source {quote.source_id}, which is not there")
-            continue
-        name = f"texts/{source.text_sha256}"
-        if name not in texts:
-            texts[name] = _text(bundle, name)
-        text = texts[name]
-        if text is None:
-            yield Defect(name, f"the text that quote {quote.quote_id} points into is missing or not UTF-8")
-        elif not 0 <= quote.start < quote.end <= len(text) or text[quote.start : quote.end] != quote.text:
-            yield Defect(name, f"quote {quote.quote_id} does not stand at {quote.start} to {quote.end}")
-        elif cuts_a_word(text, quote.start) or cuts_a_word(text, quote.end):
-            yield Defect(name, f"quote {quote.quote_id} begins or ends inside a word or a number")
-
-
-def _text(bundle: BundleReader, name: str) -> str | None:
-    try:
-        return bundle.read(name).decode("utf-8")
-    except (BundleError, UnicodeDecodeError):
-        return None
+def _check_contents(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: Evidence, found: _Findings) -> None:
+    found.add("members", len(opened.bundle.members), check_members(opened, trail))
+    found.add("quotes", len(evidence.quotes), check_quotes(opened, evidence))
+    found.add("claims", len(evidence.claims), _claim_problems(evidence))
+    judged = judge_again(opened, trail, evidence)
+    found.add("checks", len(evidence.claims), judged.problems)
+    found.marked_today = tuple(judged.marked_today)
+    found.add("report", int("report.md" in opened.contents), check_report(opened, trail, evidence, told))
+    found.add("story", len(trail.story.entries), check_story(trail.story))
+    found.add("plans", len(trail.of_kind("plan", "approval")), check_plans(opened, trail))
+    found.add("requests", count_exchanges(trail), check_exchanges(trail, evidence))
+    if origins := trail.of_kind("origin"):
+        found.add("origins", len(origins), check_origins(opened, trail, verify_bundle))
+    found.lacks += [NO_REQUESTS] if lacks_requests(trail, evidence) else []
+    found.lacks += [UNLISTED] if is_unlisted(trail) else []
 
 
 def _claim_problems(evidence: Evidence) -> Iterator[Defect]:
@@ -214,13 +208,23 @@ def _claim_problems(evidence: Evidence) -> Iterator[Defect]:
             yield Defect("claims.json", f"claim {claim.claim_id} is called {claim.verdict} and cites nothing that is there")
 
 
-def _report_problems(contents: dict[str, bytes], evidence: Evidence) -> Iterator[Defect]:
-    if "report.md" not in contents:
-        return
-    try:
-        report = contents["report.md"].decode("utf-8")
-    except UnicodeDecodeError:
-        yield Defect("report.md", "is not UTF-8")
-        return
-    for fault in check_references(report, evidence.sources):
-        yield Defect("report.md", fault)
+def _put_together(found: _Findings, opened: OpenedBundle, trail: Trail | None, expected: Expected) -> Verification:
+    problems = tuple(dict.fromkeys(problem for part in found.parts for problem in part.problems))
+    if trail is None:
+        return Verification(False, problems, parts=tuple(found.parts), form=opened.form)
+    evidence = trail.evidence or Evidence()
+    return Verification(
+        not problems,
+        problems,
+        head_of(trail.entries),
+        len(evidence.sources),
+        len(evidence.quotes),
+        len(evidence.claims),
+        len(trail.story.elsewhere),
+        parts=tuple(found.parts),
+        form=opened.form,
+        signed_by=found.signed_by,
+        vouched=None if expected.key is None else found.signed_by == expected.key,
+        lacks=tuple(found.lacks),
+        marked_today=found.marked_today,
+    )

@@ -21,13 +21,17 @@ from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS, PAYABLE, WORKSPACE
 from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
+from stepwell.apps.tutor.argument.exports import export_data
 from stepwell.apps.workspace.grants import GrantTable
 from stepwell.apps.workspace.places import open_place
+from stepwell.audit.signing import SigningKey
 from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError
+from stepwell.evidence.policy.file import load_policy
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
+from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import PaymentSettings
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
@@ -42,7 +46,8 @@ from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
-from stepwell.server.facades import RESEARCH, Facade
+from stepwell.server.facades import RESEARCH, ArgumentForms, Facade
+from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import CountedOutbox, Metrics
 from stepwell.server.settings import ServerSettings
@@ -50,6 +55,8 @@ from stepwell.server.workspace.place import Workspace
 from stepwell.server.workspace.shares import Shares
 from stepwell.server.workspace.uploads import Uploads
 from stepwell.settings import Settings
+from stepwell.tools.web.fetch import PageFetcher
+from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
@@ -120,7 +127,9 @@ async def open_server(
                 metrics=metrics,
                 charging=PaymentSettings.load(settings.payments).charging,
                 payable=PAYABLE if graphs.ours else (),
+                knowledge=_make_knowledge_aid(settings, clock),
                 workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
+                signer=SigningKey(settings.data_folder),
                 concurrency=concurrency,
             )
         )
@@ -129,7 +138,8 @@ async def open_server(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
-        yield OpenServer(create_app(services, server_settings, facades()), services)
+        forms = ArgumentForms("argument", export_data) if graphs.ours else None
+        yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
 
 
 def _make_persistence(database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics) -> SqlPersistence:
@@ -157,6 +167,15 @@ def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: 
     uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     shares = Shares(clock, server_settings.tenant_max_bytes, server_settings.tenant_max_operations)
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
+
+
+def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
+    """Pages are fetched by the rules of research, whatever graphs are served."""
+
+    def make_fetcher() -> PageFetcher:
+        return PageFetcher(public_web(settings), clock=clock, check_hop=load_policy(settings.policy).check_hop)
+
+    return KnowledgeAid(MiniLMFiles(settings.data_folder / "models"), make_fetcher)
 
 
 def facades() -> dict[str, Facade]:

@@ -6,7 +6,6 @@ same research goes on instead of another one beginning, and nothing is paid for 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from stepwell.errors import ModelAnswerError
 from stepwell.models import capabilities_of
-from stepwell.validation import describe_first_fault
+from stepwell.validation import describe_first_fault, extract_json
 
 MAX_ATTEMPTS = 3
 T = TypeVar("T", bound=BaseModel)
@@ -57,18 +56,6 @@ async def ask_for(
                 return value
         messages = [*messages[:2], HumanMessage(_again(text, complaint))]
     raise ModelAnswerError(f"The {role} gave no usable answer in {MAX_ATTEMPTS} tries. The last one: {complaint}")
-
-
-def extract_json(text: str) -> Any:
-    """The first JSON object in a text; models like to talk around it."""
-    decoder = json.JSONDecoder()
-    start = text.find("{")
-    while start >= 0:
-        try:
-            return decoder.raw_decode(text, start)[0]
-        except json.JSONDecodeError:
-            start = text.find("{", start + 1)
-    raise ValueError("there is no JSON object in it")
 
 
 def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:

@@ -19,6 +19,7 @@ from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.vault import VAULT, EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
+from stepwell.evidence.origin import Origin
 from stepwell.evidence.policy.file import load_policy
 from stepwell.evidence.policy.rules import ResearchPolicy
 from stepwell.models import capabilities_of, model_from_environment, resolve_model
@@ -51,6 +52,8 @@ class Equipment:
     """A model on this machine beside them, for a policy that lets no other plan."""
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
+    origin: Origin | None = None
+    """A bundle whose sources a new thread goes on from."""
     pages_per_step: int = PAGES_PER_STEP
     sleep: Sleep = asyncio.sleep
     """How the pauses are made that a host wishes for. A replay makes none."""

@@ -2,7 +2,7 @@
 
 Every sentence of the draft is a source's own and carries the id of its quote, so it passes the same checks as a model's draft
 (`audit.writing`, `audit.verdicts`) and all of it stands. What is not a quote is a heading: the first says that no
-model wrote this. `NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
+model wrote this. `QUOTES_NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
 a draft it would be a claim without evidence.
 """
 
@@ -15,16 +15,11 @@ from collections.abc import Container, Iterable, Sequence
 from stepwell.audit.evidence import Quote
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.audit.sentences import passages
+from stepwell.audit.writing.report import QUOTES_NOTE
 from stepwell.evidence.selecting import dot
 from stepwell.models.embedding.embedder import Embedder
 
 TITLE = "# Quotes from the sources: no model wrote this"
-NOTE = (
-    "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
-    "concluded by a machine: each sentence stands word for word in the source it names, and was chosen and grouped by its "
-    "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
-    "Configure a model (STEPWELL_MODEL) for a written report."
-)
 BRIEF = 3
 MOST_GROUPS = 6
 _ALIKE = {True: 0.45, False: 0.3}
@@ -54,7 +49,7 @@ async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Cont
 def add_note(report: str) -> str:
     """The finished report with the note below its title."""
     title, _, rest = report.partition("\n")
-    return f"{title}\n\n{NOTE}\n{rest}" if title.startswith("# ") else f"{NOTE}\n\n{report}"
+    return f"{title}\n\n{QUOTES_NOTE}\n{rest}" if title.startswith("# ") else f"{QUOTES_NOTE}\n\n{report}"
 
 
 def _items(quotes: Iterable[Quote]) -> str:

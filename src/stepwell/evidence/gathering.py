@@ -14,7 +14,7 @@ from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Step
 from stepwell.evidence.recorded.web import RecordedWeb
-from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+from stepwell.tools.web.fetch import FetchedPage
 from stepwell.tools.web.search.chain import Searched
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
@@ -64,7 +64,7 @@ def _stop_at(step: Step, ceiling: str) -> Gathered:
 async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
     web = inquiry.web(step.id)
     pages, skipped = await _fetch(inquiry, step, web, [step.input])
-    if not pages and web.out_of_reach:
+    if not pages and (web.out_of_reach or inquiry.robots_web.is_silent(_host(step.input))):
         missed = Unreached(cause="offline", tried=_host(step.input), told=skipped[0])
         return Gathered(step, "Could not be reached.", skipped=tuple(skipped), unreached=missed)
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
@@ -103,7 +103,7 @@ def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
 
 async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
     """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
-    fetcher = PageFetcher(web, clock=inquiry.equipment.clock, check_hop=inquiry.equipment.policy.check_hop, turns=inquiry.turns)
+    fetcher = inquiry.make_fetcher(web)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []
     for url, answer in zip(urls, answers, strict=True):

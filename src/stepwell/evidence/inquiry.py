@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
@@ -28,6 +29,9 @@ from stepwell.evidence.recorded.models import RecordedModels, TrailSpending, is_
 from stepwell.evidence.recorded.web import RecordedWeb
 from stepwell.models import capabilities_of
 from stepwell.models.routing import TASK_KINDS, TaskKind
+from stepwell.tools.web.fetch import PageFetcher, Turns
+from stepwell.tools.web.robots import RobotsBook
+from stepwell.tools.web.transport import Web
 
 
 class Inquiry:
@@ -69,10 +73,37 @@ class Inquiry:
         tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
         return cls(equipment, config, f"q{number}", question, tried or question, newest=newest, retries=retries)
 
+    @property
+    def turn(self) -> str:
+        """LangGraph's name for the step that is at work: the same when it runs again, another one in another branch."""
+        return str((self.config.get("metadata") or {}).get("langgraph_checkpoint_ns", ""))
+
     def web(self, step: str) -> RecordedWeb:
         """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
         tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
         return RecordedWeb(self.equipment.web, self.recorder, tried, self.equipment.replay)
+
+    @cached_property
+    def robots_web(self) -> RecordedWeb:
+        """The way out to robots.txt, for all steps: what was asked once for a question is in its trail and is not asked again."""
+        return self.web("robots")
+
+    @cached_property
+    def robots(self) -> RobotsBook:
+        """What hosts allow."""
+        return RobotsBook(self.robots_web, self.equipment.clock, check_hop=self.equipment.policy.check_hop)
+
+    def make_fetcher(self, web: Web, turns: Turns | None = None) -> PageFetcher:
+        """A fetcher on a step's way out. Those of a question are as polite as one: robots.txt once, and one line for each host."""
+        equipment = self.equipment
+        return PageFetcher(
+            web,
+            clock=equipment.clock,
+            sleep=equipment.sleep,
+            check_hop=equipment.policy.check_hop,
+            turns=turns or self.turns,
+            robots=self.robots,
+        )
 
     @property
     def calls(self) -> RecordedModels:
@@ -139,12 +170,12 @@ class Inquiry:
 
     async def reached_ceiling(self) -> str | None:
         """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
-        spent, limits = (await self._spending.catch_up()).used, self.equipment.policy.limits
-        if spent.tokens.total >= limits.tokens:
-            return word_ceiling(f"{limits.tokens:,} tokens", "tokens")
-        if spent.known_usd > limits.cost_usd:
-            unknown = f" What {', '.join(sorted(spent.unpriced))} cost on top is not known." if spent.unpriced else ""
-            return word_ceiling(f"{limits.cost_usd:g} USD", "cost_usd") + unknown
+        spending, limits = await self._spending.catch_up(), self.equipment.policy.limits
+        guesses = f" {told}" if (told := spending.describe_guesses()) else ""
+        if spending.used.tokens.total >= limits.tokens:
+            return word_ceiling(f"{limits.tokens:,} tokens", "tokens") + guesses
+        if spending.used.known_usd + spending.assumed_usd > limits.cost_usd:
+            return word_ceiling(f"{limits.cost_usd:g} USD", "cost_usd") + guesses
         if not self.equipment.replay and self._seconds() >= limits.seconds:
             return word_ceiling(f"{limits.seconds:g} seconds", "seconds")
         return None

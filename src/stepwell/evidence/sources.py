@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stepwell.audit.evidence import Source
+from stepwell.audit.exchanges.redaction import without_secrets
 from stepwell.audit.ledger import record_source
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import EntryConflictError
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.fetch import FetchedPage
 
 Place = tuple[object, object, object]
@@ -49,7 +51,7 @@ class SourceBook:
 
     async def keep_notes(self, text: str, *, title: str) -> str:
         """Keep notes of the person who asks; their source id. The same notes under the same title are the same source."""
-        stored = await self._vault.put(text.encode())
+        stored = await self._vault.put(hide_secrets(text).encode())
         at = timestamp(self._clock)
         return await self._keep(
             ("device", title, stored),
@@ -59,10 +61,10 @@ class SourceBook:
     async def _keep_page(self, page: FetchedPage, engine: str | None) -> str:
         content, text = await self._vault.put(page.content), await self._vault.put(page.text.encode())
         return await self._keep(
-            ("web", page.final_url, text),
+            ("web", without_secrets(page.final_url), text),  # as the trail has it
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots,
+                page.fetched_at, content, text, engine, page.robots, page.pages,
             ),
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ caller's own prices go before it. A model that is in neither has no price; nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 PRICES_AS_OF = "2026-11"
@@ -55,6 +55,19 @@ class TokenUse:
 
 
 FREE = Price(0.0, 0.0)
+ASSUMED = Price(5, 25)
+"""What a call of a model elsewhere counts with whose price nobody knows, where a ceiling of money has to hold all the same: as much as a
+large model of today. Dear enough that the ceiling means something, and said wherever it is used (`describe_assumed`)."""
+
+
+def describe_assumed(models: Collection[str]) -> str:
+    """The sentence about models that are counted with the assumed price."""
+    named = ", ".join(sorted(models))
+    return (
+        f"No price is known for {named}: against limits.cost_usd it counts with {ASSUMED.input:g} USD for a million tokens read and "
+        f"{ASSUMED.output:g} USD for a million written."
+    )
+
 
 # `provider:name` without its date -> price; a provider alone stands for all of its models.
 PRICES: Mapping[str, Price] = {

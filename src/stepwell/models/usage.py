@@ -77,6 +77,8 @@ class CallUsage:
     tokens: TokenUse
     cost_usd: float | None
     """None: no price is known."""
+    estimated: bool = False
+    """Whether the tokens are counted from lengths, because the provider reported none."""
 
 
 def usage_of(
@@ -90,7 +92,7 @@ def usage_of(
     tokens = reported_tokens(answer)
     if tokens is None:
         said = count_tokens_approximately([] if answer is None else [answer])
-        tokens = TokenUse(_length_of(asked, lengths), said)
+        return replace(price_call(model, TokenUse(_length_of(asked, lengths), said), prices), estimated=True)
     return price_call(model, tokens, prices)
 
 
@@ -116,6 +118,8 @@ class UsageSum:
     """What the calls cost whose price is known."""
     unpriced: set[str] = field(default_factory=set)
     """The models of the others."""
+    estimated: int = 0
+    """How many calls reported no tokens, so that theirs are an estimate."""
 
     @property
     def cost_usd(self) -> float | None:
@@ -125,6 +129,7 @@ class UsageSum:
     def add(self, usage: CallUsage) -> None:
         self.calls += 1
         self.tokens += usage.tokens
+        self.estimated += usage.estimated
         if usage.cost_usd is None:
             self.unpriced.add(usage.model)
         else:

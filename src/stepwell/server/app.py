@@ -20,7 +20,7 @@ from starlette.middleware import Middleware
 from stepwell.clock import Clock
 from stepwell.runs.access import AccessRecords
 from stepwell.server.assembly import Services
-from stepwell.server.facades import Facade
+from stepwell.server.facades import ArgumentForms, Facade
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
@@ -41,6 +41,7 @@ from stepwell.server.routes import (
     conversation,
     crons,
     effects,
+    knowledge,
     model_load,
     research,
     research_bundle,
@@ -52,6 +53,7 @@ from stepwell.server.routes import (
     thread_state,
     thread_streams,
     threads,
+    tutor,
     wallet,
     wallet_operator,
     workspace_files,
@@ -75,9 +77,11 @@ ROUTERS = (
     assistants.router,
     store.router,
     model_load.router,
+    knowledge.router,
     research_evidence.router,  # before those of a thread: /api/research/verify is none
     research.router,
     research_bundle.router,
+    tutor.router,
     agent.router,
     access.router,
     account.router,
@@ -94,21 +98,24 @@ def create_app(
     settings: ServerSettings,
     facades: Mapping[str, Facade] | None = None,
     page: PageFiles | None = None,
+    argument_forms: ArgumentForms | None = None,
 ) -> FastAPI:
     """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes; `page` is
-    another build of the web page than the package's."""
+    another build of the web page than the package's; `argument_forms` are the tutor's, where it is served."""
+    mints = services.cashier.wallet.accepted_mints if services.cashier else ()
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
-        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who),
+        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, mints=mints),
     ]
     app = FastAPI(
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers
     )
     app.state.services = services
     app.state.facades = dict(facades or {})
+    app.state.argument_forms = argument_forms
     app.state.asks_who = settings.asks_who
     install_sign_in(app, settings, services.persistence.access, services.clock)
     for router in ROUTERS:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
+from stepwell.audit.signing import Signer
 from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
 from stepwell.errors import ConfigurationError, StorageUnavailableError
@@ -31,6 +32,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import SYSTEM
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.threads.operations import Threads
+from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.monitoring.run_log import RunLog
@@ -61,6 +63,10 @@ class Services:
     """None: nothing here takes money."""
     workspace: Workspace | None = None
     """None: no workspace is served."""
+    knowledge: KnowledgeAid | None = None
+    """None: whoever keeps knowledge has to do without an embedder and without pages."""
+    signer: Signer | None = None
+    """Who signs bundles; without one they are unsigned."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -80,14 +86,16 @@ async def open_services(
     charging: Charging | None = None,
     payable: Collection[str] = (),
     workspace: Workspace | None = None,
+    knowledge: KnowledgeAid | None = None,
+    signer: Signer | None = None,
     concurrency: int | None = None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
     Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
     trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
-    `workspace` is the one that works on a tenant's files, and where those are. `concurrency` is how many runs are driven here at
-    once, if somebody says; with 0 they are left to other processes.
+    `workspace` is the one that works on a tenant's files, and where those are; `signer` signs bundles of evidence. `concurrency`
+    is how many runs are driven here at once, if somebody says; with 0 they are left to other processes.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -141,6 +149,8 @@ async def open_services(
                 clock.now(),
                 cashier,
                 workspace,
+                knowledge,
+                signer,
             )
             metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             metrics.watch_duties(supervisor)

@@ -49,6 +49,16 @@ class Facade:
     """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for a format that is not to be had."""
 
 
+@dataclass(frozen=True)
+class ArgumentForms:
+    """How a tutor's argument is written for other programs."""
+
+    field: str
+    """Where a thread's values have it."""
+    write: Callable[[Mapping[str, Any], str], str]
+    """The argument and the name of a form -> the text. `InvalidRequestError` for what is no argument: clients may write to a state."""
+
+
 async def research_of(request: Request) -> Facade:
     """The research façade; 404 where its graph is not served."""
     services: Services = request.app.state.services

@@ -60,6 +60,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
     errors.VersionConflictError: ProblemKind(412, "version-conflict", "The file is not at that version"),
+    errors.SigningKeyError: ProblemKind(503, "signing-key", "The server cannot sign a bundle now"),
     errors.BackendError: ProblemKind(503, "files-unavailable", "The files cannot be reached now"),
     errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
     errors.TokenInvalidError: ProblemKind(400, "token-invalid", "The token is not money that is taken here"),
@@ -73,7 +74,10 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
     errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
     errors.AccessError: ProblemKind(403, "access", "Not allowed"),
+    errors.FetchRefusedError: ProblemKind(422, "page-refused", "The page may not be fetched"),
+    errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page cannot be had"),
     errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
+    errors.MissingExtraError: ProblemKind(503, "not-installed", "A part that this needs is not installed"),
     errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry counts. What is not here is unexpected."""

@@ -15,7 +15,7 @@ def stepwell(*arguments: str, cwd: Path, typed: str = "", **variables: str) -> s
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "SYSTEMROOT") if name in os.environ}
     environment |= {"PYTHONIOENCODING": "utf-8", **variables}
     command = [sys.executable, "-m", "stepwell", *arguments]
-    return subprocess.run(command, cwd=cwd, input=typed, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=cwd, input=typed, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_version(tmp_path: Path):

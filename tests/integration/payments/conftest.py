@@ -1,19 +1,13 @@
-"""One real mint for all tests about money, with a proxy in front that loses answers on request."""
+"""A proxy in front of the mint that all tests about money share, which loses answers on request."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-from tests.integration.payments.mints import MintProcess, run_mint
+from tests.integration.payments.mints import MintProcess
 
 from stepwell.testing.fault_proxy import FaultProxy
-
-
-@pytest.fixture(scope="session")
-def mint_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MintProcess]:
-    with run_mint(tmp_path_factory.mktemp("mint")) as process:
-        yield process
 
 
 @pytest.fixture

@@ -121,6 +121,33 @@ async def test_two_answers_at_one_gate_are_two_branches(world: OfflineWorld, sta
     assert replayed.equal, replayed.differences
 
 
+async def test_a_report_that_is_come_to_again_is_the_one_its_bundle_tells(
+    world: OfflineWorld, start: StartResearch, tmp_path: Path
+) -> None:
+    """Approved; then rejected at the same gate, and another plan carried out; then approved there once more."""
+    first, second = world.pages[0].subject, world.pages[80].subject
+    research = start(models=Roles(plans=[plan(first), plan(second)]).routes)
+    await research.ask("What is known?")
+    gate = await go_back(research, lambda state: state.next == ("hitl_gate",))
+
+    async def enter_gate_again() -> None:
+        await research.graph.aupdate_state(gate, {"review_sources": False}, as_node="auditor")
+        await research.graph.ainvoke(None, research.config)
+
+    once = await research.answer(True)
+    await enter_gate_again()
+    await research.answer({"decision": "reject", "reason": "other"})
+    other = await research.answer(True)
+    await enter_gate_again()
+    again = await research.answer(True)
+    assert once["final_report"] == again["final_report"] != other["final_report"]
+    path = await bundle_of(research, tmp_path)
+    dossier = read_dossier(path)
+    assert dossier.report == again["final_report"]
+    assert [step["input"] for step in dossier.steps] == [first]
+    assert dossier.head == again["trail_head"] != once["trail_head"]
+
+
 async def test_the_same_question_again_is_asked_again(world: OfflineWorld, start: StartResearch) -> None:
     """Sent once more from the earlier checkpoint, as a chat's "try again" does: its ceilings begin anew."""
     roles = Roles(plans=[plan(world.pages[0].subject), plan(world.pages[80].subject)])

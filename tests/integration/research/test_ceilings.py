@@ -152,3 +152,16 @@ async def test_the_ceiling_of_money_holds_beside_a_model_without_a_price(start: 
     assert "limits.cost_usd" in state["error_message"]
     assert "scriptedmodel" in state["error_message"]
     assert len(roles.planner.asked) == 3
+
+
+async def test_a_model_without_a_price_does_not_switch_the_ceiling_of_money_off(start: StartResearch) -> None:
+    """Its calls count with an assumed price, which the gate and the sentence about the ceiling say."""
+    costly = say(plan("bridges")).using(input_tokens=100_000, output_tokens=0)
+    roles = Roles(plans=[costly] * 50, audits=[say(audit("rejected", "J1")).using(input_tokens=1, output_tokens=0)])
+    state = await start(models=roles.routes, policy=limited(cost_usd=1.2, tokens=10**9)).ask("Why?", max_plan_revisions=1000)
+    assert state["status"] == "failed"
+    assert (
+        "The ceiling of 1.2 USD is reached (rule limits.cost_usd). No price is known for scriptedmodel"
+        in state["error_message"]
+    )
+    assert len(roles.planner.asked) == 3

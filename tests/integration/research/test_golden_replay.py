@@ -17,4 +17,4 @@ async def test_a_bundle_of_an_older_version_replays_to_the_byte() -> None:
     assert checked.ok, checked.problems
     replayed = await replay_bundle(BUNDLE, embedder=LexicalEmbedder())
     assert replayed.equal, replayed.differences
-    assert replayed.answers_used == 22
+    assert replayed.answers_used == 19, "of 22: every step asked for robots.txt itself, and now a question asks once"

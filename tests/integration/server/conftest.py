@@ -27,6 +27,7 @@ from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
+from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace.place import Workspace
@@ -49,6 +50,7 @@ async def serve(
     clock: Clock | None = None,
     charging: Charging | None = None,
     workspace: Workspace | None = None,
+    knowledge: KnowledgeAid | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
@@ -64,6 +66,7 @@ async def serve(
         model_loading=loading,
         charging=charging,
         workspace=workspace,
+        knowledge=knowledge,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

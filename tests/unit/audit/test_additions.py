@@ -38,7 +38,7 @@ async def judged(text: str, quote: str = QUOTE) -> Claim:
 async def test_an_addition_nobody_said_lowers_the_verdict_and_is_named(added: str) -> None:
     claim = await judged(f"The Selvik observatory has a mirror of 306 centimetres{added}.")
     assert claim.verdict == "partial"
-    assert any("the quotes do not say" in reason for reason in claim.reasons)
+    assert any("the source does not say" in reason for reason in claim.reasons)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ import random
 import stat
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.canonical import sha256
+from stepwell.audit.checks import CHECKS_VERSION
 from stepwell.audit.container import write_members
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.exchanges.recording import Outgoing
@@ -210,6 +212,23 @@ async def test_a_wrong_quote_is_named(tmp_path: Path, quote: Quote, fact: str):
 )
 async def test_a_claim_without_its_evidence_is_named(tmp_path: Path, claim: Claim, fact: str):
     assert any("c1" in problem and fact in problem for problem in await sealed(tmp_path, GOOD_QUOTE, claim))
+
+
+async def test_a_verdict_above_what_the_checks_allow_is_refused_or_listed_by_their_number(tmp_path: Path):
+    """Today's number: a problem. An older one, or none: listed, and a problem only where the reader is strict. A newer one: not known."""
+    wrong = Claim("c1", "The well is 16 m deep.", ("e1",), "supported", (), CHECKS_VERSION)
+    assert any(
+        "c1 is called supported; the checks give contradicted" in each for each in await sealed(tmp_path, GOOD_QUOTE, wrong)
+    )
+    for older in (None, CHECKS_VERSION - 1):
+        assert await sealed(tmp_path, GOOD_QUOTE, replace(wrong, checks=older)) == []
+        checked = verify_bundle(tmp_path / "b.zip")
+        assert "today's checks allow contradicted" in checked.marked_today[0].fact
+        assert checked.marked_today[0] in verify_bundle(tmp_path / "b.zip", strict=True).problems
+    newer = await sealed(tmp_path, GOOD_QUOTE, replace(GOOD_CLAIM, checks=CHECKS_VERSION + 1))
+    assert any("use a newer one" in each for each in newer)
+    hidden = replace(GOOD_CLAIM, verdict="contradicted", checks=CHECKS_VERSION)
+    assert await sealed(tmp_path, GOOD_QUOTE, hidden) == [], "who judged it, and how, is not in this trail"
 
 
 @pytest.mark.parametrize(

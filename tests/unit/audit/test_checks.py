@@ -50,6 +50,7 @@ SUPPORTED = [
     ("40 % of the women smoke.", "12 % of the men and 40 % of the women smoke."),
     ("The bridge was repaired in 2019.", "The bridge, built in 1873, was repaired and widened in 2019."),
     ("U.S. wells are deep.", "US wells are deep."),
+    ("John Smith dug 40 wells.", "Smith dug 40 wells."),
     ("The share rose from 40 % to 50 %.", "The share rose from 40 % to 50 %, the ministry says."),
     ("Between 40 and 50 wells remain.", "40–50 wells remain."),
     ("More than 40 wells remain.", "Over 40 wells remain."),
@@ -101,7 +102,6 @@ PARTIAL = [
     ("The well will close.", "The well may close."),
     ("40 wells remain in Dresden.", "More than 40 wells remain in Dresden."),
     ("The number of wells increased to 40.", "The number of wells was 40."),
-    ("John Smith dug 40 wells.", "Smith dug 40 wells."),
     ("He called it “a marvel of glass” in Dresden.", "He called it a marvel of stone in Dresden."),
     ("Paul Smith dug 40 wells.", "Paul Jones and Mary Smith dug 40 wells."),
     ("It opened on 03/04/2021 in Dresden.", "It opened on 4 March 2021 in Dresden."),
@@ -216,3 +216,10 @@ def test_a_long_quote_is_checked_in_reasonable_time():
     long = "In 1890 Dresden had 40 wells, 12 % of them in the north and 1,234 elsewhere. " * 100
     assert checked("Dresden had 40 wells in 1890.", long).ceiling == "supported"
     assert checked("1" * 20_000 + ",", "1," * 20_000).ceiling != "supported"
+
+
+def test_a_sentence_without_an_end_is_not_taken_for_a_statement():
+    quote = Quote("e1", "s1", 0, 36, "In 1890 Dresden had 40 public wells.")
+    long = "Dresden had 40 public wells in 1890 and " * 50
+    found = check(long, ["e1"], {"e1": quote})
+    assert (found.ceiling, found.reasons) == ("unsupported", ("the claim has 2,000 characters, at most 1,500 can be checked",))

@@ -110,6 +110,6 @@ def test_on_sentences_that_the_rules_were_not_made_with_they_do_no_worse_than_pu
     """The published figures are honest only as long as this file's cases are not used to make rules."""
     measured = measure_held_out()
     assert measured["claims"] >= 198
-    assert measured["citation_precision"] >= 96, measured
-    assert measured["left_unmarked"] <= 4, measured
-    assert measured["true_plain"] >= 69, measured
+    assert measured["citation_precision"] >= 98, measured
+    assert measured["left_unmarked"] <= 2, measured
+    assert measured["true_plain"] >= 66, measured

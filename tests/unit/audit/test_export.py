@@ -25,7 +25,9 @@ from stepwell.audit.trail import NewEntry
 from stepwell.audit.verdicts import verdict
 from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.report import write_report
+from stepwell.cli.research import arguments
 from stepwell.errors import BundleError, ConfigurationError
+from stepwell.server.schemas.evidence import MEDIA_TYPES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = '<script>alert(1)</script> "quoted" & \u202eturned \x1b[2J'
@@ -249,3 +251,15 @@ def test_what_is_no_address_is_no_link(address: str):
 def test_long_patterns_do_not_take_for_ever():
     for text in ("*" * 50_000, "[" * 50_000, "`" * 50_001, "**a" * 20_000, "[a](" * 20_000):
         assert json.dumps("".join(span.text for span in spans(text)))
+
+
+async def test_what_a_page_calls_itself_does_not_leave_its_field_in_bibtex(bundle: Path):
+    entry = export_bundle(bundle, "bib").decode()
+    bare = entry.replace("\\{", "").replace("\\}", "")
+    assert bare.count("{") == bare.count("}")
+    assert [line for line in entry.splitlines() if line.startswith("@")] == ["@online{wells_example_s1,"]
+
+
+def test_every_place_that_names_the_formats_names_the_same():
+    """The command line lists them without importing what makes them, and the server does not know who does."""
+    assert arguments.FORMATS == FORMATS == tuple(MEDIA_TYPES)

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from stepwell.audit.bundle import write_bundle
+from stepwell.audit.checks import CHECKS_VERSION
 from stepwell.audit.container import write_members
+from stepwell.audit.evidence import Claim, Quote, Source
+from stepwell.audit.ledger import record_claim, record_quote, record_source
+from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.sentences import passages
 from stepwell.audit.verify import verify_bundle
 from stepwell.audit.writing.links import strip_links
@@ -80,3 +84,24 @@ def forge_report(bundle: Path, forged: Path, report: str) -> None:
         members = {name: archive.read(name) for name in archive.namelist()}
     with forged.open("wb") as file:
         write_members(file, sorted({**members, "report.md": report.encode()}.items()))
+
+
+@pytest.mark.parametrize(
+    "text", ["a-" * 1600, "1.2," * 800, "Ab " * 1000, "not " * 800, "(" * 3200, "1890 " * 640], ids=range(6)
+)
+async def test_a_long_claim_does_not_keep_a_reader_busy(tmp_path: Path, text: str):
+    """Whoever checks a bundle runs the checks again, on claims of whoever made it."""
+    vault = MemoryVault()
+    page = await vault.put(text.encode())
+    at = "2026-01-01T00:00:00+00:00"
+    await record_source(vault, Source("s1", "web", "https://a.test/", "https://a.test/", "A", "text/html", 200, at, page, page))
+    await record_quote(vault, Quote("e1", "s1", 0, len(text), text))
+    for number in range(2):
+        claim = Claim(f"c{number}", text[::-1] + str(number), ("e1",), "supported", checks=CHECKS_VERSION)
+        await record_claim(vault, claim)
+    await record_claim(vault, Claim("c9", text * 4, ("e1",), "supported"))
+    await write_bundle(vault, tmp_path / "b.zip")
+    started = time.process_time()
+    checked = verify_bundle(tmp_path / "b.zip")
+    assert time.process_time() - started < 6
+    assert any("longer than any that we write" in str(problem) for problem in checked.problems)

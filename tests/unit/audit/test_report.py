@@ -13,7 +13,7 @@ from stepwell.audit.evidence import VERDICTS, Claim, Quote, Source
 from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.links import strip_links
 from stepwell.audit.writing.references import check_references, reference_line
-from stepwell.audit.writing.report import INSUFFICIENT, Report, insufficient_evidence, write_report
+from stepwell.audit.writing.report import ANY_MARK, INSUFFICIENT, Report, insufficient_evidence, mark_of, write_report
 from stepwell.errors import EvidenceError
 
 AT = "2026-01-02T03:04:05+00:00"
@@ -48,6 +48,30 @@ def test_ids_become_numbers_and_a_list_of_sources():
     )
     assert made.references == ("s2", "s1", "s3")
     assert check_references(made.text, SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("reasons", "mark"),
+    [
+        (("the source does not say '2016'", "the source does not say 'red'"), "*(partly supported: the source does not say '2016')*"),
+        (("I doubt it, see [here](https://evil.test)", "the source says 'red', not 'green'"),
+         "*(partly supported: the source says 'red', not 'green')*"),
+        (("the source does not say '*(fine)* [9](https://evil.test)'",), "*(partly supported: the source does not say 'fine 9')*"),
+        (("a judge's own words",), "*(partly supported)*"),
+        ((), "*(partly supported)*"),
+    ],
+)  # fmt: skip
+def test_a_mark_says_what_the_checks_miss_and_nothing_a_model_worded(reasons: tuple[str, ...], mark: str):
+    claim = Claim("c1", "Half.", ("e1",), "partial", reasons)
+    assert mark_of(claim) == f" {mark}"
+    assert ANY_MARK.sub("", f"Half [1]. {mark} More.") == "Half [1]. More."
+
+
+def test_a_long_reason_is_cut_and_still_known_as_a_mark():
+    mark = mark_of(Claim("c1", "Half.", ("e1",), "contradicted", (f"the source does not say '{'very ' * 60}long'",)))
+    assert len(mark) < 160
+    assert ANY_MARK.fullmatch(mark)
+    assert mark_of(Claim("c1", "Whole.", ("e1",), "supported", ("the source says it",))) == ""
 
 
 def test_unsupported_sentences_are_removed_and_counted():

@@ -13,8 +13,9 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from stepwell.errors import ModelAnswerError
-from stepwell.evidence.asking import MAX_ATTEMPTS, ask_for, extract_json
+from stepwell.evidence.asking import MAX_ATTEMPTS, ask_for
 from stepwell.testing import ScriptedModel, expect
+from stepwell.validation import extract_json
 
 
 class Fruit(BaseModel):

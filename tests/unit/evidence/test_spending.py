@@ -12,6 +12,7 @@ from stepwell.audit.exchanges.recording import Recorder
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import NewEntry
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
+from stepwell.models.pricing import ASSUMED, TokenUse
 from stepwell.models.usage import UsageMeter
 from stepwell.testing import ScriptedModel, say
 
@@ -39,7 +40,7 @@ async def call(vault: MemoryVault, model: Any, key: str = "k") -> dict[str, Any]
 async def test_what_a_provider_reports_is_written_down() -> None:
     vault = MemoryVault()
     told = await call(vault, Known([say("Long.")], usage=(400, 100)))
-    assert told == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100}
+    assert told == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100, "usage": "reported"}
     spent = await spending(vault)
     assert (spent.used.tokens.total, spent.used.known_usd) == (500, pytest.approx(0.0015))
 
@@ -49,13 +50,17 @@ async def test_a_provider_that_reports_nothing_is_estimated() -> None:
     told = await call(vault, ScriptedModel([say("It is long. " * 40)]))
     assert told["input_tokens"] > 200
     assert told["output_tokens"] > 100
-    assert (await spending(vault)).used.tokens.total == told["input_tokens"] + told["output_tokens"]
+    assert told["usage"] == "estimated"
+    spent = await spending(vault)
+    assert spent.used.tokens.total == told["input_tokens"] + told["output_tokens"]
+    assert "1 of 1 calls reported no tokens" in spent.describe_guesses()
 
 
 async def test_an_answer_held_to_a_schema_counts_too() -> None:
     vault = MemoryVault()
     held = Known([say('{"a": 1}')], usage=(400, 100)) | RunnableLambda(lambda answer: {"a": answer.text})
-    assert await call(vault, held) == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100}
+    told = await call(vault, held)
+    assert told == {"model": "openai:gpt-5", "input_tokens": 400, "output_tokens": 100, "usage": "reported"}
 
 
 async def test_one_call_without_a_price_does_not_hide_what_the_others_cost() -> None:
@@ -63,8 +68,25 @@ async def test_one_call_without_a_price_does_not_hide_what_the_others_cost() -> 
     await call(vault, Known([say("a")], usage=(400, 100)), "one")
     await call(vault, Known([say("b")], usage=(400, 100), model_name="of-tomorrow"), "two")
     await call(vault, Known([say("c")], usage=(400, 100)), "three")
-    spent = (await spending(vault)).used
-    assert (spent.known_usd, spent.unpriced) == (pytest.approx(0.003), {"openai:of-tomorrow"})
+    spent = await spending(vault)
+    assert (spent.used.known_usd, spent.used.unpriced) == (pytest.approx(0.003), {"openai:of-tomorrow"})
+    assert spent.assumed_usd == pytest.approx(ASSUMED.of(TokenUse(400, 100))), "the ceiling counts it with a price that is said"
+    assert "No price is known for openai:of-tomorrow" in spent.describe_guesses()
+
+
+class Here(Known):
+    """A server on this machine, of whose price no table knows."""
+
+    model_name: str = "mine"
+    base_url: str = "http://localhost:1234/v1"
+
+
+async def test_a_model_on_this_machine_costs_nothing() -> None:
+    vault = MemoryVault()
+    told = await call(vault, Here([say("a")], usage=(400, 100)))
+    assert told["here"] is True
+    spent = await spending(vault)
+    assert (spent.used.cost_usd, spent.assumed_usd, spent.describe_guesses()) == (0.0, 0.0, "")
 
 
 async def test_a_trail_of_an_earlier_release_is_read() -> None:
@@ -72,8 +94,9 @@ async def test_a_trail_of_an_earlier_release_is_read() -> None:
     vault = MemoryVault()
     answer = {"model": "", "input_tokens": 3, "output_tokens": 4}
     await vault.append(NewEntry("model_call", "q1:old", {"request": "q1:old", "answer": answer}))
-    spent = (await spending(vault)).used
-    assert (spent.tokens.total, spent.known_usd, spent.unpriced) == (7, 0.0, {"unnamed"})
+    spent = await spending(vault)
+    assert (spent.used.tokens.total, spent.used.known_usd, spent.used.unpriced) == (7, 0.0, {"unnamed"})
+    assert spent.assumed_usd == 0.0, "it is replayed as it ran"
 
 
 async def test_the_run_around_it_hears_the_call_as_well() -> None:

@@ -37,10 +37,10 @@ def client(static: Path) -> httpx.AsyncClient:
     return visit(static)
 
 
-def visit(folder: Path) -> httpx.AsyncClient:
+def visit(folder: Path, *mints: str) -> httpx.AsyncClient:
     settings = ServerSettings()
     app = FastAPI(
-        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True)],
+        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True, mints=mints)],
         docs_url=None,
         redoc_url=None,
     )
@@ -65,9 +65,17 @@ async def test_a_browser_gets_the_page_at_each_of_its_addresses(client: httpx.As
 async def test_the_page_may_load_from_its_own_server_only(client: httpx.AsyncClient):
     headers = (await client.get("/", headers=BROWSER)).headers
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
-    assert policy["default-src"] == policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["default-src"] == policy["style-src"] == policy["connect-src"] == policy["worker-src"] == "'self'"
+    assert policy["script-src"] == "'self' 'wasm-unsafe-eval'"
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["object-src"] == "'none'"
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+async def test_the_page_may_also_ask_the_mints_whose_money_is_taken(static: Path):
+    client = visit(static, "https://mint.example.com/Bitcoin", "https://mint.example.com/other", "http://127.0.0.1:3338")
+    policy = (await client.get("/", headers=BROWSER)).headers["content-security-policy"]
+    assert "; connect-src 'self' https://mint.example.com http://127.0.0.1:3338; " in policy
+    assert policy.count("mint.example.com") == 1
 
 
 @pytest.mark.parametrize("accept", ["application/json", "*/*", ""])

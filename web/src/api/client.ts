@@ -48,6 +48,7 @@ const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metad
 /** Fields of states that the page shows. A state's messages come by pages. */
 const STATE_FIELDS = [
   "todos", "files", "status", "user_query", "plan", "audit_result", "reasoning", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
+  "argument", "progress", "gcs_root_path", "funding_id",
 ];
 
 export const api = {

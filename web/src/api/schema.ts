@@ -813,6 +813,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/embedder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The embedder that a browser can run, and where its files are */
+        get: operations["get_embedder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/embedder/files/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the embedder's files, by its hash */
+        get: operations["get_embedder_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pages/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fetch a page of the public web and give its text back; nothing is kept */
+        post: operations["read_page"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/research/verify": {
         parameters: {
             query?: never;
@@ -958,6 +1009,23 @@ export interface paths {
         };
         /** Everything a thread's research rests on, as one file for `stepwell verify` */
         get: operations["research_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tutor/{threadId}/argument": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The argument of a tutor's thread: Markdown, JSON, Argdown or Mermaid */
+        get: operations["export_argument"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1929,7 +1997,7 @@ export interface components {
              * Part
              * @enum {string}
              */
-            part: "file" | "bytes" | "trail" | "manifest" | "members" | "quotes" | "claims" | "report" | "story";
+            part: "file" | "bytes" | "trail" | "manifest" | "signature" | "head" | "members" | "quotes" | "claims" | "checks" | "report" | "story" | "plans" | "requests" | "origins" | "strict";
             /**
              * Title
              * @description What was checked, as a sentence that is true where it holds
@@ -2119,6 +2187,20 @@ export interface components {
             fact: string;
         };
         /**
+         * DevicePassage
+         * @description Where a source stands on the device that sent it, in that device's own words.
+         */
+        DevicePassage: {
+            /** Snippet Id */
+            snippet_id: string;
+            /** Document Id */
+            document_id: string;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+        };
+        /**
          * DutyResponse
          * @description Something that goes on for as long as the server does.
          */
@@ -2187,6 +2269,39 @@ export interface components {
              * @default
              */
             note: string;
+        };
+        /** EmbedderFile */
+        EmbedderFile: {
+            /**
+             * Path
+             * @description Where it is had; the content behind a path never changes
+             */
+            path: string;
+            /** Sha256 */
+            sha256: string;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /** EmbedderFiles */
+        EmbedderFiles: {
+            /**
+             * Id
+             * @description Names the numbers: vectors are comparable only under the same id
+             */
+            id: string;
+            /** Dimensions */
+            dimensions: number;
+            /** Max Tokens */
+            max_tokens: number;
+            weights: components["schemas"]["EmbedderFile"];
+            tokenizer: components["schemas"]["EmbedderFile"];
+        };
+        /** EmbedderResponse */
+        EmbedderResponse: {
+            /** @description Null: its files are not on this server; compare by words */
+            embedder: components["schemas"]["EmbedderFiles"] | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * EntryResponse
@@ -2759,6 +2874,34 @@ export interface components {
             /** Refunds */
             refunds: components["schemas"]["RefundOfAll"][];
         };
+        /** PageRequest */
+        PageRequest: {
+            /**
+             * Url
+             * @description http or https, on the public web
+             */
+            url: string;
+        };
+        /** PageText */
+        PageText: {
+            /** Url */
+            url: string;
+            /** Final Url */
+            final_url: string;
+            /** Title */
+            title: string;
+            /** Text */
+            text: string;
+            /** Media Type */
+            media_type: string;
+            /** Fetched At */
+            fetched_at: string;
+            /**
+             * Note
+             * @description What was left out, in a sentence; empty if nothing was
+             */
+            note: string;
+        };
         /**
          * PayoutAsk
          * @description Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted.
@@ -2872,6 +3015,11 @@ export interface components {
             end: number;
             /** Text */
             text: string;
+            /**
+             * Page
+             * @description The page of a document that it stands on, counted from 1
+             */
+            page: number | null;
         };
         /**
          * RecoveryResponse
@@ -3031,6 +3179,8 @@ export interface components {
             query: string;
             /** Retrievedcontext */
             retrievedContext?: string | null;
+            /** Snippets */
+            snippets?: components["schemas"]["Snippet"][] | null;
             /** Contexturls */
             contextUrls?: string[] | null;
             /** Threadid */
@@ -3256,6 +3406,24 @@ export interface components {
              */
             touched_at: string;
         };
+        /**
+         * Snippet
+         * @description An excerpt of a document that stays on the caller's device, and where it stands there.
+         */
+        Snippet: {
+            /** Id */
+            id: string;
+            /** Documentid */
+            documentId: string;
+            /** Label */
+            label: string;
+            /** Text */
+            text: string;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+        };
         /** SourceResponse */
         SourceResponse: {
             /** Source Id */
@@ -3288,6 +3456,13 @@ export interface components {
              * @enum {string}
              */
             robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
+            /**
+             * Pages
+             * @description Where each page of a document begins in its text; empty where it has none
+             */
+            pages: number[];
+            /** @description Of an excerpt from a device: where it stands there */
+            passage: components["schemas"]["DevicePassage"] | null;
         };
         /** SourceTextResponse */
         SourceTextResponse: {
@@ -3906,6 +4081,34 @@ export interface components {
             /** Parts */
             parts: components["schemas"]["CheckedPartResponse"][];
             counts: components["schemas"]["VerificationCounts"];
+            /**
+             * Format
+             * @description The bundle's format, `stepwell-bundle-4` being the newest
+             * @default
+             */
+            format: string;
+            /**
+             * Signed By
+             * @description The public key whose signature it bears, if one fits
+             */
+            signed_by?: string | null;
+            /**
+             * Vouched
+             * @description Whether that is the `key` that was named; null if none was
+             */
+            vouched?: boolean | null;
+            /**
+             * Lacks
+             * @description What could not be checked because the bundle does without it, in sentences
+             * @default []
+             */
+            lacks: string[];
+            /**
+             * Marked Today
+             * @description Claims that older checks let pass and today's would mark
+             * @default []
+             */
+            marked_today: components["schemas"]["DefectResponse"][];
         };
         /** VersionChoice */
         VersionChoice: {
@@ -6296,9 +6499,104 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    verify_bundle: {
+    get_embedder: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbedderResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_embedder_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageText"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_bundle: {
+        parameters: {
+            query?: {
+                /** @description The head that was noted, or its first 16 digits and more */
+                head?: string | null;
+                /** @description The public key of who should have made it, `ed25519:...` */
+                key?: string | null;
+                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                strict?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6332,7 +6630,14 @@ export interface operations {
     };
     verify_research: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The head that was noted, or its first 16 digits and more */
+                head?: string | null;
+                /** @description The public key of who should have made it, `ed25519:...` */
+                key?: string | null;
+                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                strict?: boolean;
+            };
             header?: never;
             path: {
                 threadId: string;
@@ -6418,7 +6723,7 @@ export interface operations {
     export_research: {
         parameters: {
             query?: {
-                format?: "md" | "html" | "pdf" | "docx" | "zip";
+                format?: "md" | "html" | "pdf" | "docx" | "bib" | "json" | "zip";
             };
             header?: never;
             path: {
@@ -6439,6 +6744,8 @@ export interface operations {
                     "text/html; charset=utf-8": string;
                     "application/pdf": string;
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/x-bibtex; charset=utf-8": string;
+                    "application/vnd.citationstyles.csl+json": string;
                     "application/zip": string;
                 };
             };
@@ -6570,6 +6877,38 @@ export interface operations {
                 content: {
                     "application/json": unknown;
                     "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_argument: {
+        parameters: {
+            query?: {
+                form?: "md" | "json" | "argdown" | "mermaid";
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The argument */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                    "text/markdown": string;
+                    "text/plain": string;
                 };
             };
             401: components["responses"]["Problem401"];

@@ -15,7 +15,17 @@ const AGENT: Starter[] = [
   { title: "Think it through", text: "I have to choose between renting and buying a workshop space. Ask me what you need to know, then weigh it." },
   { title: "Work with notes", text: "Make a file notes.md with a template for meeting notes, and explain each part in a sentence." },
 ];
-const BY_GRAPH: Record<string, Starter[]> = { research: RESEARCH, deep_research: RESEARCH };
+const TUTOR: Starter[] = [
+  { title: "Examine a conviction", text: "Should schools give marks?" },
+  { title: "Prepare a debate", text: "Should cities close their centres to private cars?" },
+  { title: "Decide something of your own", text: "I have to decide something and want to know whether my reasons carry it. Help me with my argument." },
+];
+const WORKSPACE: Starter[] = [
+  { title: "Find your way", text: "What is in this workspace? Say in a sentence what each folder is for." },
+  { title: "Write something down", text: "Write a note on how we name our files to notes/naming.md. Ask me what you need to know first." },
+  { title: "Work from a file", text: "Read the newest file and list what is still open in it." },
+];
+const BY_GRAPH: Record<string, Starter[]> = { research: RESEARCH, deep_research: RESEARCH, deeptutor: TUTOR, workspace: WORKSPACE };
 
 export function startersFor(graphId: string): Starter[] {
   return BY_GRAPH[graphId] ?? AGENT;
@@ -23,8 +33,13 @@ export function startersFor(graphId: string): Starter[] {
 
 const RESEARCH_CHIPS = ["What speaks against this?", "Which sources are the weakest?", "What is new?"];
 const AGENT_CHIPS = ["Say it in three points", "Go deeper into the first point", "What did you leave out?"];
+/** What a seminar that is complete can go on with. */
+const TUTOR_CHIPS = ["/objection ", "/ground ", "/lint"];
+const WORKSPACE_CHIPS = ["Which files did you read for this?", "Write that down in a file", "What did you leave out?"];
 
 export function chipsFor(graphId: string | null): string[] {
+  if (graphId === "deeptutor") return TUTOR_CHIPS;
+  if (graphId === "workspace") return WORKSPACE_CHIPS;
   return graphId && /research/.test(graphId) ? RESEARCH_CHIPS : AGENT_CHIPS;
 }
 

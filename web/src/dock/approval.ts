@@ -16,6 +16,18 @@ export interface Action {
   about: string;
   allowed: Decision[];
   fields: Field[];
+  /** What the server says the call would change, where it has looked. */
+  preview: Preview | null;
+}
+
+export interface Preview {
+  path: string;
+  /** Unified; cut where it is very long. */
+  diff: string;
+  /** The version of the file that the diff was made for; null: there was none. */
+  base: string | null;
+  /** Why the change would fail; empty if it would not. */
+  problem: string;
 }
 
 export interface ActionDraft {
@@ -42,8 +54,15 @@ export function readActions(payload: JsonObject): Action[] {
       about: textOf(action.description),
       allowed: allowed.length ? allowed : [...DECISIONS],
       fields: fieldsOf(args, config.args_schema),
+      preview: readPreview(action),
     };
   });
+}
+
+function readPreview(action: JsonObject): Preview | null {
+  if (typeof action.diff !== "string" || typeof action.path !== "string") return null;
+  const base = typeof action.base_version === "string" ? action.base_version : null;
+  return { path: action.path, diff: action.diff, base, problem: textOf(action.problem) };
 }
 
 export function emptyDraft(payload: JsonObject): ApprovalDraft {

@@ -1,6 +1,7 @@
 /** The registry: for each kind of question its card, how a kept draft is taken up again, and what of a draft may be kept. */
 
 import type { Component } from "svelte";
+import DeviceCard from "../device/DeviceCard.svelte";
 import * as approval from "./approval";
 import AddressCard from "./AddressCard.svelte";
 import ApprovalCard from "./ApprovalCard.svelte";
@@ -11,10 +12,16 @@ import PlanCard from "./PlanCard.svelte";
 import RetryCard from "./RetryCard.svelte";
 import SourcesCard from "./SourcesCard.svelte";
 import UnknownCard from "./UnknownCard.svelte";
+import PaymentCard from "../wallet/PaymentCard.svelte";
 import { asObject, type Json, type Kind } from "./waiting";
 
 export interface CardProps<Draft> {
+  /** The interrupt's. */
+  id: string;
+  /** When it was asked. */
+  createdAt: string | null;
   payload: Json;
+  threadId: string | null;
   draft: Draft;
   busy: boolean;
   /** Scratch files of the thread, by path. */
@@ -47,6 +54,9 @@ export const CARDS: Record<Kind, Card> = {
   sources: { component: SourcesCard, restore: (_, kept) => onTop({ denied: [] as string[] }, kept), keep: asIs },
   retry: { component: RetryCard, restore: () => ({}), keep: asIs },
   address: { component: AddressCard, restore: () => ({}), keep: asIs },
+  // Nothing of it is kept: what is written there may be money.
+  payment: { component: PaymentCard, restore: () => ({}), keep: () => ({}) },
+  device: { component: DeviceCard, restore: (_, kept) => onTop({ refusing: false, reason: "" }, kept), keep: asIs },
   unknown: { component: UnknownCard, restore: (_, kept) => onTop({ text: "", asJson: false }, kept), keep: asIs },
 };
 

@@ -3,6 +3,8 @@
  * left on a shared machine. Cards leave out what is named like a secret before they save.
  */
 
+import { hasToken } from "../wallet/words";
+
 const PREFIX = "stepwell.answer.";
 const MOST_CHARS = 200_000;
 
@@ -10,7 +12,7 @@ export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 export interface Drafts {
   load(id: string): unknown;
-  /** False if it could not be kept: too large, or the browser keeps nothing here. */
+  /** False if it was not kept: too large, money in it, or the browser keeps nothing here. */
   save(id: string, draft: unknown): boolean;
   drop(id: string): void;
 }
@@ -27,7 +29,7 @@ export function openDrafts(store: Store | null): Drafts {
     },
     save(id, draft) {
       const text = JSON.stringify(draft);
-      if (!store || text.length > MOST_CHARS) return false;
+      if (!store || text.length > MOST_CHARS || hasToken(text)) return false;
       try {
         store.setItem(PREFIX + id, text);
         return true;
@@ -45,7 +47,7 @@ export function openDrafts(store: Store | null): Drafts {
   };
 }
 
-export function tabStore(): Store | null {
+export function tabStore(): Storage | null {
   try {
     return window.sessionStorage;
   } catch {

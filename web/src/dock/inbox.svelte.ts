@@ -18,6 +18,8 @@ export interface InboxEntry {
   asker: string | null;
   payload: Json;
   created_at: string | null;
+  /** The device that is about to carry it out. */
+  claim?: { device_id: string; expires_at: string } | null;
 }
 
 const SEEN_MS = 5_000;

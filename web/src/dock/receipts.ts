@@ -7,9 +7,17 @@ export interface Receipt {
   id: string;
   words: string;
   at: Date;
+  /** It was not done. */
+  failed?: boolean;
 }
 
 const SAID: Record<string, string> = { approve: "approved", edit: "edited", reject: "rejected", respond: "answered in place of" };
+
+/** Answers that were given beside the dock (by a button of a panel), by interrupt: their receipt says so, too. */
+export const givenBeside = new Map<string, Json>();
+
+/** What a tutor is told with a slash, in words. */
+const COMMANDS: Record<string, string> = { "/hint": "You asked for a hint.", "/tell": "You asked to be told." };
 
 export function receiptFor(waiting: Waiting, answer: Json, at: Date): Receipt {
   return { id: waiting.id, words: words(waiting.payload, answer), at };
@@ -26,13 +34,17 @@ function words(payload: Json, answer: Json): string {
     case "approval":
       return decisionWords(payload, said);
     case "clarification":
-      return `You answered: ${chosenWords(payload, said)}`;
+      return COMMANDS[chosenWords(payload, said)] ?? `You answered: ${chosenWords(payload, said)}`;
     case "sources":
       return `You admitted ${plural(textsOf(said.admit).length, "source")} and left out ${textsOf(said.deny).length}.`;
     case "retry":
       return said.decision === "approve" ? "You asked to try again." : "You stopped the search.";
     case "address":
       return said.decision === "approve" ? "You allowed the address." : "You refused the address.";
+    case "payment":
+      return said.cancel === true ? "You paid nothing more." : "You paid; the work goes on.";
+    case "device":
+      return said.approved === true ? "You allowed the change." : `You refused it${reason ? `: ${shorten(reason)}` : "."}`;
     case "unknown":
       return `You answered: ${shorten(typeof answer === "string" ? answer : JSON.stringify(answer))}`;
   }

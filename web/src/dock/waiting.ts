@@ -12,7 +12,7 @@ export type { Json, JsonObject };
 /** An open interrupt. Its payload may be anything that a graph asks with, also a bare text. */
 export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
 
-export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "unknown";
+export type Kind = "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "device" | "payment" | "unknown";
 
 const TYPES: Record<string, Kind> = {
   plan_approval: "plan",
@@ -21,6 +21,8 @@ const TYPES: Record<string, Kind> = {
   source_review: "sources",
   search_retry: "retry",
   address_approval: "address",
+  payment_exhausted: "payment",
+  client_tool_execution: "device",
 };
 
 export function kindOf(payload: Json): Kind {
@@ -45,6 +47,10 @@ export function titleOf(payload: Json): string {
       return "Try the search again?";
     case "address":
       return "May this address be fetched?";
+    case "payment":
+      return fields.code === "requested" ? "The agent asks for money" : "More money for the next call?";
+    case "device":
+      return deviceTitle(fields);
     case "unknown":
       return typeof payload === "string" ? payload : textOf(fields.question) || textOf(fields.message) || "The agent waits for you";
   }
@@ -55,12 +61,22 @@ function fits(kind: Kind | undefined, payload: JsonObject): Kind {
   if (kind === "plan") return isObject(payload.plan ?? null) ? kind : "unknown";
   if (kind === "approval") return actionsIn(payload).length ? kind : "unknown";
   if (kind === "sources") return Array.isArray(payload.sources) ? kind : "unknown";
+  if (kind === "device") return Array.isArray(payload.tool_calls) ? kind : "unknown";
   return kind ?? "unknown";
 }
 
 function approvalTitle(fields: JsonObject): string {
   const names = actionsIn(fields).map((action) => textOf(action.name));
   return names.length === 1 ? `Run ${names[0]}?` : `Run these ${names.length} tools?`;
+}
+
+/** Which files on the person's device it is about. */
+function deviceTitle(fields: JsonObject): string {
+  const calls = (Array.isArray(fields.tool_calls) ? fields.tool_calls : []).filter(isObject);
+  const changed = calls.filter((call) => call.name === "write_file" || call.name === "patch_file").map((call) => asObject(call.args));
+  if (!changed.length) return "The agent asks for files of your project";
+  const [first] = changed.map((args) => textOf(args.path) || textOf(args.file_id) || textOf(args.title));
+  return changed.length === 1 ? `May ${first} be changed?` : `May these ${changed.length} files be changed?`;
 }
 
 /** The tool calls of an approval: LangChain's list, or the one of `tool_approval`. */

@@ -2,7 +2,23 @@
 
 const PREFIX = "stepwell.";
 
+/** Where the account of the last visit stands. Other tabs hear when it changes. */
+export const DEVICE_OF = `${PREFIX}device-of`;
+
+/** A message that somebody began: each account has its own. */
+export function draftName(key: string, owner: string | null): string {
+  return owner ? `draft.${key}@${owner}` : `draft.${key}`;
+}
+
+let isErased = false;
+
+/** Everything was erased, here or in another tab: what this page still holds, such as a message in the making, is not kept again. */
+export function keepNothingMore(): void {
+  isErased = true;
+}
+
 export function keep(name: string, value: string | null): void {
+  if (isErased) return;
   try {
     if (value === null || value === "") localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);

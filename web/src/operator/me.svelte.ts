@@ -1,6 +1,7 @@
 /** Who the person is to this server, and signing in and out. A key goes to the server once and is kept nowhere in the page. */
 
 import { ApiError, request } from "../api";
+import { tabStore } from "../dock/drafts";
 import { Loaded } from "../panels/loaded.svelte";
 
 export interface Me {
@@ -39,7 +40,9 @@ export async function signIn(key: string): Promise<void> {
   await me.load();
 }
 
+/** The page is loaded again: what it holds in memory, and answers begun in this tab, are for nobody who comes next. */
 export async function signOut(): Promise<void> {
   await request<void>("/logout", { method: "POST" });
-  await me.load();
+  tabStore()?.clear();
+  location.assign("/");
 }

@@ -19,6 +19,8 @@ export interface Row {
   mark?: [number, number];
   /** The last line of its side, which has no line break. */
   unended?: boolean;
+  /** In place of a line: how many unchanged ones are left out here and not known. */
+  gap?: number;
 }
 
 export type Block = { kind: "rows" | "fold"; at: number; rows: Row[] };
@@ -249,7 +251,7 @@ function markEnds(rows: Row[], one: Side, two: Side): void {
 }
 
 /** The n-th removed line of a change is held against the n-th added one. */
-function markChangedParts(rows: Row[]): void {
+export function markChangedParts(rows: Row[]): void {
   let at = 0;
   while (at < rows.length) {
     const start = at;

@@ -53,6 +53,8 @@ export const FORMATS = [
   ["pdf", "PDF"],
   ["docx", "Word"],
   ["md", "Markdown"],
+  ["bib", "Sources as BibTeX"],
+  ["json", "Sources as CSL-JSON"],
   ["zip", "Bundle with all evidence"],
 ] as const;
 

@@ -23,10 +23,12 @@ export interface Block {
 const APPENDED = new Set(["sources", "what was skipped"]);
 const NOTES: Record<Claim["verdict"], string> = {
   supported: "",
-  partial: " *(partly supported)*",
-  unsupported: " *(not supported)*",
-  contradicted: " *(contradicted by its source)*",
+  partial: "partly supported",
+  unsupported: "not supported",
+  contradicted: "contradicted by its source",
 };
+/** How far a sentence holds and, in reports that say it, what is missing. */
+const NOTE = /^ \*\(([a-z ]+)(?:: [^()*\n]+)?\)\*/;
 const REFERENCES = /^ ?\[(\d{1,4}(?:, ?\d{1,4})*)\]/;
 
 export function readReport(report: Pick<Report, "report" | "claims">): Block[] {
@@ -187,6 +189,7 @@ function findNext(text: string, at: number, open: readonly Claim[]): { claim: Cl
 function tailOf(rest: string, claim: Claim): number {
   let length = REFERENCES.exec(rest)?.[0].length ?? 0;
   length += /^[.!?…]*/.exec(rest.slice(length))![0].length;
-  if (NOTES[claim.verdict] && rest.startsWith(NOTES[claim.verdict], length)) length += NOTES[claim.verdict].length;
+  const note = NOTE.exec(rest.slice(length));
+  if (note?.[1] === NOTES[claim.verdict]) length += note[0].length;
   return length;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Claim, Quote, Report } from "./evidence";
 import { codeUnits, evidenceOf, excerpt, readReport, skippedIn, type Block } from "./reading";
-import { shortHash, summaryOf } from "./wording";
+import { shortHash, signatureOf, summaryOf } from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -52,6 +52,15 @@ describe("readReport", () => {
     ]);
   });
 
+  it("knows a note that says what is missing", () => {
+    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
+    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
+    expect(item.sentences[1]).toMatchObject({
+      claim: { claim_id: "c2" },
+      text: "It carries a tramway [1, 2]. *(partly supported: the source does not say 'tramway')*",
+    });
+  });
+
   it("finds every claim that stands in the report, and no other", () => {
     expect(claims(blocks).filter(Boolean)).toEqual(["c1", "c2", "c4"]);
   });
@@ -90,7 +99,7 @@ describe("readReport", () => {
 
 describe("quotes", () => {
   const text = "👍 The bridge, 1,025 metres long, stands.";
-  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge" };
+  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge", page: null };
 
   it("are counted in code points", () => {
     expect(text.slice(...codeUnits(text, 2, 12))).toBe("The bridge");
@@ -122,5 +131,14 @@ describe("words", () => {
     } as Report;
     expect(summaryOf(report)).toBe("1 of 2 sentences hold, 1 partly; one was left out.");
     expect(shortHash("9f2c71aa04d8ffff")).toBe("9f2c 71aa 04d8…");
+  });
+});
+
+describe("signatureOf", () => {
+  const checked = { ok: true, head: "", parts: [], counts: { sources: 0, quotes: 0, claims: 0, elsewhere: 0 } };
+  it("says who vouches, and that a key alone says little", () => {
+    expect(signatureOf(checked)).toBe("");
+    expect(signatureOf({ ...checked, signed_by: "ed25519:x", vouched: null })).toContain("Anybody can make one");
+    expect(signatureOf({ ...checked, signed_by: "ed25519:x", vouched: true })).toContain("the key that you named");
   });
 });

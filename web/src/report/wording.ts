@@ -1,6 +1,6 @@
 /** Verdicts, dates and hashes as a person reads them. The words are those of the exported documents. */
 
-import type { Claim, Report, Verdict } from "./evidence";
+import type { Claim, Report, Verdict, Verified } from "./evidence";
 
 export const VERDICTS: Record<Verdict, { sign: string; word: string; tone: "good" | "warn" | "bad" }> = {
   supported: { sign: "✓", word: "Supported", tone: "good" },
@@ -46,4 +46,19 @@ export function dateAndTime(iso: string): string {
 /** "9f2c 71aa 04d8…" */
 export function shortHash(hash: string): string {
   return hash.length > 12 ? `${hash.slice(0, 4)} ${hash.slice(4, 8)} ${hash.slice(8, 12)}…` : hash;
+}
+
+/** What checking may say beside whether it holds; a server of an older version says none of it. */
+export type Checked = Verified & {
+  signed_by?: string | null;
+  vouched?: boolean | null;
+  lacks?: string[];
+  marked_today?: { where: string; fact: string }[];
+};
+
+/** Who vouches for a bundle, in a sentence; nothing where nobody does, which `lacks` then says. */
+export function signatureOf(checked: Checked): string {
+  if (!checked.signed_by) return "";
+  if (checked.vouched) return "It was sealed by the key that you named:";
+  return "Signed by the key below. Anybody can make one: compare it with the key of whoever should have made it.";
 }

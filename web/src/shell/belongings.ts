@@ -1,6 +1,11 @@
 // What a person has here besides conversations, in the order of the sidebar's foot: each opens a dialog that is fetched when it is needed.
 // A part of the page adds its line to `BELONGINGS` and has its place, its command in the palette and its dialog.
 
+import { summary } from "../knowledge/summary.svelte";
+import { glance } from "../project/glance.svelte";
+import { wallet } from "../wallet/wallet.svelte";
+import { sats } from "../wallet/words";
+
 export interface Belonging {
   readonly id: string;
   readonly label: string;
@@ -11,7 +16,18 @@ export interface Belonging {
   readonly load: () => Promise<{ default: unknown }>;
 }
 
-export const BELONGINGS: readonly Belonging[] = [];
+export const BELONGINGS: readonly Belonging[] = [
+  { id: "project", label: "Project", detail: () => glance.words, load: () => import("../project/ProjectDialog.svelte") },
+  { id: "knowledge", label: "Knowledge", detail: () => (summary.documents ? String(summary.documents) : ""), load: () => import("../knowledge/KnowledgeDialog.svelte") },
+  {
+    id: "wallet",
+    label: "Wallet",
+    detail: () => (wallet.pricing?.charged ? sats(wallet.total) : "Free"),
+    shown: () => wallet.pricing !== null,
+    load: () => import("../wallet/WalletDialog.svelte").catch(wallet.unopened),
+  },
+  { id: "device", label: "This device", load: () => import("../keeping/DeviceDialog.svelte") },
+];
 
 /** Opens one from anywhere: `openBelonging("wallet")`. Set by the frame of the page. */
 export const opener: { open: (id: string) => void } = { open: () => undefined };

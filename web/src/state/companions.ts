@@ -13,9 +13,20 @@ export interface Along {
   readonly configurable?: Record<string, unknown>;
 }
 
+/** A message that somebody is about to send. Without a thread yet, if it is the first. */
+export interface Intent {
+  readonly graphId: string;
+  readonly threadId: string | null;
+  readonly text: string;
+}
+
+/** False: not now. The person has been told why, and the message stays where it was written. */
+export type Condition = (intent: Intent) => Promise<boolean>;
+
 export type Companion = (asking: Asking) => Promise<Along | null>;
 
 const companions = new Set<Companion>();
+const conditions = new Set<Condition>();
 
 /** From now on. Gives the way back. */
 export function accompany(companion: Companion): () => void {
@@ -32,4 +43,16 @@ export async function whatGoesAlong(asking: Asking): Promise<Required<Along>> {
     Object.assign(merged.configurable, along?.configurable);
   }
   return merged;
+}
+
+/** From now on, a message leaves the composer only if this says so. Gives the way back. */
+export function holdBack(condition: Condition): () => void {
+  conditions.add(condition);
+  return () => void conditions.delete(condition);
+}
+
+/** Whether a message may go; asked before the composer lets go of it. */
+export async function maySend(intent: Intent): Promise<boolean> {
+  for (const condition of conditions) if (!(await condition(intent))) return false;
+  return true;
 }

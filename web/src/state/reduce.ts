@@ -271,7 +271,8 @@ class Draft {
   }
 
   private takeUpdate(update: Record<string, unknown>, namespace: Namespace): void {
-    const { messages, todos, files, reasoning, ...others } = update;
+    // A step says what it changed of an argument; the whole of it comes with the snapshot at the run's end.
+    const { messages, todos, files, reasoning, argument: _, ...others } = update;
     for (const wire of (Array.isArray(messages) ? messages : [messages]).filter(isObject) as WireMessage[]) {
       if (wire.type === "remove" && wire.id) this.forgetMessage(wire.id);
       else if (wire.id) this.addWhole(wire, namespace, this.currentRunId());

@@ -4,6 +4,7 @@
 //      ^------------------ /ok answers, asked every 3 s -------------------|
 
 import { api, ApiError, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
+import { DEVICE_OF, keepNothingMore } from "../lib/kept";
 import type { Assistant, Connection, JsonObject } from "./types";
 
 const ASK_AGAIN_MS = 3_000;
@@ -19,6 +20,7 @@ class Server {
   ready = $state(false);
   problem = $state.raw<unknown>(null);
   private cutAt = 0;
+  private lastOwner: string | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   watch(): void {
@@ -30,6 +32,16 @@ class Server {
     });
     window.addEventListener("offline", () => this.cut());
     window.addEventListener("online", () => void this.ask());
+    // Somebody else has signed in in another tab: this one talks to the server as them from now on, and must not keep what it knows.
+    window.addEventListener("storage", ({ key, newValue }) => {
+      if (key === null) return keepNothingMore(), location.reload(); // Everything was erased there.
+      if (key === DEVICE_OF && this.me?.asks_who && newValue && newValue !== this.owner) location.reload();
+    });
+  }
+
+  /** Who is signed in. Null where the server asks nobody. */
+  get owner(): string | null {
+    return this.me?.asks_who && this.me.signed_in ? (this.me.user ?? null) : null;
   }
 
   async load(): Promise<void> {
@@ -48,6 +60,9 @@ class Server {
   private async loadMe(): Promise<void> {
     try {
       this.me = await api.me();
+      // What the page holds in memory is the other person's: begin anew.
+      if (this.owner && this.lastOwner && this.owner !== this.lastOwner) location.reload();
+      this.lastOwner = this.owner ?? this.lastOwner;
       this.version = this.me.server.version;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
@@ -113,10 +128,11 @@ const NAMES: Record<string, string> = {
   simple_agent: "Agent",
   research_demo: "Research, a demonstration",
   demo_agent: "Agent, a demonstration",
-  tutor: "Tutor",
+  deeptutor: "Tutor",
+  seminar_agent: "Seminar, the older tutor",
   workspace: "Workspace",
 };
-const ORDER = ["research", "simple_agent", "tutor", "workspace", "deep_research"];
+const ORDER = ["research", "simple_agent", "deeptutor", "workspace", "deep_research"];
 
 export function nameOf(graphId: string | null): string {
   if (!graphId) return "Agent";

@@ -14,6 +14,7 @@ verifies; it cannot be replayed. It needs a model that can use tools; there is n
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware
@@ -36,15 +37,19 @@ from stepwell.clock import timestamp
 from stepwell.errors import ConfigurationError
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.prompting import prompt
+from stepwell.evidence.recorded.models import is_on_this_machine
 from stepwell.middleware.budget import CHANNEL, BudgetMiddleware
 from stepwell.middleware.charging import charge_for
 from stepwell.models import capabilities_of
-from stepwell.models.routing import ModelRoutes
+from stepwell.models.pricing import ASSUMED, FREE, Price, describe_assumed, price_of
+from stepwell.models.routing import TASK_KINDS, ModelRoutes
+from stepwell.models.usage import label_of
 
 REPORT = "/final_report.md"
 RESEARCHER_TIMEOUT_S = 600.0
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
+logger = logging.getLogger(__name__)
 
 
 def make_graph() -> Graph:
@@ -76,7 +81,12 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         "middleware": [ModelsInTrail(equipment, "critic")],
     }
     limits = equipment.policy.limits
-    ceilings = BudgetMiddleware(max_tokens=limits.tokens, max_cost_usd=limits.cost_usd, max_seconds=limits.seconds)
+    prices = assume_prices(models)
+    if assumed := [name for name, price in prices.items() if price is ASSUMED]:
+        logger.warning("%s", describe_assumed(assumed))
+    ceilings = BudgetMiddleware(
+        max_tokens=limits.tokens, max_cost_usd=limits.cost_usd, max_seconds=limits.seconds, prices=prices
+    )
     return create_deep_agent(
         models["write"],
         tools,
@@ -86,6 +96,13 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         checkpointer=checkpointer,
         name="deep_research",
     )
+
+
+def assume_prices(models: ModelRoutes) -> dict[str, Price]:
+    """What models count with whose price nobody knows, so that the ceiling of money holds. One on this machine costs nothing."""
+    used = {label_of(models[kind]): models[kind] for kind in TASK_KINDS}
+    unknown = {name: model for name, model in used.items() if price_of(name) is None}
+    return {name: FREE if is_on_this_machine(model) else ASSUMED for name, model in unknown.items()}
 
 
 def _require_capable_models(equipment: Equipment) -> ModelRoutes:
@@ -142,8 +159,8 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
         if await is_kept(vault, written):
             return {}  # another turn of the thread, which left the report as it was
         spent = (state.get(CHANNEL) or {}).get("tokens", 0)
-        finished = await check_report(self._equipment, vault, written, spent)
-        await keep_report(vault, finished)
+        finished, rests_on = await check_report(self._equipment, vault, written, spent)
+        await keep_report(vault, finished, rests_on)
         put = changes.put(finished.text, base=version_of(written), at=timestamp(self._equipment.clock))
         return {"files": {REPORT: put}}
 

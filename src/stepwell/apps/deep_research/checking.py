@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 
-from stepwell.apps.deep_research.claims import Quotations, Sentence, add_marks, remove_marks, sentences
+from stepwell.apps.deep_research.claims import Quotations
 from stepwell.apps.deep_research.report import Finished, finish_report
 from stepwell.apps.deep_research.web_tools import question_key
 from stepwell.audit.canonical import sha256
@@ -20,14 +20,18 @@ from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import Evidence, read_evidence, record_claims, record_quote
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
+from stepwell.audit.writing.marked import Sentence, add_marks, remove_marks, sentences
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import word_ceiling
 from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
 
+RestsOn = dict[str, list[str]]
+"""`claims` and `quotes`: the ids of what a report rests on."""
 
-async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> Finished:
-    """The report as it may be shown. `tokens_spent` is what the agents have used."""
+
+async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> tuple[Finished, RestsOn]:
+    """The report as it may be shown, and what it rests on. `tokens_spent` is what the agents have used."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
     finished = finish_report(remove_marks(written), evidence.sources)
@@ -40,8 +44,8 @@ async def check_report(equipment: Equipment, vault: EvidenceVault, written: str,
     for quote in quotes.values():
         await record_quote(vault, quote)
     reports = sum(entry.kind == "report" for entry in entries)
-    await record_claims(vault, claims, (f"r{number}." for number in count(reports + 1)))
-    return replace(finished, text=text)
+    named = await record_claims(vault, claims, (f"r{number}." for number in count(reports + 1)))
+    return replace(finished, text=text), {"claims": named, "quotes": list(quotes)}
 
 
 def _claim(number: int, sentence: Sentence, quotes: list[Quote], evidence: Evidence) -> Claim:
@@ -78,12 +82,13 @@ async def is_kept(vault: EvidenceVault, text: str) -> bool:
     return await vault.find(f"deep:report:{sha256(text.encode())}") is not None
 
 
-async def keep_report(vault: EvidenceVault, finished: Finished) -> None:
+async def keep_report(vault: EvidenceVault, finished: Finished, rests_on: RestsOn) -> None:
     stored = await vault.put(finished.text.encode())
     data = {
         "sha256": stored,
         "cited": list(finished.cited),
         "unknown": list(finished.unknown),
         "removed_links": finished.removed_links,
+        **rests_on,
     }
     await append_beside(vault, NewEntry("report", f"deep:report:{stored}", data))

@@ -79,4 +79,5 @@ def _count_used(request: ModelRequest[Any], response: Any, place: dict[str, Any]
     answer = next((each for each in messages if isinstance(each, AIMessage)), None)
     asked = [*([request.system_message] if request.system_message else []), *request.messages]
     used = usage_of(place.get("model", UNNAMED), asked, answer)
-    return {"model": used.model, "input_tokens": used.tokens.input, "output_tokens": used.tokens.output}
+    counted = {"input_tokens": used.tokens.input, "output_tokens": used.tokens.output}
+    return {"model": used.model, **counted, "usage": "estimated" if used.estimated else "reported"}

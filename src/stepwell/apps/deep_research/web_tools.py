@@ -32,14 +32,16 @@ from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.policy.shown_addresses import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.evidence.sources import SourceBook
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.effects import with_effect
-from stepwell.tools.web.fetch import PageFetcher
+from stepwell.tools.web.fetch import PageFetcher, Turns
 from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
 from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SCOPE = "deep"
 _MOST_OPEN = 256
+_LONGEST_WAIT_S = 30.0
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
     "A search result is no source."
@@ -65,6 +67,8 @@ class _OpenQuestion:
     inquiry: Inquiry
     book: SourceBook
     shown: ShownAddresses
+    fetcher: PageFetcher
+    """One for all agents of the question: they ask for robots.txt once, and stand in one line for each host."""
 
 
 class DeepWeb:
@@ -73,7 +77,6 @@ class DeepWeb:
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment
         self._search = equipment.search(_CurrentWeb())
-        self._fetcher = PageFetcher(_CurrentWeb(), clock=equipment.clock, check_hop=equipment.policy.check_hop)
         self._open: OrderedDict[str, _OpenQuestion] = OrderedDict()
 
     def tools(self) -> list[BaseTool]:
@@ -107,7 +110,7 @@ class DeepWeb:
 
         async def fetch() -> str:
             try:
-                page = await self._fetcher.fetch_page(url)
+                page = await at_work.fetcher.fetch_page(url)
             except FetchRefusedError as error:
                 await at_work.inquiry.note_refusal(_call(runtime), url, rule=error.reason, reason=str(error), url=url)
                 raise
@@ -142,7 +145,10 @@ class DeepWeb:
         if known is None or (known.inquiry.scope, known.loop) != (question, loop) or known.given is not given:
             inquiry = Inquiry(self._equipment, config, question, began, began)
             book, shown = SourceBook(inquiry.vault, self._equipment.clock), ShownAddresses(inquiry.vault)
-            self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown)
+            # An agent can use another source: it does not wait at the end of a long line.
+            turns = Turns(self._equipment.clock, self._equipment.sleep, _LONGEST_WAIT_S)
+            fetcher = inquiry.make_fetcher(_CurrentWeb(), turns)
+            self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown, fetcher)
             while len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return known
@@ -155,7 +161,7 @@ class DeepWeb:
         if rule == "ask" and is_yes(
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
-            said = {"decision": "approve", "reason": f"the address {url}"}
+            said = {"decision": "approve", "reason": f"the address {hide_secrets(url)}"}
             await at_work.inquiry.note("approval", f"{_call(runtime)}:address", said)
             return
         reason = {"rule": broken.rule, "reason": str(broken)}
@@ -185,7 +191,7 @@ def thread_of(config: RunnableConfig) -> str:
 
 async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
-    data = {"question": question, "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
+    data = {"question": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
     # A message that was edited may keep its id, and is another question.
     asked = await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
     if named := find_addresses(question):

@@ -45,6 +45,7 @@ def _list_sent(request: dict[str, Any], question: Entry | None, entries: Iterabl
     asked = question.data if question else {}
     if request.get("why") == "thinker":
         held += ["notes"] if asked.get("knowledge_context") else []
+        held += ["excerpts"] if asked.get("snippets") else []
         held += ["addresses"] if asked.get("context_urls") else []
         rejected = any(
             entry.kind == "approval" and entry.data.get("reason") and entry.seq < request["seq"] for entry in entries
@@ -56,6 +57,7 @@ def _list_sent(request: dict[str, Any], question: Entry | None, entries: Iterabl
 _WORDS = {
     "question": "your question",
     "notes": "your notes",
+    "excerpts": "the excerpts from your device",
     "addresses": "the addresses you gave",
     "reasons": "what you said about a plan",
     "plan": "the plan",

@@ -39,7 +39,7 @@ Message = tuple[str, Json]
 
 SHOWN: Final = (
     "status", "user_query", "context_urls", "plan", "audit_result", "reasoning", "plan_revision_count", "max_plan_revisions",
-    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
+    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "trail_head", "error_message",
 )  # fmt: skip
 """What of the state is told. Messages repeat the report, and the knowledge is the caller's own text."""
 
@@ -55,6 +55,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
         "messages": [{"role": "user", "content": asked["query"]}],
         "user_query": asked["query"],
         "knowledge_context": asked.get("retrieved_context") or "",
+        "snippets": list(asked.get("snippets") or ()),
         "context_urls": list(asked.get("context_urls") or ()),
         "max_plan_revisions": asked.get("max_plan_revisions") or MAX_PLAN_REVISIONS,
         "review_sources": bool(asked.get("review_sources")),

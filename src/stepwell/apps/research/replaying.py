@@ -102,7 +102,7 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         replay = bundle.replay()
         recorded_answers = replay.unused
         embedder = embedder or _embedder(questions[-1])
-        vault = ReplayVault(entries)
+        vault = ReplayVault(entries, bundle.body)
         policy, writes = bundle.read("policy.md").decode(), questions[-1].data.get("mode") == "written"
         equipment = _equipment(policy, entries, replay, embedder, vault, writes=writes)
         values = await _drive(build_graph(equipment), story, vault, show)
@@ -172,6 +172,7 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
     return {
         "user_query": question.data["query"],
         "knowledge_context": question.data.get("knowledge_context", ""),
+        "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
         "review_sources": bool(answers.reviews),
         # What the ceiling ended has no report; what has one did not reach it.

@@ -5,16 +5,17 @@ A plan that comes from a model or a person is validated here and nowhere else.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from stepwell.audit.story import hash_plan
 from stepwell.evidence.policy.rules import StepTool, Violation
 from stepwell.evidence.queries import LONGEST_INPUT
+from stepwell.secrets.text import hide_secrets
 
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
@@ -60,9 +61,17 @@ class ResearchPlan(Wire):
 
 
 def plan_sha256(plan: ResearchPlan) -> str:
-    """What was approved: the steps, without what came of them."""
-    bare = plan.model_copy(update={"steps": tuple(step.model_copy(update={"output": None}) for step in plan.steps)})
-    return hashlib.sha256(bare.model_dump_json().encode()).hexdigest()
+    """What was approved: the steps, without what came of them and without keys, as the trail has them."""
+    return hash_plan(keep_plan(plan))
+
+
+def keep_plan(plan: ResearchPlan) -> dict[str, Any]:
+    """A plan as the trail has it: with keys blotted out, such as one in an address that a person wants to have read."""
+    told = plan.model_dump(mode="json")
+    steps = [
+        {**step, "input": hide_secrets(step["input"]), "rationale": hide_secrets(step["rationale"])} for step in told["steps"]
+    ]
+    return {**told, "objective": hide_secrets(told["objective"]), "steps": steps}
 
 
 class AuditResult(Wire):
@@ -85,6 +94,8 @@ class Estimate(Wire):
     tokens: int
     cost_usd: float | None = None
     """`None` where the model's price is not known."""
+    price_note: str = ""
+    """What is assumed then, so that the ceiling of money holds all the same."""
 
 
 class ReasoningEntry(Wire):

@@ -35,6 +35,8 @@ class ResearchInput(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     user_query: str
     knowledge_context: str
+    snippets: list[dict[str, Any]]
+    """Excerpts from the caller's device: `snippets.Snippet`."""
     context_urls: list[str]
     max_plan_revisions: int
     review_sources: bool
@@ -72,6 +74,8 @@ class ResearchState(ResearchInput, total=False):
     """What a ceiling or a refusal left out, in sentences."""
     denied_sources: list[str]
     final_report: str | None
+    trail_head: str
+    """The hash of the trail's last entry when the report was written. Kept here, apart from the trail: one written anew has another."""
     error_message: str | None
 
 

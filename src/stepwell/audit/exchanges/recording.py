@@ -8,7 +8,7 @@ store    entry `response` or `model_call`, key K:answer, with the hash of the bo
 
 A node that runs again finds K:answer and sends nothing. If only the intent is there, nobody knows whether the request arrived: it is
 sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash;
-headers that were sent are not stored at all, and keys in addresses are blotted out.
+headers that were sent are not stored at all, and keys are blotted out in addresses, in what models answer, and in headers that came.
 
 An answer whose data have `error: {"refused": true, ...}` says that a rule stopped the request after its intent was written: nothing
 was sent. It still counts against the ceiling, and the receipt lists it among what was refused.
@@ -28,6 +28,7 @@ from stepwell.audit.exchanges.redaction import without_secret_headers, without_s
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError, RequestCeilingError
+from stepwell.secrets.text import hide_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +107,21 @@ class Recorder:
                 self._times_sent[entry.data.get("request", entry.key)] += 1
 
     async def _store(self, outgoing: Outgoing, answer: RecordedReply) -> RecordedReply:
-        body = await self._vault.put(answer.body)
-        data = {
+        # A model may repeat a key that somebody gave it. A page stays as it came: it is the evidence.
+        kept = _hide_in_words(answer.body) if outgoing.to == "model" else answer.body
+        body = await self._vault.put(kept)
+        data: dict[str, Any] = {
             "request": outgoing.key,
             "fingerprint": outgoing.fingerprint(),
             "answer": without_secret_headers(answer.data),
             "body_sha256": body,
-            "bytes": len(answer.body),
+            "bytes": len(kept),
         }
         kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
+        if kind == "model_call":
+            data["left"] = (
+                outgoing.leaves_machine
+            )  # else a request that was dropped from a trail would look like a model on this machine
         key = f"{outgoing.key}:answer"
         try:
             entry = await self._vault.append(NewEntry(kind, key, data))
@@ -136,6 +143,13 @@ def count_requests(entries: Iterable[Entry]) -> int:
 
 def is_web_request(entry: Entry) -> bool:
     return entry.kind == "request" and entry.data.get("to") == "web"
+
+
+def _hide_in_words(body: bytes) -> bytes:
+    try:
+        return hide_secrets(body.decode()).encode()
+    except UnicodeDecodeError:
+        return body
 
 
 def _gone(key: str) -> Never:

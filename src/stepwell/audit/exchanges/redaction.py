@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from stepwell.errors import EvidenceError
 from stepwell.secrets.names import is_secret_header, is_secret_parameter
+from stepwell.secrets.text import HIDDEN, hide_secrets
 
 REDACTED = "REDACTED"
 _USER = re.compile(r"//[^/?#@\s]*@")
@@ -20,7 +21,7 @@ def without_password(url: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """The address without user name, password, fragment, and the values of parameters that are keys."""
+    """The address without user name, password, fragment, the values of parameters that are keys, and keys of a known form elsewhere."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -30,14 +31,24 @@ def without_secrets(url: str) -> str:
     pairs = parse_qsl(query, keep_blank_values=True)
     if any(is_secret_parameter(name) for name, _ in pairs):
         query = urlencode([(name, REDACTED if is_secret_parameter(name) else value) for name, value in pairs], quote_via=quote)
-    return urlunsplit((parts.scheme, host, parts.path, query, ""))
+    return hide_secrets(urlunsplit((parts.scheme, host, parts.path, query, ""))).replace(HIDDEN, REDACTED)
 
 
 def without_secret_headers(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of an answer; in its `headers` (a mapping, or a list of pairs), if it has some, no cookie and no key."""
+    """The data of an answer; in its `headers` (a mapping, or a list of pairs), if it has some, no cookie and no key, and none of a known
+    form in what else it says: an address it leads to, an error."""
     headers = data.get("headers")
     if isinstance(headers, list | tuple):
-        return {**data, "headers": [pair for pair in headers if not is_secret_header(str(pair[0]))]}
-    if not isinstance(headers, Mapping):
-        return dict(data)
-    return {**data, "headers": {name: value for name, value in headers.items() if not is_secret_header(str(name))}}
+        data = {**data, "headers": [pair for pair in headers if not is_secret_header(str(pair[0]))]}
+    elif isinstance(headers, Mapping):
+        data = {**data, "headers": {name: value for name, value in headers.items() if not is_secret_header(str(name))}}
+    return {name: hide_in(value) for name, value in data.items()}
+
+
+def hide_in(value: Any) -> Any:
+    """The value with secrets of a known form hidden in all of its texts."""
+    if isinstance(value, str):
+        return hide_secrets(value)
+    if isinstance(value, Mapping):
+        return {name: hide_in(inner) for name, inner in value.items()}
+    return [hide_in(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -12,13 +12,14 @@ from stepwell.audit.exchanges.redaction import without_secrets
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.errors import EvidenceError
+from stepwell.secrets.text import hide_secrets
 
 
 async def record_refusal(vault: EvidenceVault, key: str, *, url: str | None, step: str, rule: str, reason: str) -> None:
     """Note that something was not sent. `rule` is the one word or rule id that says why, `reason` the sentence; `url` is `None` where
     there is none, or where it must not be repeated."""
     address, host = _place(url)
-    data = {"url": address, "host": host, "step": step, "rule": rule, "reason": reason}
+    data = {"url": address, "host": host, "step": step, "rule": rule, "reason": hide_secrets(reason)}
     await append_beside(vault, NewEntry("refusal", key, data))
 
 

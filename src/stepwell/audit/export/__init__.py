@@ -1,10 +1,11 @@
-"""A research as a document for people: Markdown, HTML, PDF, DOCX, or the bundle itself.
+"""A research as a document for people: Markdown, HTML, PDF, DOCX, its sources for programs that keep literature, or the bundle itself.
 
 ```
 bundle ─verify─> dossier.py ─┬─ report.md as it is stored                       md
                              ├─ page.py                  one file, no script    html
                              ├─ pdf.py                   reportlab              pdf
-                             └─ word.py                  python-docx            docx
+                             ├─ word.py                  python-docx            docx
+                             └─ bibliography.py          the sources alone      bib, json
 ```
 
 A bundle that does not hold is not exported: a well-set page would lend it credit it does not have. The same bundle gives the
@@ -21,7 +22,7 @@ from stepwell.audit.export.dossier import read_dossier
 from stepwell.audit.verify import verify_bundle
 from stepwell.errors import BundleError, ConfigurationError, MissingExtraError
 
-Format = Literal["md", "html", "pdf", "docx", "zip"]
+Format = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -51,6 +52,14 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
             from stepwell.audit.export.word import to_docx
 
             return to_docx(dossier)
+        case "bib":
+            from stepwell.audit.export.bibliography import to_bibtex
+
+            return to_bibtex(dossier)
+        case "json":
+            from stepwell.audit.export.bibliography import to_csl_json
+
+            return to_csl_json(dossier)
 
 
 def require_format(form: Format) -> None:
@@ -63,7 +72,7 @@ def require_format(form: Format) -> None:
 def format_of(out: Path | None, named: str | None) -> Format:
     """The format that was named, else the one that the file's name ends in, else Markdown."""
     wanted = named or (out.suffix.removeprefix(".").lower() if out and out.suffix else "md")
-    wanted = {"markdown": "md", "htm": "html"}.get(wanted, wanted)
+    wanted = {"markdown": "md", "htm": "html", "bibtex": "bib", "csl": "json"}.get(wanted, wanted)
     for form in FORMATS:
         if form == wanted:
             return form

@@ -134,7 +134,7 @@ def _claim(dossier: Dossier, claim: Claim) -> str:
 
 
 def _quote(quote: Quote, source: Source) -> str:
-    place = escape(f"characters {quote.start} to {quote.end}")
+    place = escape(wording.place_in_text(quote, source))
     return (
         f"<blockquote><p>{escape(clean(quote.text))}</p></blockquote>"
         f'<p class="place">{escape(quote.quote_id)} · <a href="#source-{escape(source.source_id)}">'

@@ -49,7 +49,13 @@ def claim_line(claim: Claim) -> str:
 
 
 def quote_place(quote: Quote, source: Source) -> str:
-    return f"{quote.quote_id} · {source.source_id}, characters {quote.start} to {quote.end}"
+    return f"{quote.quote_id} · {source.source_id}, {place_in_text(quote, source)}"
+
+
+def place_in_text(quote: Quote, source: Source) -> str:
+    """`page 4, characters 120 to 180`: for a document with pages the page too."""
+    page = source.page_at(quote.start)
+    return f"{f'page {page}, ' if page else ''}characters {quote.start} to {quote.end}"
 
 
 def source_title(source: Source) -> str:

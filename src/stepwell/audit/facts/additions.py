@@ -1,36 +1,48 @@
-"""Look for words that were added to what the quotes say: "... because the owners wanted to impress their neighbours".
+"""Look for words that were added to what the quotes say, or put in the place of others.
 
-Such an addition has no number, name or date to look up, and a judge in a hurry agrees with it. Two words of meaning in a row that
-stand nowhere in the quotes count as one, if the rest of the sentence is in the quotes' own words: a translation or a free
-paraphrase shares few words anywhere, and is left to the judge. Who says so ("records show that") adds nothing, nor do words that carry
-a sentence ("made", "roughly"). A single new word is too often a synonym; it counts where it was put
-into what a quote says (`find_inserted`).
+A figure, a name or a date can be looked up; the other words of a claim have to be said too, each by the quotes, in one of its forms or
+in an everyday synonym. Who says so ("records show that") adds nothing, nor do words that carry a sentence ("made", "roughly"). A claim
+that shares only names with its quotes is so never plain, whatever a judge says.
+
+One single word may be another word for the same, if the rest is in the quotes firmly: with a figure, or many words close together. Not
+if it was put into what a quote says (`find_inserted`) or in the place of another (`frames`). What is said in another language is left to
+the judge.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
+from stepwell.audit.facts.directions import compares, pairs_of
+from stepwell.audit.facts.frames import find_replaced, key
+from stepwell.audit.facts.names import acronyms_of, stands_for
+from stepwell.audit.facts.negations import DENYING
 from stepwell.audit.facts.qualifiers import base_of
+from stepwell.audit.facts.references import speaking_of
+from stepwell.audit.facts.roots import pieces, root
 from stepwell.audit.facts.statement import Finding, Statement
-from stepwell.audit.facts.words import Word, fold, is_function, stem, words
+from stepwell.audit.facts.synonyms import meanings
+from stepwell.audit.facts.words import Word, is_function, language, stem, words
 
-_FEWEST_WORDS = 2
-_IN_THEIR_WORDS = 0.5
-_REPORTING = (
+_FIRM = 6
+"""So many words and names of a claim in one sentence of a quote bear out one more that is not there."""
+_TOGETHER = 2 / 3
+_REPORTING_WORDS = (
     "accord article claim confirm describe document explain give given list mention note page publish quote read record report say said "
     "show source state survey tell told text write wrote written"
 )
-_CARRYING = (
+_CARRYING_WORDS = (
     "make makes made making take takes took taken get gets got go goes went gone come comes came become became hold held stand "
     "stands stood lie lies stay stayed remain remained amount amounted total located situated called named known around roughly "
-    "approximately nearly almost circa altogether respectively currently today now namely one"
+    "approximately nearly almost circa altogether respectively currently today now namely one possess possesses possessed"
 )
-_ATTRIBUTION = frozenset(stem(word) for word in f"{_REPORTING} {_CARRYING}".split())
-
+_REPORTING = frozenset(stem(word) for word in _REPORTING_WORDS.split())
+_CARRYING = frozenset(stem(word) for word in _CARRYING_WORDS.split())
+_OPENING_WORDS = 5
+"""Who says so stands among the first words of a sentence, or before "that"."""
 _SAYING = re.compile(
     r"(?:it (?:turns|turned) out|it (?:is|was) \w+ed|to be \w+|in (?:short|fact|sum|total|all|particular|other words))\b,?(?: that)?",
     re.IGNORECASE,
@@ -38,27 +50,92 @@ _SAYING = re.compile(
 """How a sentence may begin before it says anything."""
 
 
-def match_additions(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding for each run of words that the quotes do not have, though they have most of the others."""
-    spoken = {root for quote in quotes for root in quote.stems}
+def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 1) -> Iterator[Finding]:
+    """A finding for each run of words that the quotes do not say. `cited` is how many quotes the sentences come from."""
+    if is_translated(claim, quotes):
+        return
+    told = told_words(claim)
+    said = [families(quote.text) for quote in speaking_of(claim, quotes)]
+    anywhere = frozenset[str]().union(*said)
+    compared = (
+        pairs_of(claim.text) & {pair for quote in quotes for pair in pairs_of(quote.text)}
+        if compares(claim.text)
+        else frozenset()
+    )
+    short = acronyms_of(" ".join(quote.text for quote in quotes))
+    new = [
+        list(run)
+        for is_new, run in groupby(told, lambda word: not (is_said(word.text, anywhere) or pairs_of(word.text) & compared))
+        if is_new
+    ]
+    new = [
+        run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)
+    ]
+    if not new:
+        yield from _find_scattered(told, said, cited)
+        return
+    if len(new) == 1 and len(new[0]) == 1 and _is_borne_out(claim, told, new[0][0], said, quotes):
+        return
+    for run in new:
+        yield _name_run(claim, run, quotes)
+
+
+def told_words(claim: Statement) -> list[Word]:
+    """The words that say something of those the claim names: no figures, dates, names, nor words that only carry the sentence."""
+    facts = _places(claim) | {place for match in DENYING.finditer(claim.text) for place in range(*match.span())}
+    return [word for word in _own_words(claim) if word.start not in facts and not word.text[0].isdigit()]
+
+
+def share_said(claim: Statement, quotes: Sequence[Statement]) -> float:
+    """How many of those words the quotes have, apart from what only tells whom it is about ("the Selvik *observatory* is")."""
+    anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
+    whom = [name.end for name in claim.names]
+    told = [
+        word
+        for word in told_words(claim)
+        if not (any(word.start - end == 1 for end in whom) and _AUXILIARY.match(claim.text, word.end))
+    ]
+    return sum(is_said(word.text, anywhere) for word in told) / len(told) if told else 0.0
+
+
+_AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
+
+
+def families(text: str) -> frozenset[str]:
+    """What the words of a text may mean; those with hyphens whole and in parts."""
+    spoken = [piece for word in words(text) for piece in pieces(word.text)]
+    return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
+
+
+def is_said(word: str, spoken: Set[str]) -> bool:
+    parts = pieces(word)
+    if len(parts) > 1:
+        return root(parts[-1]) in spoken or all(is_function(part) or meanings(part) & spoken for part in parts[:-1])
+    return bool(meanings(word) & spoken) or root(base_of(word)) in spoken
+
+
+def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
+    """Whether the quotes are in another language than the claim."""
+    ours, theirs = language(claim.text), language(" ".join(quote.text for quote in quotes))
+    return bool(ours and theirs and ours != theirs)
+
+
+def _own_words(claim: Statement) -> list[Word]:
     saying = _SAYING.match(claim.text)
     begins = saying.end() if saying else 0
-    own = [
+    spoken = [word for word in words(claim.text) if word.start >= begins]
+    return [
         word
-        for word in words(claim.text)
-        if word.start >= begins and not is_function(word.text) and stem(word.text) not in _ATTRIBUTION
+        for place, word in enumerate(spoken)
+        if not is_function(word.text) and stem(word.text) not in _CARRYING and not _reports(claim.text, spoken, place)
     ]
-    facts = _places(claim)
-    runs = [(kind, list(run)) for kind, run in groupby(own, lambda word: _kind(word, facts, spoken))]
-    added = [run for kind, run in runs if kind == "new" and len(run) >= _FEWEST_WORDS]
-    rest = [kind for kind, run in runs for _ in run if kind != "fact" and run not in added]
-    if rest and rest.count("spoken") / len(rest) >= _IN_THEIR_WORDS:
-        alone = {run[0] for kind, run in runs if kind == "new" and len(run) == 1}
-        put_in = [[word] for word in find_inserted(claim, own, [word in alone for word in own], quotes)]
-        yield from (
-            Finding("missing", f"the quotes do not say '{claim.text[run[0].start : run[-1].end][:80]}'")
-            for run in (*added, *put_in)
-        )
+
+
+def _reports(text: str, spoken: Sequence[Word], place: int) -> bool:
+    word = spoken[place]
+    if stem(word.text) not in _REPORTING:
+        return False
+    return place < _OPENING_WORDS or text[word.end : word.end + 5] == " that" or place == len(spoken) - 1
 
 
 def _places(claim: Statement) -> set[int]:
@@ -69,10 +146,53 @@ def _places(claim: Statement) -> set[int]:
     return {place for start, end in spans for place in range(start, end)}
 
 
-def _kind(word: Word, facts: set[int], spoken: set[str]) -> str:
-    if word.start in facts:
-        return "fact"
-    return "spoken" if stem(word.text) in spoken or base_of(word.text) in spoken else "new"
+def _is_introduced(text: str, run: Sequence[Word], short: Set[str]) -> bool:
+    """Whether a short form that the quotes use follows the words: "the annual census (AC)"."""
+    follows = _SHORT_FORM.match(text, run[-1].end)
+    return follows is not None and follows[1].casefold() in short and follows[1][0].casefold() == run[0].text[0].casefold()
+
+
+_SHORT_FORM = re.compile(r"(?: \w+)? \(([A-Z][\w-]{1,9})\)")
+
+
+def _name_run(claim: Statement, run: Sequence[Word], quotes: Sequence[Statement]) -> Finding:
+    shown = claim.text[run[0].start : run[-1].end][:80]
+    other = find_replaced(claim.text, run[0], [quote.text for quote in quotes]) if len(run) == 1 else ""
+    return Finding("missing", f"the source says '{other}', not '{shown}'" if other else f"the source does not say '{shown}'")
+
+
+def _is_borne_out(
+    claim: Statement, told: Sequence[Word], new: Word, said: Sequence[Set[str]], quotes: Sequence[Statement]
+) -> bool:
+    """Whether the rest of a sentence is in the quotes so firmly that its one other word may well be another word for the same."""
+    rest = [word for word in told if word is not new]
+    shared = [sum(is_said(word.text, each) for word in rest) for each in said]
+    nearest = max(shared, default=0)
+    if claim.figures or (claim.dates and nearest):
+        is_firm = True
+    else:
+        named = {root(part) for name in claim.names for part in name.parts[-1:]}
+        best = max((count + len(named & each) for count, each in zip(shared, said, strict=True) if count == nearest), default=0)
+        is_firm = best >= _FIRM and nearest >= _TOGETHER * len(rest)
+    own = _own_words(claim)
+    return (
+        is_firm
+        and not any(True for _ in find_inserted(claim, own, [word.start == new.start for word in own], quotes))
+        and not find_replaced(claim.text, new, [quote.text for quote in quotes])
+    )
+
+
+def _find_scattered(told: Sequence[Word], said: Sequence[Set[str]], cited: int) -> Iterator[Finding]:
+    """A finding if a claim is put together from words that stand far apart: no two sentences side by side have most of them."""
+    left = [word.text for word in told]
+    if len(left) < _FIRM:
+        return
+    windows = [one | two for one, two in pairwise(said)] or list(said)
+    for _ in range(cited):
+        best = max(windows, key=lambda each: sum(is_said(word, each) for word in left), default=frozenset[str]())
+        left = [word for word in left if not is_said(word, best)]
+    if len(left) > (1 - _TOGETHER) * len(told):
+        yield Finding("missing", "the source says these things in different places, and not together")
 
 
 _ENDS = ".,;:!?)–—"
@@ -93,8 +213,8 @@ def find_inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool],
     """Single words that were put into what a quote says: "the *only* bridge", "37 *sunny* cities", "*secretly* bought".
 
     Whoever says something in other words replaces words; whoever adds something puts a word between two that stand side by side in
-    the quote, or behind one that ends a clause there. Only the second is found. A word at a place that the claim has worded anew is
-    left to the judge. `own` are the claim's words of meaning, `is_new` says of each whether the quotes lack it.
+    the quote, or behind one that ends a clause there. `own` are the claim's words of meaning, `is_new` says of each whether the quotes
+    lack it.
     """
     orders = [_order(quote.text) for quote in quotes]
     for place, word in enumerate(own):
@@ -105,26 +225,22 @@ def find_inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool],
 
 def _fits(text: str, own: Sequence[Word], place: int, order: _Order) -> bool:
     if place == 0:
-        return len(own) > 1 and _key(own[1]) == order.first
+        return len(own) > 1 and key(own[1].text) == order.first
     before = own[place - 1]
     if place + 1 == len(own):
-        return _key(before) in order.ending
+        return key(before.text) in order.ending
     after = own[place + 1]
-    verbs = order.beside.get((_key(before), _key(after)))
+    verbs = order.beside.get((key(before.text), key(after.text)))
     # A verb that the quote has there and the claim has not was replaced: "has 12" became "counts 12".
     return verbs is not None and verbs <= _verbs(text[before.end : after.start])
 
 
 def _order(text: str) -> _Order:
     own = [word for word in words(text) if not is_function(word.text)]
-    beside = {(_key(one), _key(two)): _verbs(text[one.end : two.start]) for one, two in pairwise(own)}
-    ending = [_key(word) for word in own if text[word.end : word.end + 1] in _ENDS]
-    return _Order(beside, _key(own[0]) if own else "", frozenset(ending))
+    beside = {(key(one.text), key(two.text)): _verbs(text[one.end : two.start]) for one, two in pairwise(own)}
+    ending = [key(word.text) for word in own if text[word.end : word.end + 1] in _ENDS]
+    return _Order(beside, key(own[0].text) if own else "", frozenset(ending))
 
 
 def _verbs(text: str) -> frozenset[str]:
     return frozenset(word.text.casefold() for word in words(text)) & _VERBS
-
-
-def _key(word: Word) -> str:
-    return fold(word.text) if word.text[0].isdigit() else stem(word.text)

@@ -25,14 +25,50 @@ def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Fi
     said = f"'{claim.text[date.start : date.end]}'"
     equal = [(quote, other) for quote in quotes for other in quote.dates if date.is_within(other)]
     if equal and all(_is_of_something_else(claim, date, quote, other) for quote, other in equal):
-        return Finding("contradicted", f"the quote gives {said} for something else, and another date for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
+    if equal and _is_told_of_another_day(claim, date, quotes, [quote for quote, _ in equal]):
+        return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
     if equal or _names_a_thing(date, quotes):
         return FOUND
+    if (bound := _bound(claim, date)) and (
+        others := [other for quote in quotes for other in quote.dates if _can_compare(date, other)]
+    ):
+        return FOUND if any(_is_beyond(date, other, bound) for other in others) else _at_odds(said, quotes, others[0])
     for quote in quotes:
         for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():
             if other.part == date.part and _differs(date, other):
-                return Finding("contradicted", f"the claim says {said}, the quote '{quote.text[other.start : other.end]}'")
-    return Finding("missing", f"the date {said} is not in the quotes")
+                return Finding("contradicted", f"the claim says {said}, the source '{quote.text[other.start : other.end]}'")
+    return Finding("missing", f"the source does not say {said}")
+
+
+_BOUNDS = {"after": 1, "later than": 1, "before": -1, "earlier than": -1, "prior to": -1}
+
+
+def _bound(claim: Statement, date: DatePoint) -> int:
+    """Whether the claim means what lies after (1) or before (-1) the year."""
+    before = claim.text[max(0, date.start - 14) : date.start].casefold().rstrip()
+    return next((sign for word, sign in _BOUNDS.items() if before.endswith(" " + word)), 0)
+
+
+def _can_compare(date: DatePoint, other: DatePoint) -> bool:
+    return date.month is None and date.year is not None and other.year is not None and not date.part and not other.part
+
+
+def _is_beyond(date: DatePoint, other: DatePoint, sign: int) -> bool:
+    return (other.year or 0) * sign > (date.year or 0) * sign
+
+
+def _at_odds(said: str, quotes: Sequence[Statement], other: DatePoint) -> Finding:
+    shown = next(quote.text[other.start : other.end] for quote in quotes if other in quote.dates)
+    return Finding("missing", f"the claim is bounded by {said}, the source says '{shown}'")
+
+
+def _is_told_of_another_day(claim: Statement, date: DatePoint, quotes: Sequence[Statement], equal: Sequence[Statement]) -> bool:
+    """Born in one year and died in another, in sentences of their own: what the claim says on this date stands with another one only."""
+    wanted = claim.about(date)
+    if not wanted or any(wanted & quote.stems for quote in equal):
+        return False
+    return any(_differs(date, other) and wanted <= quote.about(other) for quote in quotes for other in quote.dates)
 
 
 def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, found: DatePoint) -> bool:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stepwell.audit.facts.words import is_function
+
 _NAMES = {
     1: "january jan januar jän janvier enero ene gennaio",
     2: "february feb februar février fév febrero febbraio",
@@ -44,6 +46,7 @@ _FORMS = [
         rf"(?:(?<=\b[Ii]n )|(?<=\bof )|(?<=\b[Bb]y )|(?<=\b[Ii]m )|(?<=\b[Ee]n )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )){_MONTH_UPPER}"
     ),
     re.compile(r"(?<![\d.,/-])(?P<a>\d{1,2})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})(?![\d/-])"),
+    re.compile(r"(?<![\w.,/–-])(?P<year>1[5-9]\d{2}|20\d{2})\s?[–/-]\s?\d{2}(?![\w.,/–-]*\d)(?!\s?[%°])"),
     re.compile(rf"\bQ(?P<quarter>[1-4])[\s/-]*{_YEAR}"),
     re.compile(r"(?<![\d.,])(?P<century>\d{1,2})(?:st|nd|rd|th|\.)\s+(?:century|centuries|jahrhundert)\b", re.I),
     re.compile(r"(?<![\d.,])(?P<decade>1\d{2}0|20\d0)(?:s|er)\b"),
@@ -79,6 +82,8 @@ class DatePoint:
 
     def is_within(self, other: DatePoint) -> bool:
         """Whether `other` says at least as much and nothing different."""
+        if self.part == "decade " and other.part == "" and self.year is not None and other.year is not None:
+            return self.year == other.year - other.year % 10
         if self.part != other.part or self.year not in (None, other.year):
             return False
         if self.alternative is not None:
@@ -110,6 +115,8 @@ def _read(match: re.Match[str]) -> DatePoint | None:
             return replace(point, year=int(groups[name]), part=part)
     if "quarter" in groups:
         return replace(point, part=f"Q{groups['quarter']} ")
+    if "month" not in groups and "a" not in groups:
+        return point  # 1983–84: by the year it begins in
     if "a" in groups:
         return _numeric(int(groups["a"]), int(groups["b"]), groups["mark"], point)
     name = groups["month"].casefold()
@@ -143,5 +150,6 @@ def _bare_years(text: str) -> Iterator[DatePoint]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether a word follows that the number may count: `1500 people`."""
-    return re.match(r"[\s\u00a0-][^\W\d]", text[end : end + 2]) is not None
+    """Whether a word follows that the number may count: `1500 people`, but not `1804 was` or `a 1957 Danish film`."""
+    following = re.match(r"[\s\u00a0-]([^\W\d_]+)", text[end : end + 24])
+    return following is not None and not is_function(following[1]) and following[1][0].islower()

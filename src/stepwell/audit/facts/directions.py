@@ -103,6 +103,32 @@ LOOSE: tuple[tuple[str, str], ...] = (
     ("equal", "unequal"),
     ("dependent", "independent"),
     ("complete completed", "incomplete unfinished"),
+    ("good well favourable favorable", "bad badly poor unfavourable unfavorable"),
+    ("benefit benefits benefited beneficial helpful", "harm harms harmed harmful damaging"),
+    ("often frequently usually commonly", "rarely seldom"),
+    ("inside within", "outside"),
+    (
+        "promote promotes promoted enhance enhanced stimulate stimulated",
+        "inhibit inhibits inhibited suppress suppressed impair impaired",
+    ),
+    ("activate activated activates", "deactivate deactivated inactivate inactivated"),
+    ("commercial", "nonprofit non-profit charitable"),
+    ("male man men boy boys", "female woman women girl girls"),
+    ("husband father son brother uncle", "wife mother daughter sister aunt"),
+    ("ancient old", "modern new"),
+    ("current currently", "former formerly"),
+    ("friend ally allies", "enemy enemies foe foes"),
+    ("attack attacked", "defend defended"),
+    ("praise praised", "criticise criticised criticize criticized condemn condemned"),
+    ("encourage encouraged", "discourage discouraged"),
+    ("upper", "lower"),
+    ("internal", "external"),
+    ("natural", "artificial synthetic"),
+    ("married", "unmarried single divorced"),
+    ("amateur", "professional"),
+    ("theory theoretical", "practice practical"),
+    ("teacher", "pupil"),
+    ("predecessor", "successor"),
 )
 
 
@@ -136,8 +162,11 @@ _COUNT = (
 )
 _BOUND = re.compile(rf"\b(?:more|less|fewer|greater|higher|lower|mehr|weniger) (?:than|als) (?={_COUNT})", re.IGNORECASE)
 _NO_DIRECTION = re.compile(
-    r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b", re.IGNORECASE
+    r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b|"
+    r"\b(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to\b",
+    re.IGNORECASE,
 )
+_LASTING = re.compile(r"\blast(?:s|ed|ing)\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|als|que|before|after)\b", re.IGNORECASE)
 
 
@@ -154,11 +183,12 @@ class Direction:
 def directions(text: str) -> list[Direction]:
     """The words of a text that have an opposite."""
     # A bound of a figure is the figure's business, and "make up" goes nowhere.
-    plain = _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text))
+    plain = _LASTING.sub(" ", _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text)))
     found = [
-        Direction(pair, sign, word.text, pair < len(STRICT))
+        Direction(pair, sign, piece, pair < len(STRICT))
         for word in words(plain)
-        for pair, sign in _EXACT.get(fold(word.text)) or _STEMS.get(stem(word.text)) or ()
+        for piece in word.text.split("-")
+        for pair, sign in _EXACT.get(fold(piece)) or _STEMS.get(stem(piece)) or _STEMS.get(_without_ly(piece)) or ()
     ]
     for number, sides in enumerate(_PHRASES, len(_ALL)):
         for sign, form in zip((1, -1), sides, strict=True):
@@ -166,12 +196,32 @@ def directions(text: str) -> list[Direction]:
     return found
 
 
+def _without_ly(word: str) -> str:
+    """`negatively` is of the side of `negative`."""
+    folded = fold(word)
+    return stem(folded.removesuffix("ly")) if folded.endswith("ly") else ""
+
+
+def pairs_of(text: str) -> frozenset[int]:
+    """The strict pairs that a text has a word of, on whichever side."""
+    return frozenset(direction.pair for direction in directions(text) if direction.strict)
+
+
+def compares(text: str) -> bool:
+    return _THAN.search(text) is not None
+
+
 def strong_words(text: str) -> set[str]:
     """Words that claim a whole, a part, or a rank."""
-    return {word.text.casefold() for word in words(text)} & _STRONG
+    return {piece for word in words(text) for piece in word.text.casefold().split("-")} & _STRONG
 
 
 def sides_of_comparison(text: str) -> tuple[str, str] | None:
-    """What stands before and after `than`, `before` or `after`, if the text compares once."""
+    """What stands before and after `than`, `before` or `after`, if the text compares once. "After B, A" is "A after B"."""
     parts = _THAN.split(text)
-    return (parts[0], parts[1]) if len(parts) == 2 else None
+    if len(parts) != 2:
+        return None
+    if not parts[0].strip() and "," in parts[1]:
+        moved, _, rest = parts[1].partition(",")
+        return rest, moved
+    return parts[0], parts[1]

@@ -2,7 +2,7 @@
 
 ```
 same value, same unit or thing, same bound, said of the same     found
-same value, but of another name or date, or turned round         contradicted if the quote gives that one another value
+same value, but of another name or date, or turned round         contradicted if the source gives that one another value
 other value for the same thing, in a sentence about the same     contradicted
 anything else                                                    missing
 ```
@@ -46,7 +46,7 @@ def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fi
         for quote, one, two in theirs:
             if first.values == two.values != second.values == one.values and between == quote.text[one.end : two.start].split():
                 said = claim.text[first.start : second.end]
-                yield Finding("contradicted", f"the claim says '{said}', the quote '{quote.text[one.start : two.end]}'")
+                yield Finding("contradicted", f"the claim says '{said}', the source '{quote.text[one.start : two.end]}'")
 
 
 def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Finding:
@@ -58,17 +58,17 @@ def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Fi
         if claim.shared(quote) < SAME_SUBJECT:
             continue
         if _is_measured_alike(figure, other) and not figure.values & other.values:
-            return Finding("contradicted", f"the claim says {said}, the quote '{other.named(quote.text)}'")
+            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}'")
         if figure.is_same_value(other) and _is_other_unit(figure, other):
-            return Finding("contradicted", f"the claim says {said}, the quote '{other.named(quote.text)}': another unit")
-    return Finding("missing", f"the figure {said} is not in the quotes")
+            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}': another unit")
+    return Finding("missing", f"the source does not say {said}")
 
 
 def _compare(claim: Statement, figure: Figure, candidate: _Candidate, candidates: list[_Candidate]) -> Finding:
     quote, other = candidate
     said = f"'{figure.named(claim.text)}'"
     if figure.per and other.per and figure.per != other.per:
-        return Finding("contradicted", f"{said} is per {figure.per} in the claim and per {other.per} in the quote")
+        return Finding("contradicted", f"{said} is per {figure.per} in the claim and per {other.per} in the source")
     if {figure.bound, other.bound} == {"<", ">"}:
         return Finding("contradicted", f"{said} is an upper bound on one side and a lower bound on the other")
     if figure.role and other.role and figure.role != other.role:
@@ -79,7 +79,7 @@ def _compare(claim: Statement, figure: Figure, candidate: _Candidate, candidates
     if mine.dates and theirs.dates and not _meet(mine.dates, theirs.dates):
         return _of_another("date", said, any(_has_other_value(figure, mine, each, "date") for each in candidates))
     if _is_of_something_else(claim, figure, quote, other):
-        return Finding("contradicted", f"the quote gives {said} for something else, and another figure for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another figure for this")
     if figure.bound != other.bound and figure.bound != "~":
         return Finding("missing", f"{said} is exact on one side and a bound on the other")
     return FOUND
@@ -87,8 +87,8 @@ def _compare(claim: Statement, figure: Figure, candidate: _Candidate, candidates
 
 def _of_another(what: str, said: str, has_other_value: bool) -> Finding:
     if has_other_value:
-        return Finding("contradicted", f"the quote gives {said} for another {what}, and another figure for this one")
-    return Finding("missing", f"the quote gives {said} for another {what}")
+        return Finding("contradicted", f"the source gives {said} for another {what}, and another figure for this one")
+    return Finding("missing", f"the source gives {said} for another {what}")
 
 
 def _stands_elsewhere(figure: Figure, mine: Anchors, quote: Statement, found: Figure) -> bool:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stepwell.audit.facts.number_words import read_number
+from stepwell.audit.facts.peoples import is_same_place
+from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.units import MULTIPLIER_OF, UNIT_OF
-from stepwell.audit.facts.words import Word, fold, is_function, stem, words
+from stepwell.audit.facts.words import Word, fold, is_function, words
 
 _TITLES = frozenset(["mr", "mrs", "ms", "dr", "prof", "sir", "herr", "frau", "mme"])
 _OPENING_WORDS = (
@@ -51,8 +54,8 @@ def quoted_terms(text: str) -> list[str]:
 
 
 def plain_words(*texts: str) -> frozenset[str]:
-    """The stems of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
-    return frozenset(stem(word.text) for text in texts for word in words(text) if word.text[0].islower())
+    """The roots of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
+    return frozenset(root(word.text) for text in texts for word in words(text) if word.text[0].islower())
 
 
 def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str] = frozenset()) -> list[Name]:
@@ -60,7 +63,7 @@ def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str
     tokens = words(text)
     found: list[list[Word]] = []
     for position, word in enumerate(tokens):
-        if not _is_name(text, tokens, position, taken) or (_opens(text, word) and stem(word.text) in plain):
+        if not _is_name(text, tokens, position, taken) or (_opens(text, word) and root(word.text) in plain):
             continue
         if found and _JOINS.fullmatch(text[found[-1][-1].end : word.start]):
             found[-1].append(word)
@@ -74,11 +77,15 @@ def stands_in(name: Name, text: str) -> bool:
     tokens = words(text)
     if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
         return True
-    if len(name.parts) == 1 and stem(name.parts[0]) in {stem(word.text) for word in tokens}:
+    capitals = [fold(word.text) for word in tokens if word.text[0].isupper()]
+    places = [*capitals, *("-".join(pair) for pair in pairwise(capitals))]
+    if any(is_same_place("-".join(name.parts), place) for place in places):
+        return True
+    if len(name.parts) == 1 and root(name.parts[0]) in {root(word.text) for word in tokens}:
         return True
     if len(name.parts) == 1 and len(name.parts[0]) in range(2, 8) and name.parts[0].isalpha():
         return _initials_of(name.parts[0], text)
-    return len(name.parts) > 1 and "".join(part[0] for part in name.parts) in _acronyms(text)
+    return len(name.parts) > 1 and "".join(part[0] for part in name.parts) in acronyms_of(text)
 
 
 def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple[int, int]]) -> bool:
@@ -95,7 +102,7 @@ def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple
         return len(word.text) > 1 or text[word.end : word.end + 1] == "."
     if is_function(word.text) or folded in _OPENING or len(word.text) == 1:
         return False
-    return not word.text.endswith("ly")
+    return not word.text.endswith(("ly", "ing", "ed"))
 
 
 def _opens(text: str, word: Word) -> bool:
@@ -121,11 +128,36 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
     here = begin
     for position, part in enumerate(parts):
         window = tokens[here : here + (3 if position else 1)]
-        at = next((offset for offset, token in enumerate(window) if token == part or _is_initial(part, token)), None)
+        at = next(
+            (offset for offset, token in enumerate(window) if is_same_place(part, token) or _is_initial(part, token)), None
+        )
         if at is None:
             return False
         here += at + 1
     return True
+
+
+def is_spelt_in(name: Name, text: str) -> bool:
+    """Whether a text has a code like `B-12` in another spelling: `B(12)`, `b12`."""
+    chunks = {squeeze(chunk) for chunk in text.split()}
+    is_code = any(character.isdigit() for part in name.parts for character in part)
+    return is_code and ("".join(map(squeeze, name.parts)) in chunks or all(squeeze(part) in chunks for part in name.parts))
+
+
+def squeeze(chunk: str) -> str:
+    return "".join(character for character in chunk.casefold() if character.isalnum())
+
+
+def stands_for(words_of: Sequence[str], acronyms: Container[str]) -> bool:
+    """Whether one of the acronyms may be short for these words: `ABC` for "annual bird census"."""
+    return len(words_of) > 1 and "".join(word[0].casefold() for word in words_of) in acronyms
+
+
+def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
+    """Whether the quotes call somebody by the last part of the name ("Lawton" for "Ann Lawton"), and nobody else who has it."""
+    last = name.parts[-1]
+    same = [other.parts for other in quoted if other.parts[-1] == last]
+    return len(name.parts) > 1 and bool(same) and all(set(parts) <= set(name.parts) for parts in same)
 
 
 def _is_initial(part: str, token: str) -> bool:
@@ -138,5 +170,9 @@ def _initials_of(acronym: str, text: str) -> bool:
     return len(acronym) > 1 and acronym in "".join(capitals)
 
 
-def _acronyms(text: str) -> set[str]:
-    return {fold(word.text) for word in words(text) if len(word.text) > 1 and word.text.replace(".", "").isupper()}
+def acronyms_of(text: str) -> set[str]:
+    return {
+        fold(word.text.removesuffix("s"))
+        for word in words(text)
+        if len(word.text) > 1 and word.text.removesuffix("s").replace(".", "").isupper()
+    }

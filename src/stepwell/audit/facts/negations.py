@@ -1,4 +1,4 @@
-"""What a text denies. "Not only" and "no more than" deny nothing; "free of" does, without a "not".
+"""What a text denies. "Not only" and "no more than" deny nothing; "free of", "yet to" and "failed to" do, without a "not".
 
 A negation's *core* are the two words of meaning after it, or the one before if none follows in its clause: those it surely denies. Its
 *scope* is all that follows in the clause: those it may deny, so that saying them with a negation is no contradiction.
@@ -19,9 +19,12 @@ _NEGATIONS_TEXT = (
 _NEGATIONS = frozenset(_NEGATIONS_TEXT.split())
 _CLAUSE = re.compile(r"[,;:.!?()–—]|\b(?:but|while|whereas|although|and|aber|und|mais|et|pero|y)\b", re.IGNORECASE)
 _NO_DENIAL = re.compile(
-    r"\bnot only\b|\bno (?:more|less|fewer|later|earlier) than\b|\bno longer\b|\bnicht nur\b|\bnon seulement\b", re.IGNORECASE
+    r"\bnot only\b|\bno (?:more|less|fewer|later|earlier) than\b|\bno longer\b|\bno\. ?(?=\d)|\bnicht nur\b|\bnon seulement\b",
+    re.IGNORECASE,
 )
-_FREE = re.compile(r"\bfree (?:of|from)\b", re.IGNORECASE)
+DENYING = re.compile(
+    r"\bfree (?:of|from)\b|\byet to(?: be)?\b|\b(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to\b|\bincapable of\b", re.IGNORECASE
+)
 
 
 def negated(text: str) -> frozenset[str]:
@@ -40,7 +43,7 @@ def negation_scope(text: str) -> frozenset[str]:
 
 
 def _denials(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    plain = _FREE.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
+    plain = DENYING.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
     for clause in _CLAUSE.split(plain):
         tokens = [word.text for word in words(clause)]
         for position, token in enumerate(tokens):

@@ -14,7 +14,7 @@ from stepwell.audit.facts.words import content_stems, stem, words
 _HEDGE = re.compile(
     r"\b(?:may(?! not\b)|might|could|possibly|perhaps|probably|likely|reportedly|allegedly|supposedly|presumably|apparently|"
     r"expect(?:s|ed)?|plan(?:s|ned)?|propos(?:es|ed|al)|estimated|forecast|projected|suspect(?:s|ed)?|believed|thought to|"
-    r"said to|rumou?red|appears? to|seems? to|suggests?|hopes? to|aims? to|intends? to|seeks? to|yet to|still needs?|awaits?|"
+    r"said to|rumou?red|appears? to|seems? to|suggests?|hopes? to|aims? to|intends? to|seeks? to|still needs?|awaits?|"
     r"awaiting|pending|subject to|könnte|könnten|vielleicht|angeblich|voraussichtlich|peut-être|pourrait|podría|quizás)\b"
 )
 _CLAUSE = re.compile(r"[;:.!?()–—]|,\s|\b(?:but|while|whereas|although|and|aber|und|mais|et|pero|y)\b", re.IGNORECASE)
@@ -81,7 +81,7 @@ _MOST_OF = re.compile(r"most of\b|most\s+(?:people|households|cases|members|coun
 
 def superlatives(text: str) -> Iterator[tuple[str, str]]:
     """Base and words of each: ("tough", "toughest"), ("valuabl", "most valuable")."""
-    tokens = words(text)
+    tokens = words(text.replace("-", " "))
     for position, word in enumerate(tokens):
         folded = word.text.casefold()
         if folded.endswith("est") and len(folded) > 5 and folded not in _ORDINARY and word.text[0].islower():

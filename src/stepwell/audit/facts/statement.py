@@ -48,11 +48,12 @@ class Statement:
         return Anchors(named, when)
 
     def about(self, fact: Figure | DatePoint) -> frozenset[str]:
-        """The words of meaning, names apart, in the part of the sentence that a figure or date belongs to among its like."""
+        """The words of meaning, names and dates apart, in the part of the sentence that a figure or date belongs to among its like."""
         likes: Sequence[Figure | DatePoint] = self.figures if isinstance(fact, Figure) else self.dates
         start, end = next((start, end) for start, end in _parts(self.text, likes) if start <= fact.start < end)
-        named = {stem for name in self.names for stem in content_stems(self.text[name.start : name.end])}
-        return frozenset(content_stems(self.text[start:end])) - named
+        spans = [(name.start, name.end) for name in self.names] + [(date.start, date.end) for date in self.dates]
+        known = {each for begin, stop in spans for each in content_stems(self.text[begin:stop])}
+        return frozenset(content_stems(self.text[start:end])) - known
 
     def next_word(self, figure: Figure) -> str:
         """The stem of what is measured: `men` in "12 % of the men"."""

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
-from stepwell.audit.facts.names import quoted_terms, stands_in
+from stepwell.audit.facts.frames import frame
+from stepwell.audit.facts.names import Name, is_short_for, is_spelt_in, quoted_terms, stands_in
 from stepwell.audit.facts.negations import denials, negation_scope
+from stepwell.audit.facts.peoples import PEOPLES
 from stepwell.audit.facts.qualifiers import (
     find_unsaid,
     gives_a_reason,
@@ -18,12 +20,15 @@ from stepwell.audit.facts.qualifiers import (
     may_give_a_reason,
     speaks_of_the_future,
 )
+from stepwell.audit.facts.roots import root
 from stepwell.audit.facts.statement import FOUND, NAMED, Finding, Statement
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.audit.quoting import locate
 
 _SAME_SENTENCE = 0.7
 _SAME_SUBJECT = 0.5
+_FEWEST_SHARED = 2
+_TURN = re.compile(r";|\b(?:but|while|whereas|although|though|however|unlike|in contrast)\b", re.IGNORECASE)
 _LISTING = frozenset(["and", "or", "und", "et", "y"])
 _WHOLE_WORDS = "all every everyone everybody everything entire entirely whole alle tous todos"
 _WHOLES = frozenset(_WHOLE_WORDS.split())
@@ -32,17 +37,21 @@ _WHOLES = frozenset(_WHOLE_WORDS.split())
 def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     """One finding for each name and quoted term of the claim."""
     text = "\n".join(quote.text for quote in quotes)
+    quoted = [name for quote in quotes for name in quote.names]
     findings = []
     for name in claim.names:
-        if stands_in(name, text):
+        if stands_in(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
             findings.append(NAMED)
             continue
-        said, other = claim.text[name.start : name.end], _other_name(claim, quotes)
-        missing = Finding("missing", f"the name '{said}' is not in the quotes")
-        findings.append(Finding("contradicted", f"the claim says '{said}', the quote '{other}'") if other else missing)
+        said, other = (
+            claim.text[name.start : name.end],
+            _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes),
+        )
+        missing = Finding("missing", f"the source does not say '{said}'")
+        findings.append(Finding("contradicted", f"the claim says '{said}', the source '{other}'") if other else missing)
     for term in quoted_terms(claim.text):
         is_there = locate(text.casefold(), term.casefold()) is not None
-        findings.append(FOUND if is_there else Finding("missing", f"the quoted words '{term}' are not in the quotes"))
+        findings.append(FOUND if is_there else Finding("missing", f"the source does not say “{term}”"))
     return findings
 
 
@@ -52,27 +61,35 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
     if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
         near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
+    else:
+        yield from _find_strictly_turned(claim, quotes)
     yield from _find_denials_elsewhere(claim, quotes)
+    yield from _find_unanswered_denials(claim, quotes)
     yield from _find_what_goes_beyond(claim, quotes)
-    spoken = {word.text.casefold() for quote in quotes for word in words(quote.text)}
+    spoken = {piece for quote in quotes for word in words(quote.text) for piece in word.text.casefold().split("-")}
     for word in sorted(strong_words(claim.text) - spoken):
         if word not in _WHOLES or not spoken & _WHOLES:
-            yield Finding("missing", f"the quotes do not say '{word}'")
+            yield Finding("missing", f"the source does not say '{word}'")
     known = {direction.pair for quote in quotes for direction in directions(quote.text)}
     for direction in directions(claim.text):
-        if direction.strict and direction.pair not in known:
-            yield Finding("missing", f"the quotes do not say '{direction.word}'")
+        if direction.strict and direction.pair not in known and not _bounds_a_year(claim, direction.word):
+            yield Finding("missing", f"the source does not say '{direction.word}'")
+
+
+def _bounds_a_year(claim: Statement, word: str) -> bool:
+    """After 1850: compared with the years of the quotes, in whatever words these stand."""
+    return any(claim.text[: date.start].rstrip().endswith(word) for date in claim.dates)
 
 
 def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
     text = "\n".join(quote.text for quote in quotes)
     for shown in find_unsaid(claim.text, text):
-        yield Finding("missing", f"the quotes do not say '{shown}'")
+        yield Finding("missing", f"the source does not say '{shown}'")
     if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
-        yield Finding("missing", f"the quotes give no reason, the claim does ('{why}')")
+        yield Finding("missing", f"the source gives no reason (the claim says '{why}')")
     if speaks_of_the_future(claim.text) and not looks_ahead(text):
-        yield Finding("missing", "the quotes do not say what will be")
+        yield Finding("missing", "the source does not say what will be")
 
 
 def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
@@ -80,16 +97,16 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     yield from _find_turned_words(claim, quote)
     yield from _find_swapped_names(claim, quote)
     if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
-        yield Finding("missing", "the quote says it the other way round")
+        yield Finding("missing", "the source says it the other way round")
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
-        yield Finding("missing", "the quote says only that it may be so")
+        yield Finding("missing", "the source says only that it may be so")
 
 
 def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
     for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
-        yield Finding("contradicted", f"the quote denies '{word}'")
+        yield Finding("contradicted", f"the source denies '{word}'")
     for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
-        yield Finding("contradicted", f"the claim denies '{word}', which the quote says")
+        yield Finding("contradicted", f"the claim denies '{word}', which the source says")
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -99,17 +116,51 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
         for core in denials(quote.text):
             said = any(core <= other.stems - negation_scope(other.text) for other in quotes)
             if len(core) > 1 and core <= claim.stems - scope and not said:
-                yield Finding("contradicted", f"the quote denies '{' '.join(sorted(core))}'")
+                yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
 
 
-def _find_turned_words(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    ours, theirs = directions(claim.text), directions(quote.text)
+def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A claim that denies something whose quotes deny nothing: at best they leave it open, and where they speak of it they say it."""
+    if not claim.negated or any(negation_scope(quote.text) for quote in quotes):
+        return
+    denied = sorted({word.text for word in words(claim.text) if stem(word.text) in claim.negated})
+    said = {root(word.text) for quote in quotes for word in words(quote.text)}
+    firm = next((word for word in denied if root(word) in said), "")
+    if firm:
+        yield Finding("contradicted", f"the claim denies '{firm}', which the source says")
+    else:
+        yield Finding("missing", f"the source does not deny '{' '.join(denied)}'")
+
+
+def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Of a sentence that has little in common with the claim, only what goes plainly the other way: more for less, up for down."""
+    nearest = max(quotes, key=lambda quote: (claim.told(quote), claim.shared(quote)))
+    if len(claim.stems & nearest.stems) >= _FEWEST_SHARED:
+        yield from _find_turned_words(claim, nearest, strictly=True)
+
+
+def _find_turned_words(claim: Statement, quote: Statement, *, strictly: bool = False) -> Iterator[Finding]:
+    ours, theirs = directions(claim.text), directions(_nearest_clause(claim, quote.text))
     is_swapped = _compares_the_other_way(claim, quote)
     for direction in ours:
+        if (strictly and not direction.strict) or any(
+            other.pair == direction.pair and other.sign != direction.sign for other in ours
+        ):
+            continue
         signs = {other.sign for other in theirs if other.pair == direction.pair}
         if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
             other = next(other.word for other in theirs if other.pair == direction.pair)
-            yield Finding("contradicted", f"the claim says '{direction.word}', the quote '{other}'")
+            yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'")
+
+
+def _nearest_clause(claim: Statement, text: str) -> str:
+    """The part of a sentence that is about what the claim is about: "A rose, whereas B fell" says one thing of each."""
+    clauses = [clause for clause in _TURN.split(text) if clause.strip()]
+    if len(clauses) < 2:
+        return text
+    shares = [len(claim.stems & set(content_stems(clause))) for clause in clauses]
+    best = max(shares)
+    return clauses[shares.index(best)] if shares.count(best) == 1 and directions(clauses[shares.index(best)]) else text
 
 
 def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
@@ -144,25 +195,38 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
     for first, second in pairwise(ours):
         between = {word.text.casefold() for word in words(claim.text[first.end : second.start])} - _LISTING
         if between and quoted.index(first.parts) > quoted.index(second.parts):
-            yield Finding("missing", "the quote names them in another order")
+            yield Finding("missing", "the source names them in another order")
             return
 
 
-def _other_name(claim: Statement, quotes: Sequence[Statement]) -> str | None:
-    """The name that stands in a sentence like the claim, and not in the claim."""
-    own = {part for name in claim.names for part in name.parts}
-    named = {stem for name in claim.names for stem in content_stems(claim.text[name.start : name.end])}
+def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """Where a sentence about the same says it comes from, if the claim says it comes from elsewhere."""
+    if len(name.parts) != 1 or name.parts[0] not in PEOPLES:
+        return None
+    about = {part for other in claim.names if other is not name for part in other.parts}
+    for quote in quotes:
+        if about & {part for other in quote.names for part in other.parts}:
+            return next((quote.text[each.start : each.end] for each in quote.names if each.parts[0] in PEOPLES), None)
+    return None
+
+
+def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """The name that stands in a quote where the claim has this one: between the same words, in a sentence that says the same."""
+    own = {part for other in claim.names for part in other.parts}
+    named = {stem for other in claim.names for stem in content_stems(claim.text[other.start : other.end])}
     rest = claim.stems - named
+    here = frame(claim.text, name.start, name.end)
     for quote in quotes:
         if not rest or len(rest & quote.stems) / len(rest) < _SAME_SENTENCE:
             continue
-        for name in quote.names:
-            if not own & set(name.parts):
-                return quote.text[name.start : name.end]
+        for other in quote.names:
+            if not own & set(other.parts) and here.fits(frame(quote.text, other.start, other.end)):
+                return quote.text[other.start : other.end]
     return None
 
 
 _PASSIVE = re.compile(r"\bby\b|\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?\w+(?:ed|en|n|t)\b", re.IGNORECASE)
+_OF = re.compile(r"\b(\w+) (?:of|between) (?:the |a |an )?(\w+)", re.IGNORECASE)
 _SEVERAL = re.compile(r"[,;:]")
 
 
@@ -176,7 +240,15 @@ def is_reversed(claim: Statement, quote: Statement) -> bool:
     if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
         return False
     ours, theirs = _words(claim), _words(quote)
-    return any(_crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1)
+    owned = _owned(claim.text) | _owned(quote.text)
+    return any(
+        _crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1 and pivot not in owned
+    )
+
+
+def _owned(text: str) -> set[str]:
+    """The words beside "of" and "between": "the growth of moss" is "moss growth", so those may change places."""
+    return {stem(word) for match in _OF.finditer(text) for word in match.groups()}
 
 
 def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.'’\-][^\W_]+)*")
 _ENDINGS = ("ing", "ies", "ied", "ed", "es", "en", "s", "e", "y")
@@ -21,6 +22,13 @@ _FUNCTION_WORDS = (
     "se ce cette ces qui que ne pas "
     "el los las lo una unos unas y o pero del al con por para es son era eran ha han su sus no"
 )
+_LANGUAGES = {
+    "en": "the of and is was were that with from by has have for are an it its his her which to in",
+    "de": "der die das und ist war nicht mit von ein eine wird wurde im auf den dem des sich hat",
+    "fr": "le les des est dans une et du sur par pour qui que avec la était ont",
+    "es": "el los las del una por para con es fue que en se y su",
+}
+_SPOKEN_IN = {language: frozenset(spoken.split()) for language, spoken in _LANGUAGES.items()}
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 _COMMA_WORDS = "der die das und ist war nicht les des est dans une los las del una por para che della il sono het een"
 _POINT_WORDS = "the of and is was in for with that"
@@ -37,9 +45,16 @@ class Word:
 
 def words(text: str) -> list[Word]:
     """Every word of a text, numbers included."""
-    return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return list(_tokens(text))
 
 
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[Word, ...]:
+    """Each rule asks for the words of the same few sentences again. The caches here hold nothing but what follows from their keys."""
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text))
+
+
+@lru_cache(maxsize=20_000)
 def fold(word: str) -> str:
     """Lower case, without accents, dots and the possessive ending."""
     plain = unicodedata.normalize("NFKD", word.replace("’", "'")).casefold()
@@ -47,6 +62,7 @@ def fold(word: str) -> str:
     return bare.removesuffix("'s").removesuffix("'")
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """A word without its ending: `increased`, `increases` and `increase` are one. Crude on purpose, and the same on both sides."""
     folded = fold(word)
@@ -68,6 +84,13 @@ def is_function(word: str) -> bool:
 def content_stems(text: str) -> list[str]:
     """The stems of the words that mean something, in order; bare numbers are figures' business."""
     return [stem(word.text) for word in words(text) if not is_function(word.text) and not word.text[0].isdigit()]
+
+
+def language(text: str) -> str:
+    """The language of a text, told by its smallest words; empty if they do not tell."""
+    spoken = [word.text.casefold() for word in words(text)]
+    counts = sorted(((sum(word in small for word in spoken), name) for name, small in _SPOKEN_IN.items()), reverse=True)
+    return counts[0][1] if counts[0][0] > counts[1][0] else ""
 
 
 def decimal_mark(text: str) -> str | None:

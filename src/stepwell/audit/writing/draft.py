@@ -92,9 +92,15 @@ def _heading(text: str, level: int) -> DraftBlock:
     unnumbered = re.sub(r"^\d{1,2}(?:\.\d{1,2})*[.)]?\s+", "", words)
     if unnumbered.casefold().strip(" :") in _RESERVED:
         return DraftBlock("heading", ())
-    if len(words) > MAX_HEADING or words.endswith((".", "!")) or any(character.isdigit() for character in unnumbered):
+    if states_something(words, unnumbered):
         return DraftBlock("paragraph", _sentences(text))
     return DraftBlock("heading", (DraftSentence(unnumbered, ()),) if unnumbered else (), min(level, 4))
+
+
+def states_something(heading: str, unnumbered: str | None = None) -> bool:
+    """Whether a heading is more than a heading: a sentence, or one with a figure. `unnumbered` is it without its own number."""
+    bare = heading if unnumbered is None else unnumbered
+    return len(heading) > MAX_HEADING or heading.endswith((".", "!")) or any(character.isdigit() for character in bare)
 
 
 def _sentences(text: str) -> tuple[DraftSentence, ...]:

@@ -7,6 +7,7 @@ a statement that the evidence is insufficient. Pure: the same input gives the sa
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Literal
 from stepwell.audit.evidence import Claim, Quote, Source, Verdict
 from stepwell.audit.writing.draft import Draft, DraftBlock
 from stepwell.audit.writing.links import strip_links
-from stepwell.audit.writing.references import reference_section
+from stepwell.audit.writing.references import cited_pages, reference_section
 from stepwell.errors import EvidenceError
 
 Unsupported = Literal["remove", "mark"]
@@ -25,8 +26,22 @@ MARKS: dict[Verdict, str] = {
     "unsupported": " *(not supported)*",
     "contradicted": " *(contradicted by its source)*",
 }
+ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
+"""What `mark_of` writes, with a reason or, as before there was one, without."""
+_LONGEST_REASON = 100
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
+_UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
-_KEPT: tuple[Verdict, ...] = ("supported", "partial")
+NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
+SKIPPED_HEADING = "## What was skipped"
+QUOTES_NOTE = (
+    "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
+    "concluded by a machine: each sentence stands word for word in the source it names, and was chosen and grouped by its "
+    "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
+    "Configure a model (STEPWELL_MODEL) for a written report."
+)
+"""Goes above a report that no model wrote. Whoever checks a bundle knows it by its words: an older one stays known if they change."""
+KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +66,35 @@ def write_report(
 ) -> Report:
     """The report of a draft, given a verdict for each of its claims."""
     _check_judged(draft, claims)
-    if not any(claim.verdict in _KEPT for claim in claims):
+    if not any(claim.verdict in KEPT for claim in claims):
         return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
     numbers: dict[str, int] = {}
     pages, left = [], list(claims)
     for block in draft.blocks:
         count = 0 if block.kind == "heading" else len(block.sentences)
         own, left = left[:count], left[count:]
-        kept = [claim for claim in own if unsupported == "mark" or claim.verdict in _KEPT]
-        pages.append((block, [_sentence(claim, quotes, sources, numbers) for claim in kept]))
-    removed = 0 if unsupported == "mark" else sum(claim.verdict not in _KEPT for claim in claims)
+        kept = [claim for claim in own if unsupported == "mark" or claim.verdict in KEPT]
+        pages.append((block, [write_sentence(claim, quotes, sources, numbers) for claim in kept]))
+    removed = 0 if unsupported == "mark" else sum(claim.verdict not in KEPT for claim in claims)
     parts = [
         *_body(pages),
-        *_notes(claims, unsupported),
+        *note_left_out(claims, unsupported),
         *_list_skipped(skipped),
-        reference_section([sources[each] for each in numbers]),
+        reference_section(
+            [sources[each] for each in numbers], cited_pages(_quotes_shown(claims, quotes, unsupported), sources)
+        ),
     ]
     return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
 
 
+def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsupported: Unsupported) -> list[Quote]:
+    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
+    return [quotes[each] for claim in shown for each in claim.evidence if each in quotes]
+
+
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
     """What stands in place of a report when nothing was found that supports one."""
-    said = "Nothing that was found supports an answer to this question, so there is no report."
-    return "\n\n".join([INSUFFICIENT, said, *_list_skipped(skipped)]) + "\n"
+    return "\n\n".join([INSUFFICIENT, NO_REPORT, *_list_skipped(skipped)]) + "\n"
 
 
 def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
@@ -84,7 +105,7 @@ def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
         )
 
 
-def _sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
+def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
     """The sentence with its numbered references. `numbers` grows with each source that is met first here."""
     cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
     here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
@@ -93,7 +114,22 @@ def _sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, S
     while words and words[-1] in ".!?…":
         words, mark = words[:-1], words[-1] + mark
     mark = mark or ("" if words.endswith((":", ";", ",")) else ".")
-    return f"{words}{references}{mark}{MARKS[claim.verdict]}"
+    return f"{words}{references}{mark}{mark_of(claim)}"
+
+
+def mark_of(claim: Claim) -> str:
+    """What stands behind a sentence that is not supported: how far it holds, and in a few words what is missing.
+
+    Only what the checks have found: a judge that is a model words its own reasons, and those stay out of the report.
+    """
+    mark = MARKS[claim.verdict]
+    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
+    told = " ".join(_UNSAFE.sub("", strip_links(found).text).split())
+    if not told:
+        return mark
+    if len(told) > _LONGEST_REASON:
+        told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
+    return mark.replace(")*", f": {told})*")
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
@@ -115,7 +151,7 @@ def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
     return parts
 
 
-def _notes(claims: Sequence[Claim], unsupported: Unsupported) -> list[str]:
+def note_left_out(claims: Sequence[Claim], unsupported: Unsupported = "remove") -> list[str]:
     count = Counter(claim.verdict for claim in claims)
     gone = count["unsupported"] + count["contradicted"]
     if unsupported == "mark" or not gone:
@@ -127,5 +163,10 @@ def _notes(claims: Sequence[Claim], unsupported: Unsupported) -> list[str]:
 def _list_skipped(skipped: Sequence[str]) -> list[str]:
     if not skipped:
         return []
-    lines = dict.fromkeys(" ".join(strip_links(each).text.split()) for each in skipped)  # each once
-    return ["## What was skipped", "\n".join(f"- {line}" for line in lines)]
+    lines = dict.fromkeys(map(word_skipped, skipped))  # each once
+    return [SKIPPED_HEADING, "\n".join(f"- {line}" for line in lines)]
+
+
+def word_skipped(sentence: str) -> str:
+    """What was skipped, as a line of the report."""
+    return " ".join(strip_links(sentence).text.split())

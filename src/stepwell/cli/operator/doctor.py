@@ -90,6 +90,7 @@ def _machine(settings: Settings) -> Iterator[str]:
     yield f"data folder    {settings.data_folder}, {_room(settings.data_folder)}"
     yield _embeddings(settings)
     yield _shell()
+    yield f"evidence key   {describe_evidence_key(settings)}"
 
 
 def _local_runtime() -> str:
@@ -118,6 +119,20 @@ def _embeddings(settings: Settings) -> str:
     from stepwell.models.embedding.embedder import choose_embedder
 
     return f"embeddings     {choose_embedder(settings).describe()}"
+
+
+def describe_evidence_key(settings: Settings) -> str:
+    """The public key that signs bundles here: others compare it with `stepwell verify --key`."""
+    from stepwell.audit.signing import SigningKey
+
+    key = SigningKey(settings.data_folder)
+    try:
+        public = key.public_key()
+    except StepwellError as error:
+        return str(error)
+    if public is None:
+        return "none yet; it is made when the first bundle is signed"
+    return public if key.is_private() else f"{public}\n                 others can read {key.file}: chmod 600 it"
 
 
 def _shell() -> str:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("md", "html", "pdf", "docx", "zip")
+FORMATS = ("md", "html", "pdf", "docx", "bib", "json", "zip")
 COMMANDS = ("research", "verify", "replay", "export")
 
 
@@ -17,7 +17,22 @@ def add_research(commands: Any, default_url: str) -> None:
     research.add_argument(
         "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"research on this server; alone, {default_url}"
     )
-    research.add_argument("--continue", dest="thread", metavar="THREAD", help="go on with this research")
+    research.add_argument(
+        "--continue", dest="thread", metavar="THREAD", help="go on with this research; with a question, ask that in it next"
+    )
+    research.add_argument(
+        "--on",
+        dest="origin",
+        metavar="BUNDLE",
+        type=Path,
+        help="go on from the sources of this bundle, which is verified first",
+    )
+    research.add_argument(
+        "--refresh", metavar="BUNDLE", type=Path, help="ask the question of this bundle again and show only what has changed"
+    )
+    research.add_argument(
+        "--list", action="store_true", help="the researches there are, newest first; with words, those whose question has them"
+    )
     research.add_argument(
         "--demo", action="store_true", help="on a web of our own with invented pages; needs no model, no key and no network"
     )
@@ -30,16 +45,25 @@ def add_research(commands: Any, default_url: str) -> None:
     research.add_argument("--format", choices=FORMATS, help="the format of --out, if its name does not say")
     research.add_argument(
         "--context",
-        metavar="FILE",
+        metavar="PLACE",
         type=Path,
         action="append",
         default=[],
-        help="a text of yours to work with (may be repeated)",
+        help="a text, web page or PDF of yours to work with, or a folder of them (may be repeated)",
     )
     research.add_argument(
         "--context-url", metavar="URL", action="append", default=[], help="a page to read in any case (may be repeated)"
     )
-    _add_bundle(commands, "verify", "check a bundle: hashes, the chain of its trail, every quote at its place")
+    verify = _add_bundle(
+        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who vouches for it"
+    )
+    verify.add_argument("--head", metavar="HASH", help="the trail's head that was noted when the research ended")
+    verify.add_argument(
+        "--key", metavar="KEY|FILE", help="the public key of who should have made it; `stepwell doctor` prints it there"
+    )
+    verify.add_argument(
+        "--strict", action="store_true", help="fail also over what an older bundle lacks, and what today's checks would mark"
+    )
     _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
     export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
     export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
@@ -55,7 +79,7 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
         case "verify":
             from stepwell.cli.research import verify
 
-            return verify.run(arguments.bundle)
+            return verify.run(arguments.bundle, head=arguments.head, key=arguments.key, strict=arguments.strict)
         case "replay":
             from stepwell.cli.research import replay
 
@@ -66,8 +90,21 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
             return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
     if arguments.demo and (arguments.url or arguments.thread or arguments.policy or arguments.context_url):
         parser.error("--demo has a web and a policy of its own, so --url, --continue, --policy and --context-url cannot apply.")
-    if not arguments.demo and (arguments.question is None) == (arguments.thread is None):
-        parser.error("research takes a question, --continue THREAD, or --demo.")
+    ways = [arguments.thread, arguments.origin, arguments.refresh, arguments.list or None, arguments.demo or None]
+    if sum(way is not None for way in ways) > 1 and not (arguments.demo and (arguments.origin or arguments.refresh)):
+        parser.error("--continue, --on, --refresh, --list and --demo begin in different ways. Name one of them.")
+    if arguments.origin and arguments.question is None:
+        parser.error("--on takes a question too: what do you want to know next?")
+    if arguments.refresh and (arguments.question or arguments.url):
+        parser.error("--refresh asks the bundle's own question, on this machine: leave the question and --url out.")
+    if arguments.origin and arguments.url:
+        parser.error("--on reads the bundle on this machine: leave --url out.")
+    if arguments.list:
+        from stepwell.cli.research import listing
+
+        return listing.run(arguments.question or "", url=arguments.url)
+    if arguments.question is None and not any(way is not None for way in ways):
+        parser.error("research takes a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
     from stepwell.cli.research import command
     from stepwell.cli.research.options import ResearchOptions
 
@@ -84,10 +121,13 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
             form=arguments.format,
             context=arguments.context,
             context_urls=arguments.context_url,
+            origin=arguments.origin,
+            refresh=arguments.refresh,
         )
     )
 
 
-def _add_bundle(commands: Any, name: str, text: str) -> None:
+def _add_bundle(commands: Any, name: str, text: str) -> Any:
     command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a file that `stepwell research` made")
+    return command

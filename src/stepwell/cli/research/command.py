@@ -22,7 +22,9 @@ from stepwell.cli.dialogue.loop import Dialogue
 from stepwell.cli.dialogue.session import RunFailedError, Session, StreamPart
 from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.cli.own_command import spell_command
+from stepwell.cli.research.earlier import asked_along, describe_changes, read_earlier
 from stepwell.cli.research.gate import Gate, GateAnswers, OutageError, edit_in
+from stepwell.cli.research.listing import note_question
 from stepwell.cli.research.options import (
     BUNDLE,
     GRAPH,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from stepwell.audit.export import Format
     from stepwell.cli.dialogue.engine_session import OpenEngine
     from stepwell.evidence.equipment import Equipment
+    from stepwell.evidence.origin import Origin
 
 DATABASE = "research.db"
 EXTRACTIVE = (
@@ -63,6 +66,8 @@ class Invocation:
     """For progress and for the gate."""
     output: Terminal
     """For the report."""
+    earlier: Origin | None = None
+    """The bundle of `--on` or `--refresh`, verified."""
 
 
 def run(
@@ -75,18 +80,36 @@ def run(
     """The command; gives the exit code. `equipment` is for whoever brings a web and models of their own."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     form = check_options(options)
-    given = None if options.thread else make_input(options)
+    earlier = read_earlier(options)
+    if options.refresh and earlier:
+        options = replace(options, question=str(earlier.question.data["query"]))
+    given = None if options.thread and not options.question else {**make_input(options), **asked_along(options, earlier)}
+    settings = settings or Settings.load()
+    terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
     with asyncio.Runner() as runner:
+        if given and options.context:
+            given |= {"snippets": runner.run(_read_context(options, equipment, settings, terminal))}
         invocation = Invocation(
             runner,
             options,
             given,
             form,
-            settings or Settings.load(),
-            terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr),
+            settings,
+            terminal,
             Terminal(sys.stdin, sys.stdout),
+            earlier,
         )
         return _run_on_server(invocation) if options.url else _run_here(invocation, equipment)
+
+
+async def _read_context(
+    options: ResearchOptions, equipment: Equipment | None, settings: Settings, terminal: Terminal
+) -> list[dict[str, Any]]:
+    with needs_extra("Reading files for a research", "research"):
+        from stepwell.cli.research.material import read_material
+        from stepwell.models.embedding.embedder import choose_embedder
+    embedder = equipment.embedder if equipment else choose_embedder(settings)
+    return await read_material(options.context, options.question or "", embedder, terminal.line)
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
@@ -113,8 +136,12 @@ def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
     thread = options.thread or str(uuid4())
     folder = thread_folder(settings, thread, must_exist=options.thread is not None)
     equipment = equipment or make_equipment(replace(settings, policy=options.policy) if options.policy else settings)
+    if options.origin:
+        equipment = replace(equipment, origin=invocation.earlier)
     if not equipment.writes:
         terminal.line(EXTRACTIVE)
+    if invocation.input:
+        note_question(folder, str(invocation.input["user_query"]))
     stack = AsyncExitStack()
     opening = open_engine(folder / DATABASE, GRAPH, GraphSource.of(build_graph(equipment)))
     opened = invocation.runner.run(stack.enter_async_context(opening))
@@ -188,16 +215,23 @@ def _report(invocation: Invocation, values: Mapping[str, Any]) -> int:
         invocation.terminal.line(f"No report: {values.get('error_message') or 'the research did not end.'}")
         return 1
     invocation.terminal.line()
-    invocation.output.line(str(values.get("final_report") or ""))
+    if not invocation.options.refresh:
+        invocation.output.line(str(values.get("final_report") or ""))
+    if head := values.get("trail_head"):
+        invocation.terminal.line(f"Trail {head}\nNote it: evidence that somebody writes anew has another.")
     return 0
 
 
 def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Path) -> int:
     from stepwell.audit.bundle import write_bundle
     from stepwell.audit.export import export_bundle
+    from stepwell.audit.signing import SigningKey
 
     options, terminal = invocation.options, invocation.terminal
-    invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle))
+    signer = SigningKey(invocation.settings.data_folder)
+    invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle, signer))
+    if options.refresh:
+        invocation.output.line(describe_changes(options.refresh, bundle))
     terminal.line(f"Everything it rests on: {bundle}")
     terminal.line(f"Check it: {spell_command(f'verify {bundle}')}")
     if options.out:

@@ -163,6 +163,8 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield "  No model could judge these rules; they are yours to judge:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
+    if note := estimate.get("priceNote") or estimate.get("price_note"):
+        yield f"  {note}"
     if summary := (interrupt.get("sent") or {}).get("summary"):
         yield f"Sent so far: {summary}"
 

@@ -22,7 +22,8 @@ MODES = ("updates",)
 """What the command reads of a run's stream, here and on a server."""
 BUNDLE = "bundle.zip"
 """The evidence of a research, in the folder of its thread."""
-MAX_CONTEXT_CHARS = 200_000
+ASKED = "question.txt"
+"""What was asked last, there too: for the list of researches, which opens no database."""
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -41,6 +42,10 @@ class ResearchOptions:
     form: str | None = None
     context: Sequence[Path] = ()
     context_urls: Sequence[str] = ()
+    origin: Path | None = None
+    """With `--on`: a bundle whose sources it goes on from."""
+    refresh: Path | None = None
+    """With `--refresh`: a bundle whose question is asked again."""
 
 
 def check_options(options: ResearchOptions) -> Format:
@@ -83,30 +88,13 @@ def make_input(options: ResearchOptions) -> dict[str, Any]:
     if len(question) > MAX_QUERY_CHARS:
         raise InvalidRequestError(
             f"The question has {len(question):,} characters, at most {MAX_QUERY_CHARS:,} are taken. "
-            "Ask in fewer words; material to work with goes into a file for --context."
+            "Ask in fewer words; material to work with goes into files for --context."
         )
     return {
         "user_query": question,
-        "knowledge_context": _read_context(options.context),
         "context_urls": list(options.context_urls),
         "review_sources": options.review_sources,
     }
-
-
-def _read_context(files: Sequence[Path]) -> str:
-    texts = []
-    for file in files:
-        try:
-            texts.append(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-            raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read ({why}).") from error
-    context = "\n\n".join(texts)
-    if len(context) > MAX_CONTEXT_CHARS:
-        raise InvalidRequestError(
-            f"The files of --context have {len(context):,} characters, at most {MAX_CONTEXT_CHARS:,} are taken."
-        )
-    return context
 
 
 def thread_folder(settings: Settings, thread: str, *, must_exist: bool) -> Path:

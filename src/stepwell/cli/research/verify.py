@@ -1,31 +1,69 @@
-"""`stepwell verify`: whether a bundle holds. Needs nothing but the file."""
+"""`stepwell verify`: whether a bundle holds, and who vouches for it. Needs nothing but the file."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from stepwell.audit.verify import verify_bundle
+from stepwell.audit.verify import Verification, verify_bundle
+from stepwell.cli.own_command import spell_command
+from stepwell.errors import EvidenceError
+
+MOST_LINES = 50
 
 
-def run(bundle: Path) -> int:
-    """0 if everything holds, 1 with one line for each problem if not, 2 where there is nothing to check."""
+def run(bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False) -> int:
+    """0 if everything holds, 1 with one line for each problem if not, 2 where there is nothing to check, or nothing to check it against."""
     if not bundle.exists():
         print(
             f"There is no file '{bundle}'. Name a bundle that `stepwell research` or `stepwell export` has made.",
             file=sys.stderr,
         )
         return 2
-    checked = verify_bundle(bundle)
+    try:
+        checked = verify_bundle(bundle, head=head, key=None if key is None else _read_key(key), strict=strict)
+    except EvidenceError as error:
+        print(error, file=sys.stderr)
+        return 2
     if not checked.ok:
-        for problem in checked.problems:
-            print(problem, file=sys.stderr)
-        many = len(checked.problems)
-        print(f"{bundle.name} does not hold: {many} problem{'s' if many != 1 else ''}.", file=sys.stderr)
+        _print_problems(bundle.name, checked)
         return 1
     print(f"{bundle.name} holds: {checked.sources} sources, {checked.quotes} quotes at their places, {checked.claims} claims.")
+    for line in _list_notes(checked):
+        print(line)
+    noted = ", the one you noted" if head else ""
+    print(f"Trail {checked.head}{noted}")
+    return 0
+
+
+def _read_key(given: str) -> str | Path:
+    """A key as it is printed, or the name of a file with one."""
+    return given if given.startswith("ed25519:") else Path(given)
+
+
+def _print_problems(name: str, checked: Verification) -> None:
+    for problem in checked.problems[:MOST_LINES]:
+        print(problem, file=sys.stderr)
+    many = len(checked.problems)
+    if many > MOST_LINES:
+        print(f"... and {many - MOST_LINES} more.", file=sys.stderr)
+    print(f"{name} does not hold: {many} problem{'s' if many != 1 else ''}.", file=sys.stderr)
+
+
+def _list_notes(checked: Verification) -> Iterator[str]:
+    """What a reader should know of a bundle that holds."""
+    if checked.vouched:
+        yield f"Vouched for by {checked.signed_by}, the key you named."
+    elif checked.signed_by:
+        yield (
+            f"Signed by {checked.signed_by}. Anybody can make a key: if you know whose this should be, compare it with "
+            f"`{spell_command('verify --key KEY')}`."
+        )
+    yield from checked.lacks
+    if marked := checked.marked_today:
+        yield f"Today's checks would mark {len(marked)} of its claims:"
+        yield from (f"  {problem.fact}" for problem in marked[:MOST_LINES])
     if many := checked.elsewhere:
         said = "1 entry" if many == 1 else f"{many} entries"
-        print(f"The trail also holds {said} of other branches of the thread; this report does not rest on them.")
-    print(f"Trail {checked.head}")
-    return 0
+        yield f"The trail also holds {said} of other branches of the thread; this report does not rest on them."

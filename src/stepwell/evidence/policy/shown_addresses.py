@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urljoin, urlsplit
 
+from stepwell.audit.canonical import sha256
 from stepwell.audit.trail import NewEntry
 from stepwell.audit.vault import EvidenceVault, append_beside
 from stepwell.errors import WebError
 from stepwell.evidence.policy.rules import AfterReading, Violation
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.addresses import LONGEST_URL, read_url
 from stepwell.tools.web.fetch import FetchedPage
 
@@ -100,7 +102,11 @@ def _plain(url: str) -> str | None:
         read = read_url(url.strip().split("#")[0])
     except WebError:
         return None
-    return str(read).removeprefix(f"{read.scheme}://")
+    plain = str(read).removeprefix(f"{read.scheme}://")
+    if hide_secrets(f"https://{plain}") == f"https://{plain}":
+        return plain
+    # An address that holds a key is known by its hash: it can be told from others, and is not written down.
+    return f"{plain.partition('/')[0]}/?sha256={sha256(plain.encode())}"
 
 
 def origin_of(url: str) -> str | None:

@@ -5,6 +5,7 @@ the ceilings of tokens and money. What a call used is counted by `stepwell.model
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.trail import Entry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.models import describe
-from stepwell.models.pricing import TokenUse
+from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
 from stepwell.models.usage import UNNAMED, UsageMeter, UsageSum, label_of, price_call
 
 _EMBEDDED = "local"
@@ -82,10 +83,14 @@ async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
     # Beside the callbacks of the run around it, which must hear the call as well.
     answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
     tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
-    used = {"input_tokens": tokens.input, "output_tokens": tokens.output}
+    used: dict[str, Any] = {"input_tokens": tokens.input, "output_tokens": tokens.output}
+    used["usage"] = "estimated" if any(each.estimated for each in meter.sums().values()) else "reported"
+    place = locate_model(model)
+    if place.get("leaves_machine") is False:
+        used["here"] = True
     # A model that is held to a schema gives the value itself.
     text = answer.text if isinstance(answer, AIMessage) else json.dumps(answer)
-    return RecordedReply({"model": locate_model(model).get("model", UNNAMED), **used}, text.encode())
+    return RecordedReply({"model": place.get("model", UNNAMED), **used}, text.encode())
 
 
 class TrailSpending:
@@ -97,6 +102,10 @@ class TrailSpending:
         self._scope = scope
         self._read_to = since
         self.used = UsageSum()
+        self.assumed_usd = 0.0
+        """What the calls of models elsewhere count with whose price is not known."""
+        self.assumed: set[str] = set()
+        """Those models."""
 
     async def catch_up(self) -> Self:
         """Count what has been added to the trail."""
@@ -112,4 +121,16 @@ class TrailSpending:
         if "model" not in call:
             return
         tokens = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
-        self.used.add(price_call(call["model"] or UNNAMED, tokens))
+        usage = replace(price_call(call["model"] or UNNAMED, tokens), estimated=call.get("usage") == "estimated")
+        if usage.cost_usd is None and call.get("here"):
+            usage = replace(usage, cost_usd=0.0)  # nobody is paid for a model on this machine
+        self.used.add(usage)
+        if usage.cost_usd is None and "usage" in call:  # older trails counted nothing for it, and are replayed as they ran
+            self.assumed_usd += ASSUMED.of(tokens)
+            self.assumed.add(usage.model)
+
+    def describe_guesses(self) -> str:
+        """What of the sums is not known and was counted all the same, in sentences; empty where all of it is known."""
+        many, calls = self.used.estimated, self.used.calls
+        told = [f"{many} of {calls} calls reported no tokens, so theirs were estimated from their length."] if many else []
+        return " ".join([*told, *([describe_assumed(self.assumed)] if self.assumed else [])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Never
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.trail import Entry, NewEntry
-from stepwell.errors import NotRecordedError, RequestCeilingError
+from stepwell.errors import EvidenceMissingError, NotRecordedError, RequestCeilingError
 from stepwell.settings import SearchSettings, Secret
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
@@ -41,14 +41,21 @@ class NoModel(BaseChatModel):
 class ReplayVault(MemoryVault):
     """The vault of the run that is made again, beside the trail of the one that was recorded.
 
-    A source gets the time at which it was read; a request that the recorded run did not make is refused before it counts.
+    A source gets the time at which it was read, and is told of as it was then; a request that the recorded run did not make is refused
+    before it counts.
     """
 
-    def __init__(self, recorded: Sequence[Entry]) -> None:
+    def __init__(self, recorded: Sequence[Entry], body: Callable[[str], bytes]) -> None:
+        """`body` gives stored bytes of the recorded run: of sources that it did not fetch itself, but took over from another bundle."""
         super().__init__()
+        self._body = body
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
-        self._read_at = {_place(entry.data): entry.data["fetched_at"] for entry in recorded if entry.kind == "source"}
+        # Once asked by each step for itself, now once for all of them.
+        self._robots = {
+            entry.data.get("url") for entry in recorded if entry.kind == "request" and entry.data.get("why") == "robots"
+        }
+        self._read = {_place(entry.data): entry.data for entry in recorded if entry.kind == "source"}
         self._limited = any(entry.kind == "limit" for entry in recorded)
 
     async def take_over_until(self, place: Entry) -> None:
@@ -57,15 +64,24 @@ class ReplayVault(MemoryVault):
             if entry.seq < place.seq and await self.find(entry.key) is None:
                 await super().append(NewEntry(entry.kind, entry.key, entry.data))
 
+    async def get(self, sha256: str) -> bytes:
+        try:
+            return await super().get(sha256)
+        except EvidenceMissingError:
+            return self._body(sha256)
+
     async def append(self, new: NewEntry) -> Entry:
-        if new.kind == "request" and new.data.get("to") == "web" and new.key not in self._requests:
+        known = new.key in self._requests or (new.data.get("why") == "robots" and new.data.get("url") in self._robots)
+        if new.kind == "request" and new.data.get("to") == "web" and not known:
             if self._limited:
                 raise RequestCeilingError(len(self._requests))
             raise NotRecordedError(
                 f"The recorded run did not ask for {str(new.data.get('url'))[:200]}. Use the version that made the bundle."
             )
-        if new.kind == "source" and _place(new.data) in self._read_at:
-            new = NewEntry(new.kind, new.key, {**new.data, "fetched_at": self._read_at[_place(new.data)]})
+        if new.kind == "source" and (then := self._read.get(_place(new.data))):
+            # A bundle from before documents had pages says nothing of them, and its report neither.
+            told = {name: value for name, value in new.data.items() if name != "pages" or "pages" in then}
+            new = NewEntry(new.kind, new.key, {**told, "fetched_at": then["fetched_at"]})
         return await super().append(new)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from urllib.parse import urlsplit
 
 from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.exchanges.replay import Replay
@@ -23,13 +24,17 @@ class RecordedWeb:
         self._scope = scope
         self._replay = replay
         self._asked: Counter[str] = Counter()
-        self._answered = 0
-        self._unanswered = 0
+        self._answered: set[str] = set()
+        self._unanswered: set[str] = set()
 
     @property
     def out_of_reach(self) -> bool:
         """Whether everything that was asked here stayed without any answer, as on a machine that is offline."""
-        return self._unanswered > 0 and self._answered == 0
+        return bool(self._unanswered) and not self._answered
+
+    def is_silent(self, host: str) -> bool:
+        """Whether this host was asked here and gave no answer at all."""
+        return host in self._unanswered and host not in self._answered
 
     async def send(self, request: WebRequest) -> WebResponse:
         outgoing = self._outgoing(request)
@@ -39,8 +44,11 @@ class RecordedWeb:
 
         answer = await self._recorder.once(outgoing, send)
         error = answer.data.get("error") or {}
-        self._answered += not error
-        self._unanswered += bool(error) and not error.get("refused") and error.get("status") is None
+        host = urlsplit(request.url).hostname or ""
+        if not error:
+            self._answered.add(host)
+        elif not error.get("refused") and error.get("status") is None:
+            self._unanswered.add(host)
         return _read_response(answer)
 
     def _outgoing(self, request: WebRequest) -> Outgoing:

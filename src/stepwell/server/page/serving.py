@@ -2,6 +2,7 @@
 
 ```
 GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
+    /service-worker.js                             at the root, because it may only serve what lies below it; under the page's policy
 GET /, /t/..., /inbox ... by a browser             the page itself, which reads its address
 the same where the page is not built               a sentence that says so
 anything else                                      the routes
@@ -15,8 +16,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -31,9 +34,12 @@ BELOW = ("/t/", "/new/")
 """Where the page finds its own way: the server gives it for each of these."""
 
 POLICY = (
-    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; "
-    "manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'{mints}; "
+    "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
+"""`{mints}`: where a payer gets a token from, the only places beside its own server that the page may ask anything of.
+`'wasm-unsafe-eval'` lets the embedder's WebAssembly be compiled; JavaScript still cannot be made from text. Scripts are sent with the
+policy too, because a worker has that of its own script and not the page's."""
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -52,6 +58,7 @@ _MEDIA_TYPES = {
 }
 """What may lie in `static/`. Python's own table depends on the machine; a file of another kind is not served."""
 _COMPRESSED = (".html", ".js", ".mjs", ".css", ".svg", ".json", ".map", ".webmanifest", ".txt", ".wasm")
+_SCRIPTS = (".js", ".mjs")
 _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
@@ -65,6 +72,12 @@ class PageFile:
     etag: str
     version: tuple[int, int]
     """When it was changed and how long it was: a page that is built anew is served anew."""
+
+
+def write_policy(mints: Iterable[str] = ()) -> str:
+    """The page's Content-Security-Policy on a server that takes money of these mints."""
+    origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, mints))
+    return POLICY.format(mints="".join(origins))
 
 
 class PageFiles:
@@ -108,12 +121,13 @@ def _read(place: Path, version: tuple[int, int]) -> PageFile:
 
 
 class ServePage:
-    """The layer. `asks_who` is for what is said where the page is not built."""
+    """The layer. `asks_who` is for what is said where the page is not built; `mints` are those whose money the server takes."""
 
-    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool) -> None:
+    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool, mints: Iterable[str] = ()) -> None:
         self._app = app
         self._files = files
         self._asks_who = asks_who
+        self._policy = write_policy(mints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self._respond(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
@@ -127,13 +141,16 @@ class ServePage:
         if path == "/index.html":  # one page, one address
             return None
         found = await self._files.find(path)
-        keep = _FOR_GOOD if path.startswith("/assets/") else "no-cache"
-        return _send(found, headers, {"cache-control": keep}) if found else None
+        if found is None:
+            return None
+        keep = {"cache-control": _FOR_GOOD if path.startswith("/assets/") else "no-cache"}
+        return _send(found, headers, {**keep, "content-security-policy": write_policy()} if path.endswith(_SCRIPTS) else keep)
 
     async def _page(self, scope: Scope, headers: Headers) -> Response:
         found = await self._files.find("/index.html")
         if found:
-            return _send(found, headers, {"cache-control": "no-cache", "content-security-policy": POLICY, "vary": "Accept"})
+            allowed = {"cache-control": "no-cache", "content-security-policy": self._policy, "vary": "Accept"}
+            return _send(found, headers, allowed)
         address = str(Request(scope).base_url).rstrip("/")
         return Response(render_front(address, asks_who=self._asks_who), media_type="text/html", headers={"vary": "Accept"})
 

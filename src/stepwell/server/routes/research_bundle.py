@@ -43,7 +43,7 @@ async def research_bundle(
     folder = FilePath(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-bundle-"))
     packed = _Packed(folder, f"{thread_id}.zip")
     try:
-        await write_bundle(vault, packed.file)
+        await write_bundle(vault, packed.file, services.signer)
     except BaseException:
         await packed.remove()
         raise

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -24,7 +24,7 @@ from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry
 from stepwell.audit.vault import EvidenceVault
 from stepwell.audit.verify import verify_bundle
-from stepwell.errors import BundleError, ConfigurationError, InvalidRequestError, NotFoundError
+from stepwell.errors import BundleError, ConfigurationError, EvidenceError, InvalidRequestError, NotFoundError
 from stepwell.server.assembly import Services
 from stepwell.server.facades import RESEARCH, Facade
 from stepwell.server.limits.bodies import ZIP
@@ -39,6 +39,7 @@ from stepwell.server.schemas.evidence import (
     ReportResponse,
     SourceTextResponse,
     VerificationResponse,
+    VerifyQuery,
     report_wire,
     verification_wire,
 )
@@ -50,6 +51,7 @@ Reader = Annotated[Principal, Depends(policy("threads:read"))]
 Worker = Annotated[Principal, Depends(stream_policy("threads:read"))]
 Exporter = Annotated[Principal, Depends(stream_policy("threads:export"))]
 OfThread = Annotated[ThreadId, Path(alias="threadId")]
+Expected = Annotated[VerifyQuery, Query()]
 SourceId = Annotated[str, Path(alias="sourceId", min_length=1, max_length=64)]
 
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
@@ -70,7 +72,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
     responses={200: {"model": VerificationResponse}},
     openapi_extra=_UPLOAD,
 )
-async def verify_upload(request: Request, principal: Worker) -> Response:
+async def verify_upload(request: Request, principal: Worker, expected: Expected) -> Response:
     if request.headers.get("content-type", "").lower() != ZIP:
         raise InvalidRequestError(f"Send the bundle's file itself as the body, with 'Content-Type: {ZIP}'.")
     async with _folder() as folder:
@@ -87,7 +89,7 @@ async def verify_upload(request: Request, principal: Worker) -> Response:
         if not whole:
             most = f"The bundle is larger than {MAX_BUNDLE_BYTES} bytes. Check it with `stepwell verify` instead."
             return problem(413, "too-large", "The body is too large", most)
-        return json_response(verification_wire(await asyncio.to_thread(verify_bundle, bundle)))
+        return json_response(await _verify(bundle, expected))
 
 
 @router.get(
@@ -96,10 +98,20 @@ async def verify_upload(request: Request, principal: Worker) -> Response:
     summary="Check what a thread's research rests on, as anybody could with its bundle",
     responses={200: {"model": VerificationResponse}},
 )
-async def verify_research(thread_id: OfThread, principal: Worker, services: Given) -> Response:
+async def verify_research(thread_id: OfThread, principal: Worker, services: Given, expected: Expected) -> Response:
     async with _folder() as folder:
         bundle = await _pack(services, principal, thread_id, folder)
-        return json_response(verification_wire(await asyncio.to_thread(verify_bundle, bundle)))
+        return json_response(await _verify(bundle, expected))
+
+
+async def _verify(bundle: FilePath, expected: VerifyQuery) -> dict[str, Any]:
+    # A key in a query may have lost its plus signs to spaces.
+    key = None if expected.key is None else expected.key.replace(" ", "+")
+    try:
+        checked = await asyncio.to_thread(verify_bundle, bundle, head=expected.head, key=key, strict=expected.strict)
+    except EvidenceError as error:
+        raise InvalidRequestError(str(error)) from error
+    return verification_wire(checked)
 
 
 @router.get(
@@ -168,7 +180,7 @@ async def _evidence(services: Services, principal: Principal, thread_id: str) ->
 async def _pack(services: Services, principal: Principal, thread_id: str, folder: FilePath) -> FilePath:
     vault, _ = await _evidence(services, principal, thread_id)
     bundle = folder / f"{thread_id}.zip"
-    await write_bundle(vault, bundle)
+    await write_bundle(vault, bundle, services.signer)
     return bundle
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.audit.evidence import Claim, Robots, SourceKind, Verdict, to_data
+from stepwell.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
 from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.story import Story
 from stepwell.audit.trail import Entry, head
 from stepwell.audit.verify import Part, Verification
-from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line
+from stepwell.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_pages
 from stepwell.server.schemas.fields import JsonObject
 
-ExportFormat = Literal["md", "html", "pdf", "docx", "zip"]
+ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 MEDIA_TYPES: dict[ExportFormat, str] = {
     "md": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "pdf": "application/pdf",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "json": "application/vnd.citationstyles.csl+json",
     "zip": "application/zip",
 }
 TITLES: dict[Part, str] = {
@@ -31,8 +34,15 @@ TITLES: dict[Part, str] = {
     "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
     "quotes": "Every quote stands word for word at its place in the stored text.",
     "claims": "Every supported sentence cites quotes that are there.",
-    "report": "Every reference of the report leads to a stored source.",
+    "checks": "No sentence is called better than the checks, run again, and its judge allow.",
+    "report": "The report says what its claims say, and every reference leads to a stored source.",
     "story": "The report answers a question of its branch with a plan that was approved there.",
+    "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
+    "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
+    "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
+    "signature": "The signature is of this bundle, and of the key that was named, if one was.",
+    "head": "The trail is the one whose head was noted.",
+    "strict": "It lacks nothing that today's bundles have, and today's checks would mark no more of it.",
 }
 """What each part of the check says where it holds."""
 
@@ -52,6 +62,16 @@ class QuoteResponse(BaseModel):
     start: int = Field(description="In characters (code points) of the stored text")
     end: int
     text: str
+    page: int | None = Field(description="The page of a document that it stands on, counted from 1")
+
+
+class DevicePassage(BaseModel):
+    """Where a source stands on the device that sent it, in that device's own words."""
+
+    snippet_id: str
+    document_id: str
+    start: int
+    end: int
 
 
 class SourceResponse(BaseModel):
@@ -67,6 +87,8 @@ class SourceResponse(BaseModel):
     text_sha256: str
     engine: str | None
     robots: Robots
+    pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
+    passage: DevicePassage | None = Field(description="Of an excerpt from a device: where it stands there")
 
 
 class ApprovalResponse(BaseModel):
@@ -123,12 +145,36 @@ class VerificationResponse(BaseModel):
     head: str
     parts: list[CheckedPartResponse]
     counts: VerificationCounts
+    format: str = Field(default="", description="The bundle's format, `stepwell-bundle-4` being the newest")
+    signed_by: str | None = Field(default=None, description="The public key whose signature it bears, if one fits")
+    vouched: bool | None = Field(default=None, description="Whether that is the `key` that was named; null if none was")
+    lacks: list[str] = Field(
+        default=[], description="What could not be checked because the bundle does without it, in sentences"
+    )
+    marked_today: list[DefectResponse] = Field(
+        default=[], description="Claims that older checks let pass and today's would mark"
+    )
+
+
+class VerifyQuery(BaseModel):
+    """What a reader knows from elsewhere; the same as the options of `stepwell verify`."""
+
+    head: str | None = Field(
+        default=None, max_length=200, description="The head that was noted, or its first 16 digits and more"
+    )
+    key: str | None = Field(
+        default=None, max_length=2000, description="The public key of who should have made it, `ed25519:...`"
+    )
+    strict: bool = Field(
+        default=False, description="What an older bundle lacks, and what today's checks would mark, is a problem too"
+    )
 
 
 def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: str) -> dict[str, Any]:
     """The report of a story, with what it rests on."""
     asked = story.last("question")
     told = evidence.plan or {}
+    passages = _find_passages(story)
     question = (asked.data.get("query") or asked.data.get("question") or "") if asked else ""
     return {
         "question": question,
@@ -145,10 +191,25 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         ],
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
-        "quotes": [to_data(quote) for quote in evidence.quotes.values()],
-        "sources": [to_data(source) for source in evidence.sources.values()],
+        "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
+        "sources": [_source_wire(source, passages) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
+
+
+def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
+    """What the questions of a story brought from a device, by the hash of the text: the source has the same one."""
+    found = {}
+    for question in (entry for entry in story.entries if entry.kind == "question"):
+        for each in question.data.get("snippets") or ():
+            place = {name: each[name] for name in ("document_id", "start", "end")}
+            found[hashlib.sha256(each["text"].encode()).hexdigest()] = {"snippet_id": each["id"], **place}
+    return found
+
+
+def _source_wire(source: Source, passages: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    passage = passages.get(source.text_sha256) if source.kind == "device" else None
+    return {"pages": [], **to_data(source), "passage": passage}
 
 
 def verification_wire(checked: Verification) -> dict[str, Any]:
@@ -171,7 +232,17 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
             "claims": checked.claims,
             "elsewhere": checked.elsewhere,
         },
+        "format": checked.form,
+        "signed_by": checked.signed_by,
+        "vouched": checked.vouched,
+        "lacks": list(checked.lacks),
+        "marked_today": [{"where": problem.where, "fact": problem.fact} for problem in checked.marked_today],
     }
+
+
+def _page(quote: Quote, evidence: Evidence) -> int | None:
+    source = evidence.sources.get(quote.source_id)
+    return source.page_at(quote.start) if source else None
 
 
 def _references(report: str, evidence: Evidence) -> list[str]:
@@ -179,7 +250,8 @@ def _references(report: str, evidence: Evidence) -> list[str]:
     listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
     known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
     known |= {named_line(source): source.source_id for source in evidence.sources.values()}
-    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in listed if line)
+    lines = [without_pages(line) for line in listed if line]
+    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
     return [source_id for source_id in found if source_id]
 
 

@@ -14,6 +14,8 @@ from stepwell.server.schemas.fields import Body, JsonObject, Uuid, Whole
 
 MAX_QUERY_CHARS = 4000
 MAX_CONTEXT_CHARS = 200_000
+MOST_SNIPPETS = 16
+MAX_SNIPPET_CHARS = 4000
 MAX_URLS = 50
 MAX_URL_CHARS = 2048
 MAX_REASON_CHARS = 4000
@@ -52,15 +54,30 @@ class _Camel(Body):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
+class Snippet(_Camel):
+    """An excerpt of a document that stays on the caller's device, and where it stands there."""
+
+    id: Annotated[str, Field(min_length=1, max_length=100)]
+    document_id: Annotated[str, Field(min_length=1, max_length=100)]
+    label: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_SNIPPET_CHARS)]
+    start: Annotated[int, Field(ge=0), Whole]
+    end: Annotated[int, Field(ge=1), Whole]
+
+
 class ResearchQuestion(_Camel):
     """A question, with what the caller knows already. A newer question on a thread stops the one under way there."""
 
     query: Question
     retrieved_context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    snippets: Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)] | None = None
     context_urls: Annotated[list[Address], Field(max_length=MAX_URLS)] | None = None
     thread_id: Uuid | None = None
     max_plan_revisions: Annotated[int, Field(ge=1, le=20), Whole] | None = None
     review_sources: bool | None = None
+
+    def fields(self) -> dict[str, Any]:
+        return {**super().fields(), "snippets": [each.fields() for each in self.snippets or ()]}
 
 
 class ResearchAnswer(_Camel):

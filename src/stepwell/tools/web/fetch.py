@@ -47,6 +47,8 @@ class FetchedPage:
     fetched_at: str
     note: str = ""
     """What was left out, in a sentence."""
+    pages: tuple[int, ...] = ()
+    """Where each page of a PDF begins in the text."""
 
 
 class Turns:
@@ -91,10 +93,11 @@ class PageFetcher:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         readers: ReaderPool | None = None,
         turns: Turns | None = None,
+        robots: RobotsBook | None = None,
     ) -> None:
         """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's.
-        `readers` are the processes that read pages; without them, those that this whole process shares. `turns` are those of several
-        fetchers that keep the pauses of an origin together."""
+        `readers` are the processes that read pages; without them, those that this whole process shares. `turns` and `robots` are those of
+        several fetchers that keep the pauses of an origin together, and ask once what it allows."""
         self._web = web
         self._clock = clock or SystemClock()
         self._rules = rules or AddressRules()
@@ -102,7 +105,7 @@ class PageFetcher:
         self._max_bytes = max_bytes
         self._timeout_s = timeout_s
         self._readers = readers or usual_readers()
-        self._robots = RobotsBook(web, self._clock, self._rules, check_hop, self._readers)
+        self._robots = robots or RobotsBook(web, self._clock, self._rules, check_hop, self._readers)
         self._turns = turns or Turns(self._clock, sleep, timeout_s + _LONGEST_DELAY_S)
 
     async def fetch_page(self, url: str) -> FetchedPage:
@@ -123,7 +126,7 @@ class PageFetcher:
         )
         return FetchedPage(
             str(first), str(current), response.status, page.media_type, response.content, page.text,
-            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note,
+            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note, page.pages,
         )  # fmt: skip
 
     def _request(self, url: Url) -> WebRequest:

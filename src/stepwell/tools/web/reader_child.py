@@ -178,7 +178,7 @@ def _do(head: dict[str, Any], body: bytes) -> Message:
 
 def _read_page_job(head: dict[str, Any], body: bytes) -> Message:
     page = read_page(body, head["content_type"], head["timeout_s"])
-    return {"media_type": page.media_type, "title": page.title, "note": page.note}, page.text.encode()
+    return {"media_type": page.media_type, "title": page.title, "note": page.note, "pages": page.pages}, page.text.encode()
 
 
 def _read_robots_job(_head: dict[str, Any], body: bytes) -> Message:

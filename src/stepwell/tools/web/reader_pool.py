@@ -77,7 +77,8 @@ class ReaderPool:
     async def read_page(self, content: bytes, content_type: str | None, timeout_s: float | None = None) -> PageText:
         """The text of a page; `FetchRefusedError` for a type that is not read, `FetchFailedError` when it cannot be read."""
         head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
-        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]))
+        pages = tuple(int(begin) for begin in head["pages"])
+        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), pages)
 
     async def read_robots(self, content: bytes) -> Rules:
         """The rules of a robots.txt; `FetchFailedError` when it cannot be read."""

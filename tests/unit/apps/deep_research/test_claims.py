@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.apps.deep_research.claims import Quotations, add_marks, find_nearest, remove_marks, sentences
+from stepwell.apps.deep_research.claims import Quotations, find_nearest
 from stepwell.apps.deep_research.report import finish_report
 from stepwell.audit.evidence import Claim, Source
 from stepwell.audit.sentences import passages
+from stepwell.audit.writing.marked import add_marks, remove_marks, sentences
 from stepwell.audit.writing.references import check_references
 
 LINK = "[s1](https://real.example/)"

@@ -11,9 +11,9 @@ from stepwell.apps.research.schemas import MAX_STEPS
 from stepwell.audit.evidence import Quote, Source
 from stepwell.audit.verdicts import verdict
 from stepwell.audit.writing.draft import read_draft
-from stepwell.audit.writing.report import write_report
+from stepwell.audit.writing.report import QUOTES_NOTE, write_report
 from stepwell.errors import ToolUseError
-from stepwell.evidence.extractive import NOTE, TITLE, add_note, extractive_draft
+from stepwell.evidence.extractive import TITLE, add_note, extractive_draft
 from stepwell.evidence.policy.file import default_policy
 from stepwell.evidence.selecting import select_quotes
 from stepwell.models.embedding.lexical import LexicalEmbedder
@@ -205,5 +205,5 @@ async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
     text, _, _ = await drafted("glaciers", most=3)
     noted = add_note(text)
-    assert noted.index("no model wrote this") < noted.index(NOTE) < noted.index("## In brief")
-    assert add_note("Insufficient.").startswith(NOTE)
+    assert noted.index("no model wrote this") < noted.index(QUOTES_NOTE) < noted.index("## In brief")
+    assert add_note("Insufficient.").startswith(QUOTES_NOTE)

@@ -135,17 +135,26 @@ def test_a_question_sets_every_field_of_the_input() -> None:
         "messages": [{"role": "user", "content": "Why?"}],
         "user_query": "Why?",
         "knowledge_context": "",
+        "snippets": [],
         "context_urls": [],
         "max_plan_revisions": schemas.MAX_PLAN_REVISIONS,
         "review_sources": False,
     }
     full = make_input(
-        {"query": "Why?", "retrieved_context": "k", "context_urls": ["u"], "max_plan_revisions": 2, "review_sources": True}
+        {
+            "query": "Why?",
+            "retrieved_context": "k",
+            "snippets": [{"id": "c1"}],
+            "context_urls": ["u"],
+            "max_plan_revisions": 2,
+            "review_sources": True,
+        }
     )
     assert full == {
         "messages": [{"role": "user", "content": "Why?"}],
         "user_query": "Why?",
         "knowledge_context": "k",
+        "snippets": [{"id": "c1"}],
         "context_urls": ["u"],
         "max_plan_revisions": 2,
         "review_sources": True,

@@ -89,3 +89,5 @@ def test_a_price_that_is_not_known_is_not_invented(bench: MakeBench) -> None:
     told = estimate(bench(models=ModelRoutes(ScriptedModel())).equipment, plan_of(["a"]))
     assert told.tokens > 0
     assert told.cost_usd is None
+    assert "No price is known for scriptedmodel" in told.price_note
+    assert "5 USD for a million tokens read and 25 USD" in told.price_note

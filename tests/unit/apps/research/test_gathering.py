@@ -181,3 +181,4 @@ async def test_steps_of_a_question_keep_the_pauses_of_a_host_together(bench: Mak
     assert clock.pauses == [4.0, 8.0]
     await gather(await made.inquiry(), ResearchStep(id="four", tool="fetch_page", input="https://a.example/"), frozenset())
     assert clock.pauses == [4.0, 8.0, 12.0], "another node of the same question stands in the same line"
+    assert [request.url for request in made.web.requests].count("https://a.example/robots.txt") == 1

@@ -20,7 +20,7 @@ from stepwell.apps.tutor.argument.document import (
     reduce_argument,
     to_data,
 )
-from stepwell.apps.tutor.argument.exports import describe_change, export
+from stepwell.apps.tutor.argument.exports import describe_change, export, export_data
 from stepwell.apps.tutor.argument.files import read_argument, write_argument
 from stepwell.apps.tutor.argument.lint import lint
 from stepwell.apps.tutor.argument.method import is_complete, missing
@@ -30,6 +30,7 @@ from stepwell.apps.tutor.argument.questions import go_on, next_question, take_an
 from stepwell.apps.tutor.argument.seminar import read_seminar, write_seminar
 from stepwell.apps.tutor.argument.telling import give_hint, tell
 from stepwell.apps.tutor.argument.validity import FileRefusedError, faults
+from stepwell.errors import InvalidRequestError
 
 from .arguments import ANSWERS, FEWER, MOVES, apply, arguments, play
 
@@ -119,6 +120,12 @@ def test_a_patient_person_comes_from_frame_to_close():
 def test_every_form_of_export_names_every_clause(form, argument: Argument):
     written = export(argument, form)
     assert all(name in written for name in argument.nodes)
+
+
+@pytest.mark.parametrize(("data", "form"), [({"question": 1}, "md"), ({"nodes": []}, "json"), ({}, "pdf")])
+def test_what_is_no_argument_or_no_form_is_refused_in_words(data, form):
+    with pytest.raises(InvalidRequestError, match=r"cannot be read|There are: md"):
+        export_data(data, form)
 
 
 def test_a_circle_of_grounds_is_found_and_nothing_beside_it():

@@ -19,6 +19,7 @@ from stepwell.evidence.asking import ask_for
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.prompting import fence_material, prompt
+from stepwell.secrets.text import hide_secrets
 
 
 class Judged(BaseModel):
@@ -57,7 +58,7 @@ async def audit_plan(inquiry: Inquiry, question: str, plan: ResearchPlan) -> Aud
 async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: BaseChatModel) -> AuditResult:
     await inquiry.require_room()
     rules = "\n".join(f"- {rule}: {text}" for rule, text in inquiry.equipment.policy.judged.items())
-    shown = plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True})
+    shown = hide_secrets(plan.model_dump_json(by_alias=True, exclude={"revision": True, "estimated_token_budget": True}))
     try:
         judged = await ask_for(
             Judged,

@@ -17,12 +17,14 @@ from langgraph.types import interrupt
 from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
 from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.nodes.thinker import with_ids
-from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, plan_sha256
+from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, keep_plan, plan_sha256
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
-from stepwell.models.pricing import TokenUse
+from stepwell.evidence.recorded.models import is_on_this_machine
+from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
 from stepwell.models.usage import label_of, price_call
+from stepwell.secrets.text import hide_secrets
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
@@ -33,6 +35,7 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     assert plan is not None  # noqa: S101 - the router leads here with a plan only
     sent = await sent_so_far(inquiry)
     approval = _ask(inquiry.equipment, state, plan, sent)
+    approval = approval.model_copy(update={"reason": hide_secrets(approval.reason)})
     if approval.plan:
         edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
         approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
@@ -43,7 +46,7 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
 async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
     """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
-    edited = approval.plan.model_dump(mode="json") if approval.plan else None
+    edited = keep_plan(approval.plan) if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
     await inquiry.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
     if approval.plan:
@@ -78,8 +81,12 @@ def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
     if equipment.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0)
     tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
-    wanted = price_call(label_of(equipment.models["write"]), TokenUse(input=tokens, output=_TOKENS_TO_WRITE))
-    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd)
+    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
+    if is_on_this_machine(writer):
+        return Estimate(requests=requests, tokens=tokens, cost_usd=0.0)
+    wanted = price_call(label_of(writer), use)
+    note = "" if wanted.cost_usd is not None else f"{describe_assumed([wanted.model])} That would be {ASSUMED.of(use):.2f} USD."
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note)
 
 
 def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:

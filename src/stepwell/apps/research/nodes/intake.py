@@ -7,25 +7,33 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
+from stepwell.apps.research.snippets import read_snippets
 from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.exchanges.redaction import without_password
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.evidence.inquiry import Inquiry, begin_inquiry
+from stepwell.evidence.origin import take_over
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
 async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
     query, asked_in = _query(state)
+    if earlier.equipment.origin and not state.get("question_number"):
+        await take_over(earlier.vault, earlier.equipment.origin)
+    # No question needs a key to be answered: what looks like one goes no further, neither to a model nor into the trail.
+    query, notes = hide_secrets(query), hide_secrets(state.get("knowledge_context") or "")
+    snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
     asked = {
         "query": query,
-        "knowledge_context": state.get("knowledge_context", ""),
-        "context_urls": [without_password(url) for url in state.get("context_urls") or ()],
+        "knowledge_context": notes,
+        **({"snippets": snippets} if snippets else {}),
+        "context_urls": [hide_secrets(without_password(url)) for url in state.get("context_urls") or ()],
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
         "embedder": earlier.equipment.embedder.id,
-        # LangGraph's name for this step: the same when it runs again, another one in another branch.
-        "turn": str((earlier.config.get("metadata") or {}).get("langgraph_checkpoint_ns", "")),
+        "turn": earlier.turn,
     }
     inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)
     urls, refused = await _admit(inquiry, state.get("context_urls") or [])
@@ -33,9 +41,11 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         await inquiry.note("limit", "context_urls", {"skipped": refused})
     return {
         "user_query": query,
+        "knowledge_context": notes,
         "question_number": number,
         "newest_entry": inquiry.newest,
         "asked_in": asked_in,
+        "snippets": snippets,
         "context_urls": urls,
         "status": "thinking",
         "max_plan_revisions": _revisions(state),
@@ -53,6 +63,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "retries": 0,
         "skipped": refused,
         "final_report": None,
+        "trail_head": "",
         "error_message": None,
     }, ""
 

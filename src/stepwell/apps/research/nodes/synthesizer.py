@@ -15,10 +15,12 @@ from itertools import count
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
+from stepwell.apps.research.snippets import read_snippets
 from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import record_claims, record_quote
+from stepwell.audit.trail import Entry
 from stepwell.audit.writing.draft import read_draft
 from stepwell.audit.writing.report import Report, write_report
 from stepwell.evidence.extractive import add_note, extractive_draft
@@ -38,10 +40,11 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     report = write_report(read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
-    await _keep(inquiry, claims, report, quotes, sources)
+    told = await _keep(inquiry, claims, report, quotes, sources)
     return {
         "read_sources": list(dict.fromkeys([*read_sources(state, await inquiry.evidence()), *sources])),
         "final_report": report.text,
+        "trail_head": told.hash,
         "status": "complete",
         "skipped": skipped,
         "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
@@ -65,19 +68,19 @@ async def _draft(
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
     if ceiling := await inquiry.reached_ceiling():
         skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
+        await inquiry.note("limit", "limit:write", {"skipped": skipped[-1:]})
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
     return _Drafted(await _write(inquiry, state, quotes, sources), False), skipped
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
-    """The sources that count: what this branch has read, and the user's own notes as one of them."""
-    evidence = await inquiry.evidence()
-    named = read_sources(state, evidence)
+    """The sources that count: what this branch has read, and of the user's own each excerpt and the notes."""
+    named = read_sources(state, await inquiry.evidence())
+    book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     if notes := (state.get("knowledge_context") or "").strip():
-        named.append(
-            await SourceBook(inquiry.vault, inquiry.equipment.clock).keep_notes(notes, title=f"Your notes ({inquiry.scope})")
-        )
-        evidence = await inquiry.evidence()
+        named.append(await book.keep_notes(notes, title=f"Your notes ({inquiry.scope})"))
+    named += [await book.keep_notes(each.text, title=each.label) for each in read_snippets(state.get("snippets"))]
+    evidence = await inquiry.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
 
@@ -117,13 +120,14 @@ def _judge(inquiry: Inquiry) -> Judge:
 
 async def _keep(
     inquiry: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
-) -> None:
+) -> Entry:
     """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
     named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
-    await inquiry.tell("report", "report", {**facts, **rests_on})
+    # With its turn: a branch that comes to the same report again tells it again, or the trail would end with another branch's.
+    return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
 
 def _claim_prefixes(scope: str) -> Iterator[str]:

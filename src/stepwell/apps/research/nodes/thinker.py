@@ -8,12 +8,14 @@ import uuid
 from langchain_core.language_models import BaseChatModel
 
 from stepwell.apps.research.planning_rules import plan_by_rules
-from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, plan_sha256
+from stepwell.apps.research.schemas import MAX_STEPS, ResearchPlan, keep_plan, plan_sha256
+from stepwell.apps.research.snippets import read_snippets, show_snippets
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.asking import ask_for
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.prompting import fence_material, prompt
+from stepwell.secrets.text import hide_secrets
 
 
 async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
@@ -21,7 +23,7 @@ async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
     model = inquiry.model_before_approval("plan")
     plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry.equipment, state)
     plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
-    made = {"plan": plan.model_dump(mode="json"), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
+    made = {"plan": keep_plan(plan), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
     await inquiry.tell("plan", f"plan:{number}", made)
     return {
         "plan": plan,
@@ -64,11 +66,13 @@ def _material(state: ResearchState) -> str:
     parts = [f"The question:\n{fence_material(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
         parts.append(f"Notes of the user's:\n{fence_material(notes)}")
+    if snippets := read_snippets(state.get("snippets")):
+        parts.append(f"Excerpts of the user's documents:\n{fence_material(show_snippets(snippets))}")
     if urls := state.get("context_urls"):
-        parts.append(f"Addresses the user gave:\n{fence_material(chr(10).join(urls))}")
+        parts.append(f"Addresses the user gave:\n{fence_material(hide_secrets(chr(10).join(urls)))}")
     audit, plan = state.get("audit_result"), state.get("plan")
     if plan:
-        parts.append(f"Your last plan:\n{fence_material(plan.model_dump_json(by_alias=True))}")
+        parts.append(f"Your last plan:\n{fence_material(hide_secrets(plan.model_dump_json(by_alias=True)))}")
     if plan and audit and audit.violations:
         broken = "\n".join([*audit.policy_violations, *(f"A suggestion: {each}" for each in audit.suggestions)])
         parts.append(f"The auditor did not accept it:\n{fence_material(broken)}")
@@ -80,8 +84,9 @@ def _material(state: ResearchState) -> str:
 def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
     """Ids of our own, the same whenever this plan is made, and others for another plan in its place, as two branches may have; names
     that steps use for one another are kept right."""
-    content = [[step.tool, step.input, step.rationale] for step in plan.steps]
-    mark = f"{scope}:{json.dumps([plan.objective, content])}"
+    kept = keep_plan(plan)  # as a replay has it
+    content = [[step["tool"], step["input"], step["rationale"]] for step in kept["steps"]]
+    mark = f"{scope}:{json.dumps([kept['objective'], content])}"
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{mark}:{n}")) for n in range(len(plan.steps))]
     names = {str(n): new for n, new in enumerate(ids, 1)} | {step.id: new for step, new in zip(plan.steps, ids, strict=True)}
     steps = tuple(

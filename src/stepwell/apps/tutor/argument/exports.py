@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from stepwell.apps.tutor.argument.document import Argument, Node, Relation, Status
+from stepwell.apps.tutor.argument.document import Argument, Node, Relation, Status, from_data
 from stepwell.apps.tutor.argument.files import write_argument
 from stepwell.apps.tutor.argument.seminar import UNTITLED, write_seminar
+from stepwell.errors import InvalidRequestError
 
 Form: TypeAlias = Literal["md", "json", "argdown", "mermaid"]
 
@@ -24,6 +25,23 @@ _SHAPES: Mapping[Status, str] = {
 def export(argument: Argument, form: Form) -> str:
     """The argument in one of the forms."""
     return FORMS[form](argument)
+
+
+def export_data(data: Mapping[str, Any], form: str) -> str:
+    """The argument that a thread's values hold, in one of the forms.
+
+    Raises:
+        InvalidRequestError: The form is unknown, or the data is no argument: a client has written something else to the state.
+    """
+    writer = next((write for name, write in FORMS.items() if name == form), None)
+    if writer is None:
+        raise InvalidRequestError(f"There is no form '{form}'. There are: {', '.join(FORMS)}.")
+    try:
+        return writer(from_data(data))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidRequestError(
+            "The thread's argument cannot be read: something else than the tutor has written it."
+        ) from error
 
 
 def write_argdown(argument: Argument) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,17 +34,37 @@ class PageText:
     text: str
     note: str = ""
     """What was left out, in a sentence."""
+    pages: tuple[int, ...] = ()
+    """Where each page of a PDF begins in the text. Empty for what has no pages."""
 
 
 def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
     """The text; `FetchRefusedError` for a type that is not read, `FetchFailedError` when there is none in it."""
     deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
-    title, text, note = _read_pdf(content, deadline) if kind == "pdf" else (*_read_markup(kind, content, content_type), "")
-    text = normalise(text[:MOST_CHARACTERS])
+    pages: tuple[int, ...] = ()
+    note = ""
+    if kind == "pdf":
+        title, leaves, note = _read_pdf(content, deadline)
+        text, pages = join_pages(leaves)
+    else:
+        title, text = _read_markup(kind, content, content_type)
+        text = normalise(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
         raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
-    return PageText(media_type, one_line(title), text, note)
+    return PageText(media_type, one_line(title), text, note, pages)
+
+
+def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """One normalised text, and where each page begins in it. A page without words begins where the next one does."""
+    parts, begins, length = [], [], 0
+    for leaf in map(normalise, leaves):
+        begins.append(length)
+        if leaf:
+            parts.append(leaf)
+            length += len(leaf) + 2
+    text = "\n\n".join(parts)[:MOST_CHARACTERS].rstrip()
+    return text, tuple(begin for begin in begins if begin <= len(text))
 
 
 def warm_up() -> None:
@@ -82,7 +102,7 @@ def _drop_hidden(tree: Any) -> None:
             element.drop_tree()
 
 
-def _read_pdf(content: bytes, deadline: float) -> tuple[str, str, str]:
+def _read_pdf(content: bytes, deadline: float) -> tuple[str, list[str], str]:
     with needs_extra("Reading PDF files", "research"):
         from pypdf import PdfReader
         from pypdf.errors import PyPdfError
@@ -99,7 +119,7 @@ def _read_pdf(content: bytes, deadline: float) -> tuple[str, str, str]:
         # What pypdf raises for a damaged file depends on where the damage is.
         raise FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable") from error
     note = f"Only the first {len(pages)} of {count} pages were read." if len(pages) < count else ""
-    return title, "\n\n".join(pages), note
+    return title, pages, note
 
 
 def _pdf_pages(reader: Any, deadline: float) -> Iterator[str]:

@@ -43,7 +43,7 @@ def rows(bench: Bench) -> list[Row]:
             peer = fetch_peers(cluster.create("peer"), count, Path(schema.strip()).read_text())
         except (EnvironmentFailure, subprocess.CalledProcessError) as error:
             bench.problems["procrastinate claims"] = str(error)
-    bench.raw["claims"] = {"runs": count, "workers": WORKERS, "ours_per_s": ours, "peer_per_s": peer}
+    bench.raw["queue_claims"] = {"runs": count, "workers": WORKERS, "ours_per_s": ours, "peer_per_s": peer}
     form = "{:.0f}/s".format
     return [
         Row("runs handed out one by one, two workers on Postgres", "for information", ours[1], None, peer, None, form),

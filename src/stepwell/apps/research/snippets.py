@@ -1,0 +1,66 @@
+"""Excerpts that a caller's device sends along with a question. The documents they are from stay there.
+
+A snippet becomes a source of kind `device` under its label, so it can be quoted, cited and checked like a page. Where it stands on the
+device (`document_id`, `start`, `end`) is written down with the question, so that a report's reader can go back to it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+
+from stepwell.errors import InvalidRequestError
+from stepwell.secrets.text import hide_secrets
+from stepwell.validation import describe_first_fault
+
+MOST_SNIPPETS = 16
+MAX_SNIPPET_CHARS = 4_000
+MAX_LABEL_CHARS = 200
+
+_Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+class Snippet(BaseModel):
+    """Text of a document on the device, and its place there (offsets as the device counts them)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    id: _Name
+    document_id: _Name
+    label: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL_CHARS)]
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_SNIPPET_CHARS)]
+    start: Annotated[int, Field(ge=0)]
+    end: int
+
+    @model_validator(mode="after")
+    def _check(self) -> Snippet:
+        if self.end <= self.start:
+            raise ValueError("ends before it begins: 'end' has to be greater than 'start'")
+        try:
+            f"{self.label}{self.text}".encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("has half a character in it, which cannot be stored") from error
+        return self
+
+
+_SNIPPETS = TypeAdapter(Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)])
+
+
+def read_snippets(given: Any) -> list[Snippet]:
+    """What came along, each text once, and without what looks like a key. `InvalidRequestError` says what is wrong with it."""
+    try:
+        snippets = _SNIPPETS.validate_python(given or [])
+    except ValidationError as error:
+        raise InvalidRequestError(
+            f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; at most "
+            f"{MOST_SNIPPETS} are taken, of {MAX_SNIPPET_CHARS:,} characters each."
+        ) from error
+    named = {(each.label, each.text): each for each in reversed(snippets)}
+    return [each.model_copy(update={"text": hide_secrets(each.text)}) for each in reversed(named.values())]
+
+
+def show_snippets(snippets: Sequence[Snippet]) -> str:
+    """For a model, before it is fenced."""
+    return "\n\n".join(f"{each.label}:\n{each.text}" for each in snippets)

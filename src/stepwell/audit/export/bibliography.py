@@ -1,0 +1,97 @@
+"""The sources of a report for programs that keep literature: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
+
+Only what is stored is said: title, address, the day it was fetched, the pages that are cited, the hash of what came. Authors and dates of
+publication are not guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from stepwell.audit.evidence import Source
+from stepwell.audit.export.dossier import Dossier, clean
+from stepwell.audit.writing.references import address, cited_pages
+
+# What TeX reads as a command, as it is written to be read as itself.
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': "''", "\n": " ",
+    }
+)  # fmt: skip
+
+
+def to_bibtex(dossier: Dossier) -> bytes:
+    """An `@online` entry for each source with an address, an `@misc` for each from the user's device."""
+    return ("\n\n".join(_bibtex_entry(*each) for each in _cited(dossier)) + "\n").encode()
+
+
+def to_csl_json(dossier: Dossier) -> bytes:
+    """A list of items in the form of the Citation Style Language."""
+    items = [_csl_item(*each) for each in _cited(dossier)]
+    return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
+    """Each source that a sentence of the report cites, in the order in which it is met first, with a key and its cited pages."""
+    shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
+    quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
+    pages = cited_pages(quotes, dossier.evidence.sources)
+    for source_id in dict.fromkeys(quote.source_id for quote in quotes):
+        source = dossier.evidence.sources[source_id]
+        yield _key(source), source, pages.get(source_id, [])
+
+
+def _key(source: Source) -> str:
+    """`example_org_s3`: letters that every program takes, and the source's id, so that none is there twice."""
+    name = urlsplit(source.final_url or "").hostname or source.title
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return f"{re.sub(r'[^a-z0-9]+', '_', plain).strip('_')[:40] or 'source'}_{source.source_id}"
+
+
+def _bibtex_entry(key: str, source: Source, pages: list[int]) -> str:
+    where = address(source)
+    fields = {
+        "title": f"{{{_tex(_title(source))}}}",
+        # Inside \url nothing is escaped but what would end the field.
+        "url": where.replace("{", "%7B").replace("}", "%7D") if where else "",
+        "urldate": source.fetched_at[:10],
+        "pages": ", ".join(map(str, pages)),
+        "note": f"sha256 {source.bytes_sha256}" if where else f"From the device of whoever asked. sha256 {source.bytes_sha256}",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{'online' if where else 'misc'}{{{key},", *lines, "}"])
+
+
+def _csl_item(key: str, source: Source, pages: list[int]) -> dict[str, object]:
+    where = address(source)
+    item: dict[str, object] = {"id": key, "type": "webpage" if where else "document", "title": _title(source)}
+    if where:
+        item["URL"] = where
+    if fetched := _day(source.fetched_at):
+        item["accessed"] = {"date-parts": [fetched]}
+    if pages:
+        item["page"] = ", ".join(map(str, pages))
+    item["note"] = f"sha256 {source.bytes_sha256}"
+    return item
+
+
+def _title(source: Source) -> str:
+    return " ".join(clean(source.title).split()) or source.source_id
+
+
+def _day(stamp: str) -> list[int] | None:
+    try:
+        day = datetime.fromisoformat(stamp)
+    except ValueError:  # a bundle that others made may say anything here
+        return None
+    return [day.year, day.month, day.day]
+
+
+def _tex(text: str) -> str:
+    return text.translate(_TEX)

@@ -1,0 +1,111 @@
+"""Whether plans are those that were made and approved: hashes, edits at the gate, what a model answered, and the question it was asked.
+
+A branch's own order (question, plan, approval, report) is `story.check_story`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepwell.audit.proofs.opened import OpenedBundle, Trail, text_at
+from stepwell.audit.story import hash_plan
+from stepwell.audit.trail import Defect, Entry
+from stepwell.secrets.text import HIDDEN
+from stepwell.validation import extract_json
+
+TRAIL = "trail.jsonl"
+_MOST_ANSWER = 200_000
+_MOST_REQUESTS = 2_000
+"""Of those that asked models about a question: a file from a stranger must not keep us busy for long."""
+Outline = tuple[str, ...]
+_ASKED_THE_QUESTION = ("thinker", "auditor", "synthesizer")
+
+
+def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
+    made: dict[str, Entry] = {}
+    edited: dict[str, Entry] = {}
+    answers = _read_answers(opened, trail)
+    for entry in trail.of_kind("plan", "approval"):
+        if entry.kind == "plan":
+            yield from _check_plan(entry, edited, answers)
+            made[text_at(entry.data, "sha256")] = entry
+        elif "after" in entry.data and "plan_sha256" in entry.data:
+            if text_at(entry.data, "plan_sha256") not in made:
+                yield Defect(TRAIL, f"entry {entry.seq} (approval) is for a plan that is not in the trail before it")
+            edited[entry.key] = entry
+    yield from _check_questions(opened, trail)
+
+
+def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str, set[Outline]]) -> Iterator[Defect]:
+    plan, named = entry.data.get("plan"), entry.data.get("sha256")
+    if not isinstance(plan, dict) or named is None:
+        return  # a plan of an agent's, or of a program that keeps its own form
+    try:
+        fits = hash_plan(plan) == named
+    except (KeyError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        yield Defect(TRAIL, f"entry {entry.seq} (plan) does not have the hash that is approved: it was changed")
+    if entry.data.get("by") == "person":
+        said = edited.get(text_at(entry.data, "after"))
+        if said is None or said.data.get("edited_plan") != plan:
+            yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what a person made of the plan before it")
+    elif entry.data.get("by") == "model" and _outline(plan) not in answers.get(_place(entry, "plan"), ()):
+        yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what the model answered that made it")
+
+
+def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]:
+    """Question and number of a plan -> the plans that models answered there."""
+    found: dict[str, set[Outline]] = {}
+    for answer in trail.of_kind("model_call"):
+        if place := _place(answer, "thinker"):
+            found.setdefault(place, set()).add(_outline(_read_plan(opened.body(answer.data.get("body_sha256")))))
+    return found
+
+
+def _place(entry: Entry, role: str) -> str:
+    """`q1:2` for the second plan of the first question, or an answer that was asked for it; empty for other entries."""
+    scope, named, number, *_ = (*entry.key.split(":")[:3], "", "", "")
+    return f"{scope}:{number}" if named == role and number else ""
+
+
+def _read_plan(body: bytes | None) -> Mapping[str, Any]:
+    try:
+        said = extract_json((body or b"")[:_MOST_ANSWER].decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _outline(plan: Mapping[str, Any]) -> Outline:
+    """Its objective and what its steps look for. Ids and defaults come later."""
+    steps = plan.get("steps")
+    inputs = [text_at(step, "input").strip() for step in steps] if isinstance(steps, list | tuple) else []
+    return text_at(plan, "objective").strip(), *inputs
+
+
+def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
+    """Models that plan, audit and write are shown the question; what they were sent is stored where it left the machine."""
+    asked = {entry.key.partition(":")[0]: text_at(entry.data, "query") for entry in trail.of_kind("question")}
+    about = [entry for entry in trail.of_kind("request") if entry.data.get("why") in _ASKED_THE_QUESTION]
+    if len(about) > _MOST_REQUESTS:
+        yield Defect(TRAIL, f"asked models {len(about)} times about questions, of which {_MOST_REQUESTS} were checked")
+    for request in about[:_MOST_REQUESTS]:
+        query = asked.get(request.key.partition(":")[0])
+        if request.data.get("to") != "model" or not query or HIDDEN in query:
+            continue
+        body = opened.body(request.data.get("body_sha256"))
+        if body is not None and not _holds(body, query):
+            fact = f"entry {request.seq} (request) asked a model, and not about the question of its branch: one of them was changed"
+            yield Defect(TRAIL, fact)
+
+
+def _holds(body: bytes, query: str) -> bool:
+    """Whether the letters and digits of the question stand there; marks and spaces may be put differently for a model."""
+    return _bare(query) in _bare(body[:_MOST_ANSWER].decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " "))
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum())

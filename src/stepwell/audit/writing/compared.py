@@ -1,0 +1,130 @@
+"""A finished report against its claims, sentence by sentence: what `report.py` and `marked.py` have written is found again, and nothing
+else may stand there.
+
+Headings are left to their writer as long as they state nothing. Marks of older reports may be worded in another way; whether a sentence has
+one may not differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from stepwell.audit.checks import CHECKS_VERSION
+from stepwell.audit.evidence import Claim, Quote, Source
+from stepwell.audit.writing.draft import states_something
+from stepwell.audit.writing.marked import add_marks, sentences, strip_marks
+from stepwell.audit.writing.references import SOURCES_HEADING, reference_section
+from stepwell.audit.writing.report import (
+    ANY_MARK,
+    INSUFFICIENT,
+    KEPT,
+    NO_REPORT,
+    QUOTES_NOTE,
+    SKIPPED_HEADING,
+    Unsupported,
+    mark_of,
+    note_left_out,
+    write_sentence,
+)
+
+_HEADING = re.compile(r"#{1,6} (.*)")
+_OLDER_SKIPPED = re.compile(r"No model was asked to write: The ceiling of [^\n]{1,300} What follows are quotes\.")
+"""What was skipped and stood in no entry of the trail, before all of it did."""
+
+
+def compare_numbered(
+    report: str, claims: Sequence[Claim], quotes: Mapping[str, Quote], sources: Mapping[str, Source], skipped: Collection[str]
+) -> list[str]:
+    """What is wrong with a report whose sources are numbered, as sentences; `skipped` are the lines that the trail has for it.
+
+    A caller of `write_report` may have had unsupported sentences marked instead of left out: either form is right.
+    """
+    found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
+    return [] if [] in found else found[0]
+
+
+def _compare(
+    report: str,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    skipped: Collection[str],
+    form: Unsupported,
+) -> Iterator[str]:
+    main, left, listed = _cut(report)
+    for line in left:
+        if not line.startswith("- ") or not (line[2:] in skipped or _OLDER_SKIPPED.fullmatch(line[2:])):
+            yield f"says that something was skipped of which the trail knows nothing: '{line[:80]}'"
+    if not any(claim.verdict in KEPT for claim in claims):
+        if main.strip() != f"{INSUFFICIENT}\n\n{NO_REPORT}" or listed:
+            yield "says something, and no claim of its trail holds"
+        return
+    lines = [line for line in main.split("\n") if line.strip() and line != QUOTES_NOTE]
+    headings = [match for line in lines if (match := _HEADING.fullmatch(line))]
+    for heading in headings:
+        if states_something(heading[1]):
+            yield f"has a heading that states something: '{heading[1][:80]}'"
+    for note in note_left_out(claims, form):
+        if note not in lines:
+            yield "does not say how many sentences were left out"
+        lines = [line for line in lines if line != note]
+    numbers: dict[str, int] = {}
+    shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
+    written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
+    yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
+    if listed.strip() != reference_section([sources[each] for each in numbers]).removeprefix(SOURCES_HEADING).strip():
+        yield "does not list the sources of its claims in their order"
+
+
+def _cut(report: str) -> tuple[str, list[str], str]:
+    """The body, the lines about what was skipped, and the list of sources. No model can write either heading."""
+    main, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
+    main, listed = (main, listed) if heading else (report, "")
+    main, _, left = main.partition(f"\n{SKIPPED_HEADING}\n")
+    return main, [line for line in left.split("\n") if line.strip()], listed
+
+
+def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Iterator[str]:
+    """Claim by claim along the text; the first place where the two part."""
+    at = 0
+    for line in lines:
+        rest = line.removeprefix("- ")
+        while rest:
+            if at == len(written):
+                yield f"says '{rest[:80]}', which is no claim of its trail"
+                return
+            claim, sentence = written[at]
+            length = _measure(rest, claim, sentence)
+            if length == 0:
+                yield f"says '{rest[:80]}' where its trail has claim {claim.claim_id}: '{sentence[:80]}'"
+                return
+            at, rest = at + 1, rest[length:].lstrip(" ")
+    if at < len(written):
+        yield f"leaves out claim {written[at][0].claim_id}: '{written[at][1][:80]}'"
+
+
+def _measure(text: str, claim: Claim, sentence: str) -> int:
+    """How much of the text the sentence is; nothing if it does not stand there."""
+    end = len(sentence)
+    if claim.checks != CHECKS_VERSION and claim.verdict != "supported":
+        sentence = sentence.removesuffix(mark_of(claim))
+        mark = ANY_MARK.match(text, len(sentence))
+        end = mark.end() if mark else 0
+    return end if text.startswith(sentence) and text[end : end + 1] in ("", " ") else 0
+
+
+def compare_marked(report: str, claims: Sequence[Claim]) -> list[str]:
+    """What is wrong with a report that marks its sentences, as sentences."""
+    bare = strip_marks(report)
+    stated = sentences(bare)
+    for sentence, claim in zip(stated, claims, strict=False):
+        if sentence.words != claim.text:
+            return [f"says '{sentence.words[:80]}' where its trail has claim {claim.claim_id}: '{claim.text[:80]}'"]
+    if len(stated) > len(claims):
+        return [f"says '{stated[len(claims)].words[:80]}', which is no claim of its trail"]
+    if len(stated) < len(claims):
+        return [f"leaves out claim {claims[len(stated)].claim_id}: '{claims[len(stated)].text[:80]}'"]
+    if add_marks(bare, list(zip(stated, claims, strict=True))) != report:
+        return ["does not mark its sentences as their claims are judged"]
+    return []

@@ -1,0 +1,50 @@
+"""What `stepwell research` takes from a bundle: sources to go on from (`--on`), or a question to ask again (`--refresh`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepwell.cli.research.options import ResearchOptions
+from stepwell.errors import BundleError, needs_extra
+
+if TYPE_CHECKING:
+    from stepwell.evidence.origin import Origin
+
+
+def read_earlier(options: ResearchOptions) -> Origin | None:
+    """The bundle that was named, if one was. It is verified before anything begins."""
+    bundle = options.origin or options.refresh
+    if bundle is None:
+        return None
+    with needs_extra("Research", "research"):
+        from stepwell.evidence.origin import read_origin
+    found = read_origin(bundle)
+    if options.refresh and not found.question.data.get("query"):
+        raise BundleError(
+            f"The bundle '{bundle.name}' is of a deep research, which chooses its own steps. Ask it again in its thread; "
+            "--refresh asks again what `stepwell research` asked."
+        )
+    return found
+
+
+def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, Any]:
+    """What the first research was given besides its question. What is named on the command line now comes first."""
+    if not options.refresh or earlier is None:
+        return {}
+    said = earlier.question.data
+    notes, urls = str(said.get("knowledge_context") or ""), list(said.get("context_urls") or ())
+    snippets = list(said.get("snippets") or ())
+    return {
+        **({"knowledge_context": notes} if notes and not options.context else {}),
+        **({"snippets": snippets} if snippets and not options.context else {}),
+        **({"context_urls": urls} if urls and not options.context_urls else {}),
+    }
+
+
+def describe_changes(before: Path, after: Path) -> str:
+    """What is other in the newer bundle, for a reader."""
+    from stepwell.audit.export.changes import compare, describe
+    from stepwell.audit.export.dossier import read_dossier
+
+    return describe(compare(read_dossier(before), read_dossier(after)))

@@ -1,0 +1,69 @@
+"""A tutor's argument as a file, in the forms that other programs read.
+
+The server knows no argument: what a form looks like is the application's, which hands its writers over (`facades.ArgumentForms`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from fastapi import APIRouter, Depends, Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stepwell.errors import NotFoundError
+from stepwell.server.facades import ArgumentForms
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import policy
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.fields import ThreadId
+
+router = APIRouter(tags=["Tutor"], route_class=JsonRoute)
+
+Exporter = Annotated[Principal, Depends(policy("threads:export"))]
+Form: TypeAlias = Literal["md", "json", "argdown", "mermaid"]
+
+_MEDIA: dict[Form, tuple[str, str]] = {
+    "md": ("text/markdown; charset=utf-8", "md"),
+    "json": ("application/json", "json"),
+    "argdown": ("text/plain; charset=utf-8", "argdown"),
+    "mermaid": ("text/plain; charset=utf-8", "mmd"),
+}
+"""Form -> media type, and how the file's name ends."""
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The argument",
+        "content": {
+            kind: {"schema": {"type": "string"}}
+            for kind in dict.fromkeys(media.partition(";")[0] for media, _ in _MEDIA.values())
+        },
+    }
+}
+
+
+@router.get(
+    "/api/tutor/{threadId}/argument",
+    operation_id="export_argument",
+    summary="The argument of a tutor's thread: Markdown, JSON, Argdown or Mermaid",
+    responses=_FILE,
+)
+async def export_argument(
+    thread_id: Annotated[ThreadId, Path(alias="threadId")],
+    request: Request,
+    principal: Exporter,
+    services: Given,
+    form: Form = "md",
+) -> Response:
+    forms: ArgumentForms | None = request.app.state.argument_forms
+    if forms is None:
+        raise NotFoundError("export", form, "This server serves no tutor, and arguments are written by it.")
+    state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=False)
+    argument = state["values"].get(forms.field)
+    if not argument:
+        raise NotFoundError(
+            "argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there."
+        )
+    media, ending = _MEDIA[form]
+    # As a file to keep, never as a page of this server.
+    named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}
+    return Response(forms.write(argument, form), headers=named, media_type=media)

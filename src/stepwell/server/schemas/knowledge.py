@@ -1,0 +1,75 @@
+"""The embedder's files and a page that was read, on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from stepwell.models.embedding.minilm import MAX_TOKENS, MINILM_ID, MiniLMEmbedder
+from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS
+from stepwell.models.local.catalogue import LocalModel
+from stepwell.server.schemas.fields import Body
+from stepwell.tools.web.fetch import FetchedPage
+
+MAX_PAGE_CHARS = 400_000
+
+
+class EmbedderFile(BaseModel):
+    path: str = Field(description="Where it is had; the content behind a path never changes")
+    sha256: str
+    size_bytes: int
+
+
+class EmbedderFiles(BaseModel):
+    id: str = Field(description="Names the numbers: vectors are comparable only under the same id")
+    dimensions: int
+    max_tokens: int
+    weights: EmbedderFile
+    tokenizer: EmbedderFile
+
+
+class EmbedderResponse(BaseModel):
+    embedder: EmbedderFiles | None = Field(description="Null: its files are not on this server; compare by words")
+    sentence: str
+
+
+class PageRequest(Body):
+    url: Annotated[str, Field(min_length=1, max_length=4096, description="http or https, on the public web")]
+
+
+class PageText(BaseModel):
+    url: str
+    final_url: str
+    title: str
+    text: str
+    media_type: str
+    fetched_at: str
+    note: str = Field(description="What was left out, in a sentence; empty if nothing was")
+
+
+def describe_embedder(available: bool) -> dict[str, Any]:
+    if not available:
+        return {"embedder": None, "sentence": "MiniLM's files are not on this server, so texts are compared by words."}
+    files = {"weights": _file(WEIGHTS), "tokenizer": _file(TOKENIZER)}
+    found = {"id": MINILM_ID, "dimensions": MiniLMEmbedder.dimensions, "max_tokens": MAX_TOKENS, **files}
+    return {"embedder": found, "sentence": "MiniLM compares texts by meaning, in your browser."}
+
+
+def _file(model: LocalModel) -> dict[str, Any]:
+    return {"path": f"/api/embedder/files/{model.sha256}", "sha256": model.sha256, "size_bytes": model.size_bytes}
+
+
+def page_wire(page: FetchedPage) -> dict[str, Any]:
+    note = page.note
+    if len(page.text) > MAX_PAGE_CHARS:
+        note = f"{note} Only the first {MAX_PAGE_CHARS:,} characters are here.".strip()
+    return {
+        "url": page.url,
+        "final_url": page.final_url,
+        "title": page.title,
+        "text": page.text[:MAX_PAGE_CHARS],
+        "media_type": page.media_type,
+        "fetched_at": page.fetched_at,
+        "note": note,
+    }

@@ -1,0 +1,190 @@
+// What of the knowledge goes along with a question. Nothing leaves that was not shown: the composer shows what fits while a person writes,
+// each excerpt can be left out, and what stands there when they send is what goes. If they send before anything could be shown, the message
+// waits, once, and what fits is shown.
+//
+//   consider(text) -> shown -> permit(text) -> the companion puts exactly that into the run's input, after it is recorded
+//
+// A message that comes another way (a starter's button, a demonstration, "ask again") takes along what was permitted for the same words in
+// the same thread, or nothing.
+
+import { announceChange, openDevice } from "../device/database";
+import { recordDeparture } from "../device/departures";
+import { keep, kept } from "../lib/kept";
+import { plural } from "../lib/words";
+import { accompany, holdBack, type Along, type Asking } from "../state/companions";
+import { nameOf } from "../state/server.svelte";
+import { announcer } from "../ui/announcer.svelte";
+import { labelOf, library, type Kept } from "./library.svelte";
+import { searchKnowledge } from "./search";
+import { summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
+
+export interface Candidate extends Excerpt {
+  /** Of an address whose page is not here: the address goes along, and no text. */
+  readonly url?: string;
+  readonly by: "meaning" | "words";
+}
+
+const WAIT_MS = 350;
+const LEAST_CHARS = 8;
+const SWITCH = "knowledge.along";
+
+class AlongWithQuestions {
+  /** False: the person wants nothing to go along. */
+  on = $state(kept(SWITCH) !== "off");
+  candidates = $state.raw<readonly Candidate[]>([]);
+  how = $state("");
+  leftOut = $state.raw<ReadonlySet<string>>(new Set());
+  finding = $state(false);
+  problem = $state.raw<unknown>(null);
+  /** The message waits for a second look. */
+  held = $state(false);
+
+  private text = "";
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private looking = new AbortController();
+  /** By the words of a message that may leave the composer, until it has left. */
+  private readonly permitted = new Map<string, readonly Candidate[]>();
+  /** By thread and words: what went, for "ask again". */
+  private readonly sent = new Map<string, readonly Candidate[]>();
+
+  readonly going = $derived(this.on ? this.candidates.filter((each) => !this.leftOut.has(each.id)) : []);
+
+  /** Looks for what fits, a moment after the last key. */
+  consider(text: string): void {
+    const words = text.trim();
+    if (words === this.text) return;
+    this.text = words;
+    this.held = false;
+    clearTimeout(this.timer);
+    this.looking.abort();
+    if (words.length < LEAST_CHARS || !this.on) this.clear();
+    else this.timer = setTimeout(() => void this.find(words), WAIT_MS);
+  }
+
+  turn(on: boolean): void {
+    this.on = on;
+    keep(SWITCH, on ? null : "off");
+    const text = this.text;
+    this.text = "";
+    this.consider(text);
+  }
+
+  leave(id: string, out: boolean): void {
+    const next = new Set(this.leftOut);
+    if (out) next.add(id);
+    else next.delete(id);
+    this.leftOut = next;
+  }
+
+  /** Whether a message may go now, with what is shown. False: something fits that was not shown yet; it is now. */
+  async permit(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
+    if (!takesExcerpts(asking.graphId)) return true;
+    if (!this.on || !summary.documents) {
+      this.permitted.set(asking.text, []);
+      return true;
+    }
+    const isShown = this.candidates.length > 0;
+    // Something else held the message back after it was permitted here.
+    if (!isShown && this.permitted.has(asking.text)) return true;
+    if (!isShown && asking.text.length >= LEAST_CHARS) {
+      clearTimeout(this.timer);
+      this.text = asking.text;
+      await this.find(asking.text);
+      if (this.candidates.length) {
+        this.held = true;
+        announcer.say(`${plural(this.candidates.length, "excerpt")} of your knowledge would go along. Look at them, then send.`);
+        return false;
+      }
+    }
+    this.permitted.set(asking.text, this.going);
+    this.clear();
+    this.text = "";
+    return true;
+  }
+
+  /**
+   * What a message takes along: what was permitted for its words, which counts once. The same question again in the same thread takes the
+   * same, unless the person has said "none" since, or has taken the document away.
+   */
+  take({ threadId, text }: Pick<Asking, "threadId" | "text">): readonly Candidate[] {
+    const words = text.trim();
+    const place = `${threadId} ${words}`;
+    const permitted = this.permitted.get(words);
+    this.permitted.delete(words);
+    if (permitted) this.sent.set(place, permitted);
+    const here = new Set(library.documents.map((each) => each.id));
+    return this.on ? (this.sent.get(place) ?? []).filter((each) => here.has(each.document_id)) : [];
+  }
+
+  private clear(): void {
+    [this.candidates, this.leftOut, this.finding, this.problem, this.held] = [[], new Set(), false, null, false];
+  }
+
+  private async find(words: string): Promise<void> {
+    const { signal } = (this.looking = new AbortController());
+    this.finding = true;
+    try {
+      const { hits, how } = await searchKnowledge(words, signal);
+      if (signal.aborted) return;
+      const documents = new Map(library.documents.map((each) => [each.id, each]));
+      this.candidates = hits.flatMap(({ chunk, by }) => describe(documents.get(chunk.document_id), chunk, by));
+      [this.how, this.problem] = [how, null];
+    } catch (error) {
+      if (!signal.aborted) [this.candidates, this.problem] = [[], error];
+    } finally {
+      if (!signal.aborted) this.finding = false;
+    }
+  }
+}
+
+export const along = new AlongWithQuestions();
+
+function describe(document: Kept | undefined, chunk: { id: string; document_id: string; start: number; end: number; text: string }, by: Candidate["by"]): Candidate[] {
+  if (!document) return [];
+  const { id, document_id, start, end, text } = chunk;
+  const address = document.kind === "url" && !document.fetched_at ? { url: document.url } : {};
+  return [{ id, document_id, start, end, text, label: labelOf(document, start), by, ...address }];
+}
+
+/** Everything is recorded on the device before it leaves. */
+async function goAlong(asking: Asking): Promise<Along | null> {
+  if (!takesExcerpts(asking.graphId)) return null;
+  const taken = along.take(asking);
+  const excerpts = taken.filter((each) => !each.url).map(({ id, document_id, label, text, start, end }) => ({ id, document_id, label, text, start, end }));
+  const addresses = taken.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
+  if (taken.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses });
+  // Also when there are none: a thread keeps what an earlier question brought.
+  return { input: { snippets: excerpts, context_urls: addresses.map((each) => each.url) } };
+}
+
+const keyOf = (threadId: string) => `knowledge.went.${threadId}`;
+
+async function record(asking: Asking, went: Went): Promise<void> {
+  const leaving = [...went.excerpts, ...went.addresses.map(({ label, url }) => ({ label, text: url }))];
+  const device = await openDevice();
+  await device.write(["departures", "settings"], async (stores) => {
+    for (const { label, text } of leaving) await recordDeparture({ kind: "snippet", thread_id: asking.threadId, to: nameOf(asking.graphId), label, text }, stores);
+    const before = ((await stores.settings.get(keyOf(asking.threadId)))?.value ?? []) as Went[];
+    await stores.settings.put({ key: keyOf(asking.threadId), value: [...before, went] });
+  });
+  announceChange("departures");
+  await loadWent(asking.threadId);
+}
+
+export async function loadWent(threadId: string): Promise<void> {
+  const device = await openDevice();
+  const row = await device.read("settings", (stores) => stores.settings.get(keyOf(threadId)));
+  if (row) summary.went = { ...summary.went, [threadId]: row.value as Went[] };
+}
+
+let started = false;
+
+export async function start(): Promise<void> {
+  if (!started) {
+    accompany(goAlong);
+    holdBack((asking) => along.permit(asking));
+  }
+  started = true;
+  await library.load();
+  if (library.documents.length) void library.prepare();
+}

@@ -1,0 +1,69 @@
+// What the rest of the page knows of the knowledge without loading it: how much there is, what the dialog is to show, what went along with
+// which question. Small, because a first visit loads it; everything else is fetched when it is needed.
+
+import { openBelonging } from "../shell/belongings";
+
+/** A place in a document of this device. */
+export interface Place {
+  readonly document_id: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Excerpt extends Place {
+  readonly id: string;
+  readonly label: string;
+  readonly text: string;
+}
+
+/** What left with a question. */
+export interface Went {
+  readonly question: string;
+  readonly at: string;
+  readonly excerpts: readonly Excerpt[];
+  readonly addresses: readonly { readonly document_id: string; readonly label: string; readonly url: string }[];
+}
+
+/** Files, folders and words that somebody dropped or chose. */
+export interface Dropped {
+  readonly entries: readonly FileSystemEntry[];
+  readonly files: readonly File[];
+  readonly text: string;
+}
+
+class Summary {
+  documents = $state(0);
+  /** Where the dialog opens, if somebody came for a passage. */
+  place = $state.raw<Place | null>(null);
+  /** What waits to be added. */
+  dropped = $state.raw<Dropped | null>(null);
+  went = $state.raw<Readonly<Record<string, readonly Went[]>>>({});
+  private readonly asked = new Set<string>();
+
+  /** Loads, once, what went along in a thread. */
+  lookUp(threadId: string): void {
+    if (!this.documents || this.asked.has(threadId)) return;
+    this.asked.add(threadId);
+    void import("./along.svelte").then(({ loadWent }) => loadWent(threadId));
+  }
+
+  wentWith(threadId: string, question: string): Went | undefined {
+    return this.went[threadId]?.findLast((each) => each.question === question.trim());
+  }
+}
+
+export const summary = new Summary();
+
+/** Graphs that take excerpts of a device as evidence. */
+export const takesExcerpts = (graphId: string | null | undefined): boolean => graphId === "research" || graphId === "research_demo";
+
+export function openPlace(place: Place): void {
+  summary.place = place;
+  openBelonging("knowledge");
+}
+
+/** Counts what is kept, and lets excerpts go along with questions, from now on. */
+export async function startKnowledge(): Promise<void> {
+  const { start } = await import("./along.svelte");
+  await start();
+}

@@ -1,0 +1,248 @@
+/**
+ * A tutor's argument as the panel shows it: read from the thread's values, as an outline, and with what is open.
+ *
+ *   thesis
+ *   ├── ground            supports the thesis: why
+ *   │   └── ground        supports that ground
+ *   ├── objection         attacks the thesis: why
+ *   │   └── reply         answers the objection; rests on ...
+ *   └── definition        of a word that carries the thesis
+ *
+ * A clause stands once, below the first clause it bears on. What else it bears on is said beside it. Clauses that bear on nothing yet
+ * stand at the end, as not placed.
+ */
+
+import type { Json, JsonObject, Waiting } from "../state/types";
+
+export type Kind = "thesis" | "definition" | "citation" | "narrative" | "refutation" | "reply" | "conclusion";
+export type Status = "held" | "challenged" | "revised" | "withdrawn";
+export type Relation = "supports" | "attacks" | "answers" | "uses";
+
+export interface Clause {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly text: string;
+  readonly status: Status;
+  readonly byTutor: boolean;
+  readonly opposing: boolean;
+  readonly term: string;
+  readonly source: string;
+  readonly confidence: number | null;
+}
+
+export interface Link {
+  readonly source: string;
+  readonly relation: Relation;
+  readonly target: string;
+  /** Why it holds; empty while nobody has said. */
+  readonly because: string;
+}
+
+export interface Version {
+  readonly text: string;
+  readonly confidence: number | null;
+  readonly phase: string;
+}
+
+export interface Hint {
+  readonly about: string;
+  /** The question it was given for. */
+  readonly text: string;
+  readonly level: number;
+}
+
+export interface Argument {
+  readonly question: string;
+  readonly phase: string;
+  readonly clauses: readonly Clause[];
+  readonly links: readonly Link[];
+  /** Of the thesis, oldest first. */
+  readonly versions: readonly Version[];
+  readonly hints: readonly Hint[];
+}
+
+export interface Entry {
+  readonly clause: Clause;
+  /** How it bears on the clause above it. */
+  readonly link: Link | null;
+  /** How else it bears on others. */
+  readonly others: readonly Link[];
+  readonly below: readonly Entry[];
+}
+
+export interface Phase {
+  readonly name: string;
+  readonly about: string;
+  readonly missing: readonly string[];
+  readonly place: "done" | "open again" | "now" | "later";
+}
+
+export interface Progress {
+  readonly complete: boolean;
+  readonly phases: readonly Phase[];
+  readonly findings: readonly { severity: string; sentence: string }[];
+}
+
+const KINDS: Record<Kind, string> = {
+  thesis: "Thesis",
+  definition: "Definition",
+  citation: "Ground with a source",
+  narrative: "Ground",
+  refutation: "Objection",
+  reply: "Reply",
+  conclusion: "Conclusion",
+};
+const STATUSES: Record<Status, string> = { held: "held", challenged: "challenged", revised: "revised", withdrawn: "withdrawn" };
+const RELATIONS = new Set<string>(["supports", "attacks", "answers", "uses"]);
+/** In which order clauses stand below another. */
+const ORDER: Kind[] = ["thesis", "definition", "citation", "narrative", "refutation", "reply", "conclusion"];
+/** Hints rise to the third level; the fourth are the words themselves, which one is told. */
+export const HINT_LEVELS = ["where to look", "an example from elsewhere", "the beginning of a sentence", "the words themselves"] as const;
+
+/** Null where the thread has none yet. */
+export function readArgument(value: Json | undefined): Argument | null {
+  const data = objectOf(value);
+  const nodes = objectOf(data?.nodes);
+  if (!data || !nodes) return null;
+  const clauses = Object.entries(nodes).flatMap(([id, each]) => readClause(id, each));
+  const known = new Set(clauses.map((clause) => clause.id));
+  const links = Object.entries(objectOf(data.links) ?? {})
+    .flatMap(([key, because]) => readLink(key, because))
+    .filter((link) => known.has(link.source) && known.has(link.target));
+  return {
+    question: text(data.question),
+    phase: text(data.phase),
+    clauses,
+    links,
+    versions: objectsOf(data.versions).map((each) => ({ text: text(each.text), confidence: number(each.confidence), phase: text(each.phase) })),
+    hints: objectsOf(data.moves)
+      .filter((move) => move.move === "hint")
+      .map((move) => ({ about: text(move.about), text: text(move.text), level: number(move.level) ?? 0 })),
+  };
+}
+
+export function readProgress(value: Json | undefined): Progress | null {
+  const data = objectOf(value);
+  if (!data || !Array.isArray(data.phases)) return null;
+  const phases = objectsOf(data.phases);
+  const now = phases.findIndex((phase) => phase.name === data.phase);
+  return {
+    complete: data.complete === true,
+    phases: phases.map((phase, at) => {
+      const missing = Array.isArray(phase.missing) ? phase.missing.map(text).filter(Boolean) : [];
+      const place = data.complete === true || at < now ? (missing.length ? "open again" : "done") : at === now ? "now" : "later";
+      return { name: text(phase.name), about: text(phase.about), missing, place };
+    }),
+    findings: objectsOf(data.findings).map((each) => ({ severity: text(each.severity), sentence: text(each.sentence) })),
+  };
+}
+
+/** The clauses as a tree; each of them once, however they hang together. */
+export function outlineOf(argument: Argument): { entries: Entry[]; unplaced: Entry[] } {
+  const seen = new Set<string>();
+  const byId = new Map(argument.clauses.map((clause) => [clause.id, clause]));
+  const enter = (clause: Clause, link: Link | null): Entry => {
+    seen.add(clause.id);
+    const arrivals = argument.links.filter((each) => each.target === clause.id && each.relation !== "uses");
+    const found = arrivals.map((each) => ({ link: each, clause: byId.get(each.source)! })).sort((one, two) => byKind(one.clause, two.clause));
+    const below = found.flatMap((each) => (seen.has(each.clause.id) ? [] : [enter(each.clause, each.link)]));
+    const others = argument.links.filter((each) => each.source === clause.id && each !== link);
+    return { clause, link, others, below };
+  };
+  const rest = (kinds: Kind[]) => argument.clauses.filter((clause) => kinds.includes(clause.kind) && !seen.has(clause.id)).map((clause) => enter(clause, null));
+  const theses = rest(["thesis"]);
+  const definitions = rest(["definition"]);
+  const conclusions = rest(["conclusion"]);
+  return { entries: [...theses, ...definitions, ...conclusions], unplaced: rest(ORDER) };
+}
+
+export function kindWords(clause: Clause): string {
+  const name = clause.kind === "definition" && clause.term ? `Definition of “${clause.term}”` : KINDS[clause.kind];
+  // An objection is the other side's by its nature.
+  return clause.opposing && clause.kind !== "refutation" ? `${name}, opposing side` : name;
+}
+
+/** The status, how sure somebody is, whose words they are. */
+export function statusWords(clause: Clause): string {
+  const parts = [STATUSES[clause.status]];
+  if (clause.kind === "thesis" && clause.confidence !== null) parts.push(`${clause.confidence} % sure`);
+  if (clause.byTutor) parts.push("in the tutor’s words");
+  return parts.join(", ");
+}
+
+export function linkWords(link: Link): string {
+  return link.relation === "uses" ? `rests on ${link.target}` : `${link.relation} ${link.target}`;
+}
+
+export interface Asked {
+  readonly interrupt: Waiting;
+  readonly question: string;
+  readonly hasOptions: boolean;
+}
+
+/** The tutor's open question, where that is what waits. */
+export function openQuestion(waiting: readonly Waiting[]): Asked | null {
+  const interrupt = waiting[0];
+  const payload = objectOf(interrupt?.payload);
+  if (!interrupt || payload?.type !== "clarification_request") return null;
+  return { interrupt, question: text(payload.question), hasOptions: Array.isArray(payload.options) && payload.options.length > 0 };
+}
+
+/** How far hints about the open question have come: they are counted by question, and by clause where a model put it in its own words. */
+export function hintLevel(argument: Argument, asked: Asked | null): number {
+  if (!asked) return 0;
+  const node = text(objectOf(asked.interrupt.payload)?.node);
+  const named = node || /^About (\w+)/.exec(asked.question)?.[1];
+  const forIt = argument.hints.filter((hint) => hint.text === asked.question);
+  const found = forIt.length || node ? forIt : argument.hints.filter((hint) => hint.about === named);
+  return Math.max(0, ...found.map((hint) => hint.level));
+}
+
+/** What a button says for the person, in the form that the open question takes. */
+export function answerWith(asked: Asked, words: string): Json {
+  return asked.hasOptions ? { selected: [], freeform: words } : { response: words };
+}
+
+function readClause(id: string, value: Json): Clause[] {
+  const data = objectOf(value);
+  if (!data || !(text(data.kind) in KINDS)) return [];
+  return [
+    {
+      id,
+      kind: data.kind as Kind,
+      text: text(data.text),
+      status: text(data.status) in STATUSES ? (data.status as Status) : "held",
+      byTutor: data.author === "tutor",
+      opposing: data.side === "opposing",
+      term: text(data.term),
+      source: text(data.source),
+      confidence: number(data.confidence),
+    },
+  ];
+}
+
+function readLink(key: string, because: Json): Link[] {
+  const [source, relation, target] = key.split(" ");
+  if (!source || !target || !RELATIONS.has(relation ?? "")) return [];
+  return [{ source, relation: relation as Relation, target, because: text(because) }];
+}
+
+function byKind(one: Clause, two: Clause): number {
+  return ORDER.indexOf(one.kind) - ORDER.indexOf(two.kind);
+}
+
+function objectOf(value: Json | undefined): JsonObject | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+}
+
+function objectsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf).filter((each) => each !== null) : [];
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function number(value: Json | undefined): number | null {
+  return typeof value === "number" ? value : null;
+}
