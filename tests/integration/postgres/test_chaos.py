@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from tests.integration.postgres.chaos.people import Book, Crowd, Person, ask, ch
 from stepwell.testing.postgres import PostgresCluster
 
 SEED = 20_263
+LONG_S = float(os.environ.get("STEPWELL_CHAOS_SECONDS", 15 * 60))
 SETTLED_S = 90.0
 """After the last fault: leases expire, attempts wait for a database that was away, and two cores catch up."""
 
@@ -76,7 +78,7 @@ async def test_no_fault_breaks_a_promise(
 async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Effort) -> None:
     """Faults of every kind in a random order, all kinds equally often, for so long or until there were so many. What takes longest
     comes first, and in the short form once."""
-    until, most = time.monotonic() + effort.seconds(60, 15 * 60), effort.cases(2 * len(KINDS) - 1, 2_000)
+    until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(2 * len(KINDS) - 1, 2_000)
     waiting = ["freeze_worker"]
     while time.monotonic() < until and faults.counts.total() < most:
         assert book.failures == [], "\n".join(book.failures)
