@@ -1,6 +1,8 @@
 """Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
 
-One statement for each worker and beat, however many leases it has; a worker that has none says nothing.
+One statement for each worker and beat, however many leases it has; a worker that has none says nothing. With each beat it is compared
+what a worker has in the database and what it is at work on: a run that somebody else has by now is given up, and one that it was given
+without being told, because the connection was lost while the claim was being stored, is given back.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from stepwell.errors import StorageUnavailableError
@@ -24,6 +27,17 @@ _BEATS = 4
 
 Driving = Mapping[asyncio.Task[None], str]
 """What drives a run -> which."""
+
+
+@dataclass
+class _Odd:
+    """What did not fit at the last beat: only what does not fit twice is acted on, since a lease that is just being taken or given
+    back looks the same."""
+
+    lost: set[str] = field(default_factory=set)
+    """Driven here, and somebody else has it."""
+    unknown: set[str] = field(default_factory=set)
+    """Leased to us, and nobody here drives it or holds it."""
 
 
 class Heartbeats:
@@ -48,6 +62,8 @@ class Heartbeats:
         self._recovered = recovered
         self._lease_s = lease_s
         self._sole = sole
+        self.held: set[str] = set()
+        """What this process holds threads for."""
         self._until: dict[str, float] = {}
         """Workers of this process -> how long their leases last."""
 
@@ -68,12 +84,12 @@ class Heartbeats:
 
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
-        lost: set[str] = set()
+        odd = _Odd()
         while True:
             await asyncio.sleep(self._lease_s / _BEATS)
             try:
                 if driving or worker == self.holder:
-                    lost = await self._renew(worker, driving, lost)
+                    odd = await self._renew(worker, driving, odd)
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
             except Exception:  # whoever has lost a lease by that finds out by the fence
@@ -87,26 +103,28 @@ class Heartbeats:
         except StorageUnavailableError as error:
             logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
 
-    async def _renew(self, worker: str, driving: Driving, lost: set[str]) -> set[str]:
-        """Renew all leases at once. A run that somebody else has by now is given up; gives those that seem to be lost for the first
-        time, because one that has just ended looks the same."""
-        now, before = self._now(), dict(driving)
+    async def _renew(self, worker: str, driving: Driving, before: _Odd) -> _Odd:
+        """Renew all leases at once, and act on what has not fitted for a while."""
+        now, driven = self._now(), dict(driving)
 
         def work(connection: Connection) -> dict[str, str | None]:
             self.say(connection, worker, now)
-            return leases.leased_runs(connection, worker)
+            return leases.leased_to(connection, worker)
 
         ours = await self._database.write(work, frees=True)
         self.said(worker, now)
         for run_id, action in ours.items():
             if action is not None and not self._sole:  # in case the notification was lost
                 self._cancel(Cancellation(run_id, cast(CancelAction, action)))
-        missing = {run_id for run_id in before.values() if run_id not in ours}
-        for task, run_id in before.items():
-            if run_id in missing & lost and not task.done():
+        odd = _Odd(set(driven.values()) - ours.keys(), ours.keys() - set(driven.values()) - set(driving.values()) - self.held)
+        for task, run_id in driven.items():
+            if run_id in odd.lost & before.lost and not task.done():
                 logger.warning("another worker has taken the run over", extra={"run_id": run_id})
                 task.cancel()
-        return missing - lost
+        if unknown := odd.unknown & before.unknown:
+            logger.warning("leases that nobody here knew of are given back", extra={"count": len(unknown)})
+            self._recovered(await self._database.write(lambda connection: leases.give_back(connection, worker, unknown, now)))
+        return _Odd(odd.lost - before.lost, odd.unknown - before.unknown)
 
     async def _look_after_others(self) -> None:
         now = self._now()

@@ -15,7 +15,7 @@ What a worker still writes that was given up is kept out by the fence: it only g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
@@ -133,14 +133,14 @@ def forget_workers(connection: Connection, but: Sequence[str]) -> None:
     connection.execute("DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?))", (dumps(list(but)),))
 
 
-def leased_runs(connection: Connection, worker: str) -> dict[str, str | None]:
-    """The runs that this worker has, and how somebody wants them stopped."""
+def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
+    """The runs and holds that this worker has, and how somebody wants them stopped."""
     rows = connection.execute(
-        "SELECT r.run_id, r.cancel_action FROM threads AS t JOIN runs AS r ON r.run_id = t.lease_run"
+        "SELECT t.lease_run, r.cancel_action FROM threads AS t LEFT JOIN runs AS r ON r.run_id = t.lease_run"
         " WHERE t.lease_run IS NOT NULL AND t.lease_holder = ?",
         (worker,),
     )
-    return {row["run_id"]: row["cancel_action"] for row in rows}
+    return {row["lease_run"]: row["cancel_action"] for row in rows}
 
 
 def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
@@ -274,12 +274,7 @@ def recover(connection: Connection, worker: str | None, now: float) -> Recovered
     rows = connection.execute(_LEFT_RUNS, names).fetchall()
     if rows:
         suspects.clear_bystanders(connection)
-    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
-    # The fence is raised here too: a thread of execution that outlived its worker's lease must not write any more.
-    connection.executemany(
-        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
-        [(row["thread_id"],) for row in left],
-    )
+    _take_away(connection, left)
     connection.execute("DELETE FROM workers WHERE alive_until <= ?", (now,))
     runs, unread = [], []
     for row in rows:
@@ -290,6 +285,37 @@ def recover(connection: Connection, worker: str | None, now: float) -> Recovered
         else:
             runs.append(_recover_one(connection, row, now))
     return Recovered(runs, unread)
+
+
+def give_back(connection: Connection, worker: str, leased: Collection[str], now: float) -> Recovered:
+    """Take back what `worker` was given and never knew of. None of these runs has begun, so none is suspected of anything."""
+    left = connection.execute(
+        "SELECT thread_id, lease_run FROM threads"
+        " WHERE lease_run IS NOT NULL AND lease_holder = ? AND lease_run IN (SELECT value FROM json_each(?))",
+        (worker, dumps(sorted(leased))),
+    ).fetchall()
+    _take_away(connection, left)
+    runs = []
+    for row in left:
+        waiting = connection.execute(
+            "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? AND status = 'running' RETURNING *",
+            (now, row["lease_run"]),
+        ).fetchone()
+        if waiting is None:  # a hold
+            continue
+        if waiting["cancel_action"]:
+            ending.end_pending(connection, waiting["run_id"], waiting["cancel_action"], waiting["cancel_reason"], now)
+        runs.append(run_from_row(waiting))
+    return Recovered(runs, [])
+
+
+def _take_away(connection: Connection, left: Sequence[Row]) -> None:
+    """The fence is raised too: a thread of execution that outlived its worker's lease must not write any more."""
+    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
+    connection.executemany(
+        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        [(row["thread_id"],) for row in left],
+    )
 
 
 def _recover_one(connection: Connection, row: Row, now: float) -> Run:

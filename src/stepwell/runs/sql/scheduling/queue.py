@@ -201,12 +201,14 @@ class SqlQueue:
         except asyncio.CancelledError:
             taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
             raise
+        self._alive.held.add(holder)
         continue_ids_after(lease.newest_checkpoint or "")
         beating = asyncio.create_task(self._alive.beat(self._alive.holder, {}))
         try:
             yield lease
         finally:
             beating.cancel()
+            self._alive.held.discard(holder)
             await self._release(lease)
             self._changed.set()
 
@@ -242,10 +244,10 @@ class SqlQueue:
         return recovered.runs
 
     def _recovered(self, recovered: leases.Recovered) -> None:
-        """Another worker is gone, and its runs wait again."""
+        """What nobody was at work on waits again."""
         self._tell_set_aside(recovered.set_aside)
         if recovered.runs:
-            logger.info("runs of a worker that is gone are driven again", extra={"count": len(recovered.runs)})
+            logger.info("runs that nobody drove any more are driven again", extra={"count": len(recovered.runs)})
             self._changed.set()
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
