@@ -304,8 +304,9 @@ class Engine:
             return await self._finish(lease, await attempt.run())
         except StorageUnavailableError as error:
             logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
-            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once.
-            doublings = min(claim.run.attempt - 1, _MOST_DOUBLINGS)
+            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once. A database
+            # that cannot be reached is not the step's doing.
+            doublings = 0 if error.away else min(claim.run.attempt - 1, _MOST_DOUBLINGS)
             await attempt.until_stopped(min(_STORAGE_RETRY_S * 2**doublings, _LONGEST_RETRY_S))
             await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
         except asyncio.CancelledError:

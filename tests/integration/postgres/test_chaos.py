@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Effort
 from tests.integration.durability.oracle import Oracle
 from tests.integration.postgres.chaos import checks
-from tests.integration.postgres.chaos.faults import KINDS, Faults
+from tests.integration.postgres.chaos.faults import KINDS, ROUND, Faults
 from tests.integration.postgres.chaos.installation import DATABASE, Installation
 from tests.integration.postgres.chaos.money import VARIABLES, fund_sessions, read_answers, sweep
 from tests.integration.postgres.chaos.people import Book, Crowd, Person, ask, change_mind, connected, paying, talk, work
@@ -76,14 +76,14 @@ async def test_no_fault_breaks_a_promise(
 
 
 async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Effort) -> None:
-    """Faults of every kind in a random order, all kinds equally often, for so long or until there were so many. What takes longest
-    comes first, and in the short form once."""
-    until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(2 * len(KINDS) - 1, 2_000)
-    waiting = ["freeze_worker"]
+    """Faults of every kind in a random order, round after round, for so long or until there were so many. What takes longest comes
+    first in the short form, so that the rest happens meanwhile."""
+    until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(len(ROUND), 2_000)
+    waiting: list[str] = []
     while time.monotonic() < until and faults.counts.total() < most:
         assert book.failures == [], "\n".join(book.failures)
         if len(waiting) <= 1:
-            waiting += chance.sample(sorted(set(KINDS) - set(waiting if effort.long else ["freeze_worker"])), len(KINDS) - 1)
+            waiting += sorted(chance.sample(ROUND, len(ROUND)), key=lambda kind: kind != "freeze_worker" and not effort.long)
         if begun := next((kind for kind in waiting if faults.happen(kind)), None):
             waiting.remove(begun)
         await asyncio.sleep(chance.uniform(0.1, effort.seconds(1.2, 0.8)))

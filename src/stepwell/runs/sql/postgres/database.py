@@ -20,13 +20,14 @@ from psycopg.conninfo import conninfo_to_dict
 from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
+from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, first_line, refusal
 from stepwell.runs.sql.postgres.migrate import migrate
-from stepwell.sql import POSTGRES
+from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
+_SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -41,9 +42,12 @@ class PostgresDatabase(SqlDatabase):
         *,
         group_written: GroupWritten | None = None,
         opened: Callable[[PostgresConnection], None] | None = None,
+        lost: Callable[[], None] = lambda: None,
     ) -> None:
+        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone."""
         super().__init__(group_written)
         self._url = url
+        self._lost = lost
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
@@ -75,6 +79,9 @@ class PostgresDatabase(SqlDatabase):
 
     def require_room(self) -> None:
         """Whoever keeps the database looks after its disk."""
+
+    def serving_since(self, connection: Connection) -> float:
+        return float(connection.execute(_SERVING_SINCE).fetchone()[0])
 
     def leads(self) -> bool:
         self.candidate = True
@@ -120,7 +127,7 @@ class PostgresDatabase(SqlDatabase):
                 connection.control(_BEGIN_READING)
                 result = work(connection)
                 connection.control("ROLLBACK")
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except LOST as error:
                 # It may have been lost while nobody used it. Reading again changes nothing.
                 self._forget_reader()
                 if last_try:
@@ -159,7 +166,7 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
 
     def _write_groups(self) -> None:
-        commit, stopping = GroupCommit(self._connect_writer, self._writing), False
+        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer), False
         while not stopping:
             group, stopping = self._next_group(None)
             if group:
@@ -168,6 +175,11 @@ class PostgresDatabase(SqlDatabase):
                 self._tell_written(len(group), perf_counter() - began)
                 tell_waiting(group)
         commit.close()
+
+    def _lose_writer(self) -> None:
+        # What the connection may have stored last is news to this process too, and is not to be taken for what it knows already.
+        self.writer = 0
+        self._lost()
 
     def _close_connections(self) -> None:
         for connection in self._open_readers:

@@ -59,7 +59,9 @@ class PostgresPersistence(SqlPersistence):
         await asyncio.to_thread(self._close)
 
     def _open(self) -> PostgresDatabase:
-        return PostgresDatabase(self._url, group_written=self._group_written, opened=self._database_clock.ask)
+        return PostgresDatabase(
+            self._url, group_written=self._group_written, opened=self._database_clock.ask, lost=lambda: self._tell("all", "")
+        )
 
     def _look(self, connection: PostgresConnection) -> None:
         """Now and then, in the thread that listens."""
@@ -71,7 +73,7 @@ class PostgresPersistence(SqlPersistence):
         self.database.close()
 
     def _tell(self, kind: str, name: str) -> None:
-        """In the thread that listens."""
+        """In the thread that listens, or in the writer's."""
         if kind == "leads":
             self.database.leading = bool(name)
             return

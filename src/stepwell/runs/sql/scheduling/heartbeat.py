@@ -1,8 +1,10 @@
 """Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
 
-One statement for each worker and beat, however many leases it has; a worker that has none says nothing. With each beat it is compared
-what a worker has in the database and what it is at work on: a run that somebody else has by now is given up, and one that it was given
-without being told, because the connection was lost while the claim was being stored, is given back.
+A worker that is not heard of for as long as a lease lasts has lost what it had; unless nobody could have been heard, because the database
+itself was away: then all have as long again. One statement for each worker and beat, however many leases it has; a worker that has none
+says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else has by
+now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored, is given
+back.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import cast
 
 from stepwell.errors import StorageUnavailableError
@@ -24,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _BEATS = 4
 """How often a worker is heard of while a lease lasts."""
+_LOOKS = 2
+"""How often in a beat it is looked for what others have left."""
 
 Driving = Mapping[asyncio.Task[None], str]
 """What drives a run -> which."""
@@ -85,10 +90,10 @@ class Heartbeats:
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
         odd = _Odd()
-        while True:
-            await asyncio.sleep(self._lease_s / _BEATS)
+        for look in count(1):
+            await asyncio.sleep(self._lease_s / _BEATS / _LOOKS)
             try:
-                if driving or worker == self.holder:
+                if look % _LOOKS == 0 and (driving or worker == self.holder):
                     odd = await self._renew(worker, driving, odd)
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
@@ -126,7 +131,20 @@ class Heartbeats:
             self._recovered(await self._database.write(lambda connection: leases.give_back(connection, worker, unknown, now)))
         return _Odd(odd.lost - before.lost, odd.unknown - before.unknown)
 
+    def recover(self, connection: Connection, worker: str | None, now: float) -> leases.Recovered:
+        """Take back what `worker`, which has just started, and those who are not heard of have left."""
+        # One process that dies with all its runs tells something about those that waited; one of many does not.
+        return leases.recover(connection, worker, now, self._silent_since(connection, now), acquits=self._sole)
+
+    def _silent_since(self, connection: Connection, now: float) -> float:
+        """Whoever was heard of until then, and not since, is gone."""
+        return now if now > self._database.serving_since(connection) + self._lease_s else 0.0
+
     async def _look_after_others(self) -> None:
         now = self._now()
-        if await self._database.read(lambda connection: leases.anything_left(connection, now)):
-            self._recovered(await self._database.write(lambda connection: leases.recover(connection, None, now)))
+
+        def look(connection: Connection) -> bool:
+            return leases.anything_left(connection, self._silent_since(connection, now))
+
+        if await self._database.read(look):
+            self._recovered(await self._database.write(lambda connection: self.recover(connection, None, now)))

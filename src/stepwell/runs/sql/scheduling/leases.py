@@ -70,10 +70,10 @@ SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({susp
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
-# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of at `:now`.
+# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of since `:silent`.
 _LEFT = """
 t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_holder IS NULL OR NOT EXISTS (
-  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :now))
+  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :silent))
 """
 # Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
 _LEFT_RUNS = f"""
@@ -261,21 +261,22 @@ class Recovered(NamedTuple):
     set_aside: list[UnreadableRun]
 
 
-def anything_left(connection: Connection, now: float) -> bool:
-    """Whether somebody who is not heard of any more has a lease."""
-    names = {"now": now, "worker": None}
+def anything_left(connection: Connection, silent: float) -> bool:
+    """Whether somebody who is not heard of since `silent` has a lease."""
+    names = {"silent": silent, "worker": None}
     return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
 
 
-def recover(connection: Connection, worker: str | None, now: float) -> Recovered:
-    """Take back what nobody is at work on: leases of `worker`, which has just started, and of workers that are not heard of."""
-    names = {"now": now, "worker": worker}
+def recover(connection: Connection, worker: str | None, now: float, silent: float, *, acquits: bool) -> Recovered:
+    """Take back what nobody is at work on: leases of `worker`, which has just started, and of those who are not heard of since `silent`.
+    `acquits`: it was the only process, so it did not die of runs that waited."""
+    names = {"silent": silent, "worker": worker}
     left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
     rows = connection.execute(_LEFT_RUNS, names).fetchall()
-    if rows:
+    if rows and acquits:
         suspects.clear_bystanders(connection)
     _take_away(connection, left)
-    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (now,))
+    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (silent,))
     runs, unread = [], []
     for row in rows:
         try:
