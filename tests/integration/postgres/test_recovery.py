@@ -8,13 +8,13 @@ import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
+from contextlib import aclosing
 from statistics import median
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import psycopg
 import pytest
+import pytest_asyncio
 from langgraph_sdk.client import LangGraphClient
 from tests.conftest import Effort
 from tests.integration.durability.oracle import Oracle
@@ -23,21 +23,31 @@ from tests.integration.postgres.chaos.people import connected
 
 from stepwell.testing.postgres import PostgresCluster
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PATIENCE_S = 90.0
 WORKER_DIED_S, DATABASE_CAME_BACK_S, CANCELLED_S = 10.0, 5.0, 0.2
 """What is promised of a machine that has nothing else to do."""
 GRACE = 6.0
 """How many times as long it may take beside other tests."""
-AWAY_S = 3.0
+AWAY_S = 2.0
 
 
-@asynccontextmanager
-async def installed(tmp_path: Path) -> AsyncIterator[tuple[Installation, list[LangGraphClient], Oracle]]:
-    with PostgresCluster(tmp_path, synchronous_commit="on") as cluster, Oracle() as oracle:
-        variables = {"ORACLE_URL": oracle.url, "SOLD_ANSWERS": str(tmp_path / "answers")}
-        installation = Installation(cluster, tmp_path / "nodes", workers=2, **variables)
+class Scene(NamedTuple):
+    installation: Installation
+    sdks: list[LangGraphClient]
+    """One for each server."""
+    oracle: Oracle
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
+    folder = tmp_path_factory.mktemp("recovery")
+    with PostgresCluster(folder, synchronous_commit="on") as cluster, Oracle() as oracle:
+        variables = {"ORACLE_URL": oracle.url, "SOLD_ANSWERS": str(folder / "answers")}
+        installation = Installation(cluster, folder / "nodes", workers=2, **variables)
         async with installation, connected([server.url for server in installation.servers]) as sdks:
-            yield installation, sdks, oracle
+            yield Scene(installation, sdks, oracle)
 
 
 async def begin(sdk: LangGraphClient, graph: str = "waiting") -> tuple[str, str]:
@@ -136,9 +146,10 @@ async def ended(sdk: LangGraphClient, thread_id: str, run_id: str) -> dict[str, 
 @pytest.mark.prove
 @pytest.mark.timeout(900)
 async def test_it_goes_on_soon_and_stops_at_once(
-    tmp_path: Path, effort: Effort, record_property: Callable[[str, object], None]
+    scene: Scene, effort: Effort, record_property: Callable[[str, object], None]
 ) -> None:
-    async with asyncio.timeout(800), installed(tmp_path) as (installation, sdks, _):
+    installation, sdks, _ = scene
+    async with asyncio.timeout(800):
         for name, measure, rounds, bound in (
             ("cancelled", cancel, effort.cases(3, 20), CANCELLED_S),
             ("worker_died", die, effort.cases(1, 5), WORKER_DIED_S),
@@ -154,10 +165,11 @@ async def test_it_goes_on_soon_and_stops_at_once(
 @pytest.mark.prove
 @pytest.mark.timeout(600)
 async def test_a_run_that_kills_its_worker_each_time_is_given_up_and_harms_no_other(
-    tmp_path: Path, effort: Effort, record_property: Callable[[str, object], None]
+    scene: Scene, effort: Effort, record_property: Callable[[str, object], None]
 ) -> None:
     """Faults: poison run, dead letter after 5 attempts, and a sentence; what the same workers drive beside it goes on."""
-    async with asyncio.timeout(500), installed(tmp_path) as (installation, sdks, oracle):
+    installation, sdks, oracle = scene
+    async with asyncio.timeout(500):
         poison = await begin(sdks[0], "poisonous")
         others = [await begin(sdks[1], "speaking") for _ in range(4)]
         if not effort.long:
