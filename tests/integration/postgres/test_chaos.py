@@ -56,8 +56,11 @@ async def test_no_fault_breaks_a_promise(
                 faults = Faults(installation, SEED)
                 await _trouble(faults, book, chance, effort)
                 began = time.monotonic()
-                async with asyncio.timeout(SETTLED_S * (3 if effort.long else 1)):
-                    await crowd.finish()
+                try:
+                    async with asyncio.timeout(SETTLED_S * (3 if effort.long else 1)):
+                        await crowd.finish()
+                except TimeoutError:
+                    raise AssertionError(f"not everything has ended: {checks.under_way(url)}") from None
                 assert book.failures == [], "\n".join(book.failures)
                 person = Person(sdks, book, chance)
                 for thread_id in {said.thread_id for said in book.said}:

@@ -18,7 +18,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.records import Lease, NewEvent
 from stepwell.testing.driven_runs import DONE, OWNER
 from stepwell.testing.queue.case import QueueCase
-from stepwell.tools.effect_journal import Begun
+from stepwell.tools.effect_journal import Begun, Standing
 
 _FACTS: CheckpointMetadata = {"source": "loop", "step": 0, "parents": {}}
 
@@ -65,7 +65,8 @@ class _Pipeline:
         return _Piece(name, lambda: self._begin(name), lambda: self._has_begun(name))
 
     async def _begin(self, name: str) -> None:
-        assert isinstance(await asyncio.wrap_future(self._persistence.effects(self._lease).begin(name)), Begun)
+        standing: Standing = await asyncio.wrap_future(self._persistence.effects(self._lease).begin(name))
+        assert isinstance(standing, Begun)
 
     async def _has_begun(self, name: str) -> bool:
         return name in await asyncio.wrap_future(self._looking.effects(self._lease).look([name]))

@@ -95,7 +95,7 @@ class GroupCommit:
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
         """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
-        give_up_at, tried = monotonic() + _AWAY_S, 0
+        give_up_at, tried, told = monotonic() + _AWAY_S, 0, False
         while tried < tries:
             for job in group:
                 job.error = job.result = None
@@ -111,7 +111,9 @@ class GroupCommit:
                 if monotonic() >= give_up_at or monotonic() < self._away_until:
                     self._away_until = monotonic() + _AGAIN_S
                     raise
-                logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                if not told:
+                    logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                told = True
                 sleep(_AGAIN_S)
             else:
                 return True

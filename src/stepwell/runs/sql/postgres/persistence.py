@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -38,8 +39,10 @@ class PostgresPersistence(SqlPersistence):
         new_id: Callable[[], str] = _new_id,
         group_written: GroupWritten | None = None,
         lease_s: float = LEASE_S,
+        seconds: Callable[[], float] = monotonic,
     ) -> None:
-        self._database_clock = PostgresClock()
+        """`seconds` are counted by this machine; what they mean is asked of the database."""
+        self._database_clock = PostgresClock(seconds)
         super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
         self._group_written = group_written

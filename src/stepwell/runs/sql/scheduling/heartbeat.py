@@ -97,7 +97,9 @@ class Heartbeats:
                     odd = await self._renew(worker, driving, odd)
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
-            except Exception:  # whoever has lost a lease by that finds out by the fence
+            except StorageUnavailableError as error:  # whoever has lost a lease by that finds out by the fence
+                logger.warning("it cannot be said now that a worker lives: %s", error, extra={"worker": worker})
+            except Exception:
                 logger.exception("a worker could not say that it lives", extra={"worker": worker})
 
     async def leave(self, worker: str) -> None:
