@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import builtins
 import mimetypes
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import quote
@@ -20,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from stepwell.backends.objects.grants import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
-from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
@@ -49,6 +51,8 @@ UploadId = Annotated[str, Path(max_length=64)]
 Condition = Annotated[str | None, Header(max_length=200)]
 
 MAX_LISTED = 1000
+LOOKS = 5
+"""How often a file that somebody writes at this moment is looked at again, before its reader is told to come back."""
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 BODY = {"requestBody": {"required": True, **BYTES}}
 
@@ -98,17 +102,10 @@ async def get_file(
 ) -> Response:
     workspace = workspace_of(services)
     opened = workspace.open(principal, root)
-    file = await _find(workspace, opened, path)
-    headers = _headers_of(file)
-    if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
-        return Response(status_code=304, headers=headers)
-    start, end = _range_of(range if if_range in (None, etag_of(file)) else None, file.size)
-    whole = (start, end) == (0, file.size)
-    headers |= {"Content-Length": str(end - start)}
-    headers |= {} if whole else {"Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
-    pieces: AsyncIterator[bytes] = workspace.files.read(opened.root, file, start, end)
-    kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"
-    return StreamingResponse(pieces, 200 if whole else 206, headers, kind)
+    for _ in builtins.range(LOOKS - 1):
+        with suppress(VersionConflictError):  # written since the look at it: look again
+            return await _send(workspace, opened, path, range, if_none_match, if_range)
+    return await _send(workspace, opened, path, range, if_none_match, if_range)
 
 
 @router.put(
@@ -228,6 +225,36 @@ async def _find(workspace: Workspace, opened: OpenedRoot, path: str) -> FileFact
     if file is None:
         raise _missing(checked)
     return file
+
+
+async def _send(
+    workspace: Workspace, opened: OpenedRoot, path: str, asked: str | None, if_none_match: str | None, if_range: str | None
+) -> Response:
+    """The version that is there now. `VersionConflictError` if it was another one when its first bytes were read."""
+    file = await _find(workspace, opened, path)
+    headers = _headers_of(file)
+    if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
+        return Response(status_code=304, headers=headers)
+    start, end = _range_of(asked if if_range in (None, etag_of(file)) else None, file.size)
+    whole = (start, end) == (0, file.size)
+    headers |= {"Content-Length": str(end - start)}
+    headers |= {} if whole else {"Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
+    pieces = await _begin(workspace.files.read(opened.root, file, start, end))
+    kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"
+    return StreamingResponse(pieces, 200 if whole else 206, headers, kind)
+
+
+async def _begin(pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """The same pieces, the first of them read already: no length is announced for what cannot be read any more."""
+    first = await anext(pieces, b"")
+
+    async def go_on() -> AsyncIterator[bytes]:
+        async with aclosing(pieces):
+            yield first
+            async for piece in pieces:
+                yield piece
+
+    return go_on()
 
 
 def _missing(path: str) -> NotFoundError:
