@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -22,11 +23,26 @@ from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tel
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
 from stepwell.runs.sql.postgres.migrate import migrate
-from stepwell.sql import POSTGRES
+from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Committing(Generic[T]):
+    work: Work[T]
+
+    def __call__(self, connection: Connection) -> T:
+        return self.work(connection)
+
+
+def committing(work: Work[T]) -> Work[T]:
+    """For `read`: each statement of the work is committed by itself, outside of groups and of SERIALIZABLE. It may run twice."""
+    return _Committing(work)
+
+
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -117,9 +133,10 @@ class PostgresDatabase(SqlDatabase):
         for last_try in (False, True):
             connection = self._reader()
             try:
-                connection.control(_BEGIN_READING)
-                result = work(connection)
-                connection.control("ROLLBACK")
+                if isinstance(work, _Committing):
+                    result: T = work(connection)
+                else:
+                    result = self._read_snapshot(connection, work)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 # It may have been lost while nobody used it. Reading again changes nothing.
                 self._forget_reader()
@@ -134,6 +151,12 @@ class PostgresDatabase(SqlDatabase):
             else:
                 return result
         raise AssertionError("unreachable")
+
+    def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
+        connection.control(_BEGIN_READING)
+        result = work(connection)
+        connection.control("ROLLBACK")
+        return result
 
     def _reader(self) -> PostgresConnection:
         connection: PostgresConnection | None = getattr(self._local, "connection", None)
