@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from stepwell.server.login.authentication import Authenticator
 
 PUBLIC_PATHS = frozenset(
-    {"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+    {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
 )
 """Answered to anybody. They show nothing that belongs to a user."""
 

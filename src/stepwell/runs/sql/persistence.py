@@ -100,7 +100,9 @@ class SqlPersistence:
         self.records = SqlRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = SqlAccess(database, self._clock)
         self.queue = SqlQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
-        self.maintenance = SqlMaintenance(database, self.records, self.events, self._clock, new_id=self._new_id)
+        self.maintenance = SqlMaintenance(
+            database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
+        )
         self.webhooks = SqlWebhooks(database)
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:

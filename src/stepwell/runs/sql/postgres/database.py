@@ -22,7 +22,7 @@ from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
-from stepwell.runs.sql.postgres.migrate import migrate
+from stepwell.runs.sql.postgres.migrate import migrate, migrations
 from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
@@ -43,6 +43,8 @@ def committing(work: Work[T]) -> Work[T]:
     return _Committing(work)
 
 
+# A transaction with a number of its own is one that could be written.
+_ASK_FORM = "SELECT MAX(number), txid_current() FROM stepwell_form"
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -108,7 +110,12 @@ class PostgresDatabase(SqlDatabase):
         return 0
 
     async def check(self) -> None:
-        await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
+        form = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone()[0])
+        if form != (known := migrations()[-1].number):
+            raise StorageUnavailableError(
+                f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "
+                "the other servers have."
+            )
 
     def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
         """Bring the database to the newest form. Gives the connection that writes."""
