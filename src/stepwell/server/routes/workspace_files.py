@@ -75,7 +75,7 @@ async def list_files(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root)
+    opened = await workspace.open(principal, root)
     folder = check_folder(prefix)
     after = read_cursor(opened.root, folder, cursor)
     files = await workspace.files.list_page(opened.root, folder, after, limit + 1)
@@ -101,7 +101,7 @@ async def get_file(
     if_range: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root)
+    opened = await workspace.open(principal, root)
     for _ in builtins.range(LOOKS - 1):
         with suppress(VersionConflictError):  # written since the look at it: look again
             return await _send(workspace, opened, path, range, if_none_match, if_range)
@@ -125,7 +125,7 @@ async def put_file(
     if_none_match: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root, writing=True)
+    opened = await workspace.open(principal, root, writing=True)
     checked, base = check_path(path), _base_of(if_match, if_none_match)
     async with workspace.uploads.receive(request) as received:
         size = received.stat().st_size
@@ -142,7 +142,7 @@ async def delete_file(
     path: FilePath, principal: Writer, services: Given, root: Root = None, if_match: Condition = None
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root, writing=True)
+    opened = await workspace.open(principal, root, writing=True)
     checked = check_path(path)
     if not await workspace.files.delete(opened.root, checked, _base_of(if_match, None)):
         raise _missing(checked)
@@ -157,7 +157,7 @@ async def delete_file(
 )
 async def begin_upload(body: UploadBegin, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, body.root, writing=True)
+    opened = await workspace.open(principal, body.root, writing=True)
     base = _base_of(body.if_match, body.if_none_match)
     upload = await workspace.uploads.begin(principal.owner, opened.root, opened.tenant, check_path(body.path), base)
     over = datetime.fromtimestamp(upload.begun_at, UTC) + LASTS
@@ -182,7 +182,7 @@ async def put_part(
 ) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    opened = workspace.open(principal, upload.root, writing=True)
+    opened = await workspace.open(principal, upload.root, writing=True)
     announced = request.headers.get("content-length", "0")
     await workspace.shares.require_room(workspace.files, opened.tenant, int(announced) if announced.isdigit() else 0)
     return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request)})
@@ -197,7 +197,7 @@ async def put_part(
 async def complete_upload(upload_id: UploadId, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    opened = workspace.open(principal, upload.root, writing=True)
+    opened = await workspace.open(principal, upload.root, writing=True)
     if upload.result is not None:
         return json_response(upload.result, headers={"ETag": upload.result["etag"]})
     async with workspace.uploads.join(upload) as whole:
