@@ -83,7 +83,7 @@ class PostgresDatabase(SqlDatabase):
         return connect(self._url)
 
     def _connect_writer(self) -> PostgresConnection:
-        connection = self.connect()
+        connection = connect(self._url, writes=True)
         self.writer = connection.raw.info.backend_pid
         return connection
 
