@@ -22,6 +22,7 @@ with needs_extra("A Postgres database", "postgres"):
     from psycopg import BaseConnection
     from psycopg.abc import Buffer
     from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import ExecStatus
     from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
 RawConnection = psycopg.Connection[Any]
@@ -125,7 +126,7 @@ class PostgresConnection:
         self.raw = raw
         raw.cursor_factory = _Cursor
         self._pipeline: psycopg.Pipeline | None = None
-        self._expected: list[tuple[Cursor, Callable[[], Exception]]] = []
+        self._expected: list[tuple[psycopg.Cursor[Any], Callable[[], Exception]]] = []
 
     @contextmanager
     def in_one_go(self) -> Iterator[None]:
@@ -135,10 +136,17 @@ class PostgresConnection:
             try:
                 yield
                 self._pipeline.sync()
+            except Exception:
+                self._require_expected()  # what went wrong afterwards may be for that reason alone
+                raise
             finally:
                 self._pipeline = None
+        self._require_expected()
+
+    def _require_expected(self) -> None:
         for cursor, error in self._expected:
-            if cursor.fetchone() is None:
+            answered = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+            if answered and cursor.fetchone() is None:
                 raise error()
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
@@ -154,7 +162,7 @@ class PostgresConnection:
             return [self.execute(sql, parameters) for sql, parameters in statements]
 
     def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
-        cursor = self.execute(sql, parameters)
+        cursor = self._cursor().execute(translate(sql), parameters)
         if self._pipeline is not None:
             self._expected.append((cursor, error))
         elif cursor.fetchone() is None:
