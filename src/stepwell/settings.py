@@ -86,7 +86,7 @@ SERVER_VARIABLES = (
     "STEPWELL_RUN_TIMEOUT_S", "STEPWELL_BARE_ANSWERS", "STEPWELL_POWER_LOSS",
     "STEPWELL_WEBHOOK_ALLOW", "STEPWELL_WEBHOOK_HTTP", "STEPWELL_WEBHOOK_SECRET",
     "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_MIN_FREE_MB", "STEPWELL_DRAIN_SECONDS",
-    "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
+    "STEPWELL_NOTICE_SECONDS", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
 )  # fmt: skip
 """What `stepwell.server.settings` reads. There is none for `--insecure` on purpose: a `.env` file that lies about in a folder
 must not be able to open a server to the network."""

@@ -116,6 +116,15 @@ class Engine:
         """How many runs are under way here."""
         return len(self._driving)
 
+    @property
+    def draining(self) -> bool:
+        """No more runs are taken here."""
+        return self._draining.is_set()
+
+    def stop_claiming(self) -> None:
+        """Take no more runs; what is under way goes on. `drain` does it too, and waits."""
+        self._draining.set()
+
     async def __aenter__(self) -> Self:
         try:
             await self._recover()
@@ -136,7 +145,7 @@ class Engine:
     async def drain(self) -> int:
         """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
         them. Gives how many those are. Leaving does it too; a server calls it while it can still answer whoever waits."""
-        self._draining.set()
+        self.stop_claiming()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
         handed_back = len(self._driving)

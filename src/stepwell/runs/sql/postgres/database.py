@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -21,12 +22,29 @@ from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, first_line, refusal
-from stepwell.runs.sql.postgres.migrate import migrate
+from stepwell.runs.sql.postgres.migrate import migrate, migrations
 from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Committing(Generic[T]):
+    work: Work[T]
+
+    def __call__(self, connection: Connection) -> T:
+        return self.work(connection)
+
+
+def committing(work: Work[T]) -> Work[T]:
+    """For `read`: each statement of the work is committed by itself, outside of groups and of SERIALIZABLE. It may run twice."""
+    return _Committing(work)
+
+
+# A transaction with a number of its own is one that could be written.
+_ASK_FORM = "SELECT MAX(number), txid_current() FROM stepwell_form"
 _SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -65,7 +83,7 @@ class PostgresDatabase(SqlDatabase):
         return connect(self._url)
 
     def _connect_writer(self) -> PostgresConnection:
-        connection = self.connect()
+        connection = connect(self._url, writes=True)
         self.writer = connection.raw.info.backend_pid
         return connection
 
@@ -99,7 +117,12 @@ class PostgresDatabase(SqlDatabase):
         return 0
 
     async def check(self) -> None:
-        await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
+        form = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone()[0])
+        if form != (known := migrations()[-1].number):
+            raise StorageUnavailableError(
+                f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "
+                "the other servers have."
+            )
 
     def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
         """Bring the database to the newest form. Gives the connection that writes."""
@@ -124,9 +147,10 @@ class PostgresDatabase(SqlDatabase):
         for last_try in (False, True):
             connection = self._reader()
             try:
-                connection.control(_BEGIN_READING)
-                result = work(connection)
-                connection.control("ROLLBACK")
+                if isinstance(work, _Committing):
+                    result: T = work(connection)
+                else:
+                    result = self._read_snapshot(connection, work)
             except LOST as error:
                 # It may have been lost while nobody used it. Reading again changes nothing.
                 self._forget_reader()
@@ -141,6 +165,12 @@ class PostgresDatabase(SqlDatabase):
             else:
                 return result
         raise AssertionError("unreachable")
+
+    def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
+        connection.control(_BEGIN_READING)
+        result = work(connection)
+        connection.control("ROLLBACK")
+        return result
 
     def _reader(self) -> PostgresConnection:
         connection: PostgresConnection | None = getattr(self._local, "connection", None)

@@ -4,6 +4,7 @@ turns, and the second finds it done. Numbers are those of the SQLite file's form
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 
 import psycopg
@@ -16,14 +17,15 @@ _LOCK = 0x5354574C
 """`STWL`: of the advisory lock under which tables are made and changed."""
 
 
-def migrations() -> list[Migration]:
+@cache
+def migrations() -> tuple[Migration, ...]:
     """All steps, in order."""
     folder = resources.files("stepwell.runs.sql.postgres") / "migrations"
     found = []
     for file in folder.iterdir():
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
             found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def version_of(connection: PostgresConnection) -> int:

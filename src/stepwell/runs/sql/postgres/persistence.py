@@ -18,6 +18,8 @@ from stepwell.runs.sql.postgres.clock import PostgresClock
 from stepwell.runs.sql.postgres.connection import PostgresConnection
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.news import News
+from stepwell.runs.sql.postgres.shared_counts import PostgresCounts
+from stepwell.runs.sql.rows import to_time
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ class PostgresPersistence(SqlPersistence):
     """`async with PostgresPersistence(url) as persistence:`. Without a `clock` of the caller's, time is the database's."""
 
     database: PostgresDatabase
+    counts: PostgresCounts
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class PostgresPersistence(SqlPersistence):
         self._loop = asyncio.get_running_loop()
         database = await asyncio.to_thread(self._open)
         self._assemble(database, sole=False)
+        self.counts = PostgresCounts(database, self._new_id(), lambda: to_time(self._clock.now()), self._loop, self._lease_s)
         self._news = News(database.connect, self._tell, self._look, lambda: database.writer, lambda: database.candidate)
         self._news.start()
         return self
@@ -70,9 +74,12 @@ class PostgresPersistence(SqlPersistence):
         """Now and then, in the thread that listens."""
         self._database_clock.ask(connection)
         self.database.measure(connection)
+        self.counts.capacity = self.queue.capacity
+        self.counts.live(connection)
 
     def _close(self) -> None:
         self._news.close()
+        self.counts.leave()
         self.database.close()
 
     def _tell(self, kind: str, name: str) -> None:

@@ -68,6 +68,8 @@ class SqlQueue:
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._turn = ""
+        self.capacity = 0
+        """How many runs are driven here at once; 0 while none are taken."""
         self._alive = Heartbeats(
             database,
             self._now,
@@ -107,6 +109,7 @@ class SqlQueue:
         stop = asyncio.create_task(draining.wait())
         driving: dict[asyncio.Task[None], str] = {}
         beating = asyncio.create_task(self._alive.beat(worker, driving))
+        self.capacity = concurrency
         try:
             while not draining.is_set():
                 self._changed.clear()
@@ -122,6 +125,7 @@ class SqlQueue:
                     driving[task] = claim.run.run_id
                     task.add_done_callback(driving.pop)
                 await self._until_changed(stop, due_in_s)
+            self.capacity = 0
             while driving:
                 await asyncio.wait(driving)
         finally:
@@ -170,7 +174,7 @@ class SqlQueue:
             after = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
             return run_from_row(after or before), events
 
-        run, events = await self._database.write(work)
+        run, events = await self._database.write(fence.guarded(work))
         self._tell_ended(lease.thread_id, lease.run_id, events)
         self._changed.set()
         return run
