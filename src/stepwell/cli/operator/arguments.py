@@ -41,6 +41,21 @@ def add_db(commands: Any) -> None:
     prune.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json of the threads, if a graph is asked for")
     for action in (status, migrate, backup, restore, prune):
         _add_database(action)
+    _add_move(actions)
+
+
+def _add_move(actions: Any) -> None:
+    move = actions.add_parser(
+        "move",
+        help="take all of it from SQLite to Postgres, or back; the servers must be stopped",
+        description="Take everything from one database to another one that is empty: SQLite to Postgres, or back. All servers and workers "
+        "must be stopped. The database it is taken from is not changed; the other one gets everything or nothing. Afterwards counts "
+        "and checksums of all tables are compared and printed. A PLACE is postgresql://user@host/name or a SQLite file.",
+    )
+    move.add_argument("--from", metavar="PLACE", dest="source", help="the database to be moved, if it is not the usual one")
+    move.add_argument(
+        "--to", metavar="PLACE", dest="target", required=True, help="where to: an empty database, or a file that is not there"
+    )
 
 
 def add_usage(commands: Any, usual_url: str) -> None:
@@ -123,6 +138,10 @@ def _add_wallet_options(actions: Mapping[str, Any]) -> None:
 def run_db(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import db
 
+    if arguments.action == "move":
+        from stepwell.cli.operator import move
+
+        return move.run(source=arguments.source, target=arguments.target)
     url = arguments.database_url
     match arguments.action:
         case "migrate":

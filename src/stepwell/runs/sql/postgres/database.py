@@ -21,6 +21,7 @@ from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
+from stepwell.runs.sql.postgres.in_use import join
 from stepwell.runs.sql.postgres.migrate import migrate
 from stepwell.sql import POSTGRES
 
@@ -62,6 +63,11 @@ class PostgresDatabase(SqlDatabase):
 
     def _connect_writer(self) -> PostgresConnection:
         connection = self.connect()
+        try:
+            join(connection)
+        except BaseException:
+            connection.close()
+            raise
         self.writer = connection.raw.info.backend_pid
         return connection
 

@@ -46,25 +46,31 @@ def form_at(url: str) -> int:
 
 def migrate(connection: PostgresConnection) -> list[Migration]:
     """Apply what is missing, all of it or nothing. Gives what was applied."""
-    known = migrations()
-    if version_of(connection) == known[-1].number:
+    if version_of(connection) == migrations()[-1].number:
         return []
     connection.control("BEGIN")
     try:
-        connection.control("SET LOCAL lock_timeout = 0")  # whoever is at it may take long
-        connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
-        form = version_of(connection)
-        _refuse_newer(form, known[-1].number)
-        missing = [step for step in known if step.number > form]
-        if form == 0:
-            connection.control("CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
-        for step in missing:
-            connection.control(step.sql)
-            connection.execute("INSERT INTO stepwell_form (number, name) VALUES (?, ?)", (step.number, step.name))
+        missing = apply_missing(connection)
         connection.control("COMMIT")
     except BaseException:
         connection.control("ROLLBACK")
         raise
+    return missing
+
+
+def apply_missing(connection: PostgresConnection) -> list[Migration]:
+    """The same inside a transaction of the caller's."""
+    known = migrations()
+    connection.control("SET LOCAL lock_timeout = 0")  # whoever is at it may take long
+    connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+    form = version_of(connection)
+    _refuse_newer(form, known[-1].number)
+    missing = [step for step in known if step.number > form]
+    if form == 0:
+        connection.control("CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
+    for step in missing:
+        connection.control(step.sql)
+        connection.execute("INSERT INTO stepwell_form (number, name) VALUES (?, ?)", (step.number, step.name))
     return missing
 
 
