@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.serve import has_stuck_tasks, loop_factory, require_extra
+from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings, prefer_in_environment
 
@@ -38,17 +38,23 @@ def run(*, graphs: Path | None, database_url: str | None, concurrency: int, run_
 
     # Nobody reaches it, so nobody is asked who they are.
     server_settings = ServerSettings.load(settings.server, insecure=True, run_timeout_s=run_timeout_s)
+    superseded = Superseded()
     with (
         open_logs(server_settings.log_format, server_settings.log_level),
         asyncio.Runner(loop_factory=loop_factory()) as runner,
     ):
-        runner.run(_work(settings, server_settings, graphs_to_serve(graphs), database, concurrency))
+        runner.run(_work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, superseded))
     print("Stopped.", flush=True)
-    return 0
+    return superseded.exit_code
 
 
 async def _work(
-    settings: Settings, server_settings: ServerSettings, graphs: Graphs, database: PostgresPlace, concurrency: int
+    settings: Settings,
+    server_settings: ServerSettings,
+    graphs: Graphs,
+    database: PostgresPlace,
+    concurrency: int,
+    superseded: Superseded,
 ) -> None:
     from stepwell.cli.compose import open_server
     from stepwell.runs.graphs.node_threads import NodeThreads
@@ -57,7 +63,7 @@ async def _work(
     loop.set_default_executor(NodeThreads())
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with open_server(settings, server_settings, graphs, database, concurrency=concurrency):
+    async with open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded):
         print(f"Working on {database}, {concurrency} runs at once.", flush=True)
         await stop.wait()
     await has_stuck_tasks()

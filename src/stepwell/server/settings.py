@@ -101,6 +101,8 @@ class ServerSettings:
     log_level: LogLevel = "info"
     drain_s: int = 10
     """How long a server that stops lets runs finish; the rest is driven on by the next."""
+    database_wait_s: int = 30
+    """How long a server that starts waits for a Postgres database that is away."""
 
     @property
     def reachable(self) -> bool:
@@ -185,6 +187,7 @@ class ServerSettings:
             log_format=read.choice("STEPWELL_LOG_FORMAT", {form: form for form in get_args(LogFormat)}, "auto"),
             log_level=read.choice("STEPWELL_LOG_LEVEL", {level: level for level in get_args(LogLevel)}, "info"),
             drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600),
+            database_wait_s=read.whole("STEPWELL_DATABASE_WAIT_S", 30, least=0, most=3600),
         )
 
 

@@ -11,14 +11,13 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-import psycopg
-
 from stepwell.errors import ConfigurationError
 from stepwell.runs.sql.moving.move import Table, Values, known_tables
+from stepwell.runs.sql.postgres import psycopg
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import first_line
 from stepwell.runs.sql.postgres.in_use import have_alone
 from stepwell.runs.sql.postgres.migrate import apply_missing, version_of
+from stepwell.runs.sql.postgres.refusals import first_line, reaching
 
 _TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea", "ANY": "text"}
 # Reading may take long between two statements, and so may a single one.
@@ -41,7 +40,7 @@ class _PostgresSide:
                 yield tuple(values)
 
     def _connect(self) -> PostgresConnection:
-        with self._speaking():
+        with reaching(self._url):
             connection = connect(self._url)
             try:
                 connection.control(_PATIENCE)

@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from stepwell.errors import needs_extra
-from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
+import psycopg
+from psycopg import BaseConnection
+from psycopg.abc import Buffer
+from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
-with needs_extra("A Postgres database", "postgres"):
-    import psycopg
-    from psycopg import BaseConnection
-    from psycopg.abc import Buffer
-    from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
+from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 

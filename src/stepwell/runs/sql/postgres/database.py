@@ -15,14 +15,14 @@ from time import perf_counter
 from typing import TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
-from stepwell.errors import ConfigurationError, StorageUnavailableError
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import GroupCommit, first_line, refusal
-from stepwell.runs.sql.postgres.in_use import join
-from stepwell.runs.sql.postgres.migrate import migrate
+from stepwell.runs.sql.postgres.group_commit import GroupCommit, refusal
+from stepwell.runs.sql.postgres.in_use import have_alone, join
+from stepwell.runs.sql.postgres.migrate import migrate, require_known
+from stepwell.runs.sql.postgres.refusals import place_of, reaching
 from stepwell.sql import POSTGRES
 
 __all__ = ["PostgresDatabase"]
@@ -42,9 +42,15 @@ class PostgresDatabase(SqlDatabase):
         *,
         group_written: GroupWritten | None = None,
         opened: Callable[[PostgresConnection], None] | None = None,
+        alone: bool = False,
+        upgrade: bool = True,
+        is_meant: bool = True,
     ) -> None:
+        """`alone`: no other process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the
+        newest. `is_meant`: tables may be made beside those of another program."""
         super().__init__(group_written)
         self._url = url
+        self._alone = alone
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
@@ -54,20 +60,34 @@ class PostgresDatabase(SqlDatabase):
         """Said by `news`, whose connection holds the lock of whoever leads."""
         self.writer = 0
         """Who writes, as notifications name it."""
-        self._writing = self._prepare(opened)
+        self._writing = self._prepare(opened, upgrade=upgrade, is_meant=is_meant)
         self._start()
 
     def connect(self) -> PostgresConnection:
-        """A connection of the caller's own."""
-        return connect(self._url)
-
-    def _connect_writer(self) -> PostgresConnection:
-        connection = self.connect()
+        """A connection of the caller's own. `NewerFormError` once a newer version has changed the tables."""
+        connection = connect(self._url)
         try:
-            join(connection)
+            require_known(connection)
         except BaseException:
             connection.close()
             raise
+        return connection
+
+    def _connect_writer(self) -> PostgresConnection:
+        connection = connect(self._url)
+        try:
+            return self._enter(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _enter(self, connection: PostgresConnection) -> PostgresConnection:
+        """From now on nobody changes the tables without ending this connection; only then is the form looked at."""
+        if self._alone:
+            have_alone(connection, place_of(self._url))
+        else:
+            join(connection)
+        require_known(connection)
         self.writer = connection.raw.info.backend_pid
         return connection
 
@@ -100,23 +120,21 @@ class PostgresDatabase(SqlDatabase):
     async def check(self) -> None:
         await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
 
-    def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
+    def _prepare(
+        self, opened: Callable[[PostgresConnection], None] | None, *, upgrade: bool, is_meant: bool
+    ) -> PostgresConnection:
         """Bring the database to the newest form. Gives the connection that writes."""
-        try:
-            connection = self._connect_writer()
+        with reaching(self._url):
+            connection = connect(self._url)
             try:
-                migrate(connection)
+                migrate(connection, upgrade=upgrade, is_meant=is_meant)
+                self._enter(connection)
                 self.measure(connection)
                 if opened is not None:
                     opened(connection)
             except BaseException:
                 connection.close()
                 raise
-        except psycopg.Error as error:
-            raise ConfigurationError(
-                f"The database '{_place(self._url)}' cannot be used: {first_line(error)}. Check DATABASE_URL or --database-url, and that "
-                "the server runs and lets this user in."
-            ) from error
         return connection
 
     def _read_here(self, work: Work[T]) -> T:
@@ -178,12 +196,3 @@ class PostgresDatabase(SqlDatabase):
     def _close_connections(self) -> None:
         for connection in self._open_readers:
             connection.close()
-
-
-def _place(url: str) -> str:
-    """Which database is meant, without what lets somebody in."""
-    try:
-        named = conninfo_to_dict(url)
-    except psycopg.Error:
-        return "?"
-    return f"{named.get('host') or 'localhost'}/{named.get('dbname') or ''}"

@@ -28,6 +28,8 @@ from psycopg import errors
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.migrate import NewerFormError
+from stepwell.runs.sql.postgres.refusals import first_line
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +96,8 @@ class GroupCommit:
                 self.retried += 1
                 tried += 1
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
+            except NewerFormError:  # it stays so
+                raise
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 self._disconnect()
                 if monotonic() >= max(give_up_at, 0) or monotonic() < self._away_until:
@@ -181,7 +185,8 @@ class GroupCommit:
 
 
 def _concerns_all(error: BaseException) -> bool:
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
+    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and not isinstance(error, errors.DiskFull)
 
 
 def _told(error: BaseException) -> BaseException:
@@ -199,9 +204,4 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
-    return unavailable(first_line(error))
-
-
-def first_line(error: psycopg.Error) -> Exception:
-    """What it says at first; the rest may quote values."""
-    return Exception(str(error).strip().split("\n", 1)[0] or type(error).__name__)
+    return unavailable(Exception("its disk is full" if isinstance(error, errors.DiskFull) else first_line(error)))
