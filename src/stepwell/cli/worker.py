@@ -61,9 +61,10 @@ async def _work(
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.set_default_executor(NodeThreads())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
     async with open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded):
+        # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
         print(f"Working on {database}, {concurrency} runs at once.", flush=True)
         await stop.wait()
     await has_stuck_tasks()
