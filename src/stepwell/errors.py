@@ -335,10 +335,13 @@ class LeaseLostError(RunError):
 
 
 class StorageUnavailableError(RunError):
-    """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help."""
+    """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help.
 
-    def __init__(self, message: str, retry_after_s: int = 5) -> None:
+    `away`: it cannot be reached, whatever was asked of it; otherwise it may be what was asked that it has no room for."""
+
+    def __init__(self, message: str, retry_after_s: int = 5, *, away: bool = False) -> None:
         self.retry_after_s = retry_after_s
+        self.away = away
         super().__init__(message)
 
 

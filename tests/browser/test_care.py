@@ -23,7 +23,7 @@ def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: 
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size(size)
             page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=scheme)
-            if broken := violations(page):
+            if broken := violations(page, of_colours=scheme == "dark"):
                 found[f"{state}, {scheme}, {size['width']} px"] = broken
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         page.set_viewport_size(WIDE)

@@ -7,7 +7,7 @@ Nothing here is held in memory whole: what is written comes from a file on disk,
 from __future__ import annotations
 
 import mmap
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,7 +55,7 @@ class WholeFiles(Protocol):
 
     async def look(self, root: str, path: str) -> FileFacts | None: ...
 
-    def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncIterator[bytes]:
+    def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncGenerator[bytes, None]:
         """Bytes of exactly that version. `VersionConflictError` if it is another one by now."""
         ...
 

@@ -92,6 +92,7 @@ def _run_serve(arguments: argparse.Namespace) -> int:
         power_loss=arguments.power_loss,
         demo=not arguments.no_demo,
         concurrency=arguments.concurrency,
+        drain_s=arguments.drain_seconds,
     )
 
 
@@ -103,6 +104,9 @@ def _run_worker(arguments: argparse.Namespace) -> int:
         database_url=arguments.database_url,
         concurrency=arguments.concurrency,
         run_timeout_s=arguments.run_timeout,
+        drain_s=arguments.drain_seconds,
+        metrics_host=arguments.metrics_host,
+        metrics_port=arguments.metrics_port,
     )
 
 
@@ -183,6 +187,7 @@ def _add_serve(commands: Any) -> None:
         action="store_true",
         help="confirm nothing before it is on the disk: safe if the power fails, but slower",
     )
+    _add_drain_seconds(serve)
     serve.add_argument("--insecure", action="store_true", help="ask nobody who they are, also where others reach the server")
 
 
@@ -198,10 +203,29 @@ def _add_worker(commands: Any) -> None:
     worker.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json that the servers were started with")
     worker.add_argument("--database-url", metavar="URL", help="postgresql://user@host/name, if DATABASE_URL does not say")
     worker.add_argument(
+        "--metrics-port",
+        metavar="NUMBER",
+        type=_port,
+        help="answer /ok, /ready and /metrics on this port, to anybody who reaches it; 0 takes a free one",
+    )
+    worker.add_argument(
+        "--metrics-host", metavar="ADDRESS", default=DEFAULT_HOST, help=f"where to do so; {DEFAULT_HOST} if nothing is said"
+    )
+    _add_drain_seconds(worker)
+    worker.add_argument(
         "--run-timeout",
         metavar="SECONDS",
         type=_seconds,
         help="stop a run that works for longer; waiting for a person does not count",
+    )
+
+
+def _add_drain_seconds(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--drain-seconds",
+        metavar="SECONDS",
+        type=_count,
+        help="when told to stop, let runs finish for so long, then hand them back; 10, or STEPWELL_DRAIN_SECONDS, if nothing is said",
     )
 
 

@@ -130,7 +130,7 @@ async def open_server(
                 charging=PaymentSettings.load(settings.payments).charging,
                 payable=PAYABLE if graphs.ours else (),
                 knowledge=_make_knowledge_aid(settings, clock),
-                workspace=_open_workspace(settings, server_settings, clock) if graphs.ours else None,
+                workspace=_open_workspace(settings, server_settings, persistence) if graphs.ours else None,
                 signer=SigningKey(settings.data_folder),
                 concurrency=concurrency,
             )
@@ -167,15 +167,17 @@ def _make_persistence(
     )
 
 
-def _open_workspace(settings: Settings, server_settings: ServerSettings, clock: Clock) -> Workspace | None:
+def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: SqlPersistence) -> Workspace | None:
     """Files up and down beside the workspace's graph; without them where the bucket's settings cannot be used, which the graph will say."""
     try:
         place, table = open_place(settings), GrantTable.load(settings.workspace_grants)
     except ConfigurationError as error:
         logger.warning("files of workspaces are not served: %s", error)
         return None
+    clock = persistence.clock
     uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
-    shares = Shares(clock, server_settings.tenant_max_bytes, server_settings.tenant_max_operations)
+    limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
+    shares = Shares(clock, *limits, counts=lambda: persistence.counts)  # it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 

@@ -44,6 +44,7 @@ def run(
     power_loss: bool = False,
     demo: bool = True,
     concurrency: int | None = None,
+    drain_s: int | None = None,
 ) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
@@ -57,7 +58,13 @@ def run(
     from stepwell.server.settings import ServerSettings
 
     server_settings = ServerSettings.load(
-        settings.server, host=host, port=port, insecure=insecure, run_timeout_s=run_timeout_s, power_loss=power_loss
+        settings.server,
+        host=host,
+        port=port,
+        insecure=insecure,
+        run_timeout_s=run_timeout_s,
+        power_loss=power_loss,
+        drain_s=drain_s,
     )
     from stepwell.server.listening import bind
 
@@ -111,7 +118,7 @@ async def _serve(
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
         collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
-        await listen(server.app, server.services, bound, tell, farewell)
+        await listen(server.app, server.services, bound, tell, farewell, notice_s=server_settings.notice_s)
     return await has_stuck_tasks()
 
 

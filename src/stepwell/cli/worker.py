@@ -1,18 +1,26 @@
 """`stepwell worker`: drives the runs of a database that servers share, until a signal comes. It serves nobody.
 
+```
+signal -> no more runs are taken, those under way finish for a while -> the rest is handed back at once, with no lease to wait for
+second signal -> the process ends at once
+```
 What it needs beside the database is what the servers have: the same graphs and the same settings.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra
 from stepwell.errors import ConfigurationError
+from stepwell.server.addresses import DEFAULT_HOST
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
@@ -20,7 +28,16 @@ if TYPE_CHECKING:
     from stepwell.server.settings import ServerSettings
 
 
-def run(*, graphs: Path | None, database_url: str | None, concurrency: int, run_timeout_s: int | None = None) -> int:
+def run(
+    *,
+    graphs: Path | None,
+    database_url: str | None,
+    concurrency: int,
+    run_timeout_s: int | None = None,
+    drain_s: int | None = None,
+    metrics_host: str = DEFAULT_HOST,
+    metrics_port: int | None = None,
+) -> int:
     """The command; gives the exit code."""
     # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
@@ -33,18 +50,26 @@ def run(*, graphs: Path | None, database_url: str | None, concurrency: int, run_
             "DATABASE_URL. On a SQLite file, `stepwell serve` drives the runs itself."
         )
     from stepwell.cli.compose import graphs_to_serve
+    from stepwell.server.listening import bind
     from stepwell.server.monitoring.logs import open_logs
     from stepwell.server.settings import ServerSettings
 
     # Nobody reaches it, so nobody is asked who they are.
-    server_settings = ServerSettings.load(settings.server, insecure=True, run_timeout_s=run_timeout_s)
-    superseded = Superseded()
-    with (
-        open_logs(server_settings.log_format, server_settings.log_level),
-        asyncio.Runner(loop_factory=loop_factory()) as runner,
-    ):
-        runner.run(_work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, superseded))
+    server_settings = ServerSettings.load(settings.server, insecure=True, run_timeout_s=run_timeout_s, drain_s=drain_s)
+    bound = None if metrics_port is None else bind(metrics_host, metrics_port)
+    with bound or nullcontext(), open_logs(server_settings.log_format, server_settings.log_level):
+        runner = asyncio.Runner(loop_factory=loop_factory())
+        stuck, superseded = False, Superseded()
+        try:
+            working = _work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, bound, superseded)
+            stuck = runner.run(working)
+        finally:
+            if not stuck:
+                runner.close()
     print("Stopped.", flush=True)
+    if stuck:
+        # All is stored and handed back; only steps that nobody can stop are left, and Python would wait for them.
+        os._exit(superseded.exit_code)
     return superseded.exit_code
 
 
@@ -54,17 +79,35 @@ async def _work(
     graphs: Graphs,
     database: PostgresPlace,
     concurrency: int,
+    bound: socket.socket | None,
     superseded: Superseded,
-) -> None:
+) -> bool:
+    """Work until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
     from stepwell.runs.graphs.node_threads import NodeThreads
+    from stepwell.server.listening import local_url_of
+    from stepwell.server.worker_door import open_worker_door
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.set_default_executor(NodeThreads())
-    async with open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded):
+    opening = open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded)
+    async with opening as server:
         # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(number, _stop, stop, number)
         print(f"Working on {database}, {concurrency} runs at once.", flush=True)
-        await stop.wait()
-    await has_stuck_tasks()
+        async with open_worker_door(server.services, bound) if bound else nullcontext():
+            if bound:
+                print(f"Metrics at {local_url_of(bound, bound.getsockname()[0])}/metrics", flush=True)
+            await stop.wait()
+            if handed_back := await server.services.engine.drain():
+                print(f"{handed_back} runs are handed back; another worker goes on with them.", flush=True)
+    return await has_stuck_tasks()
+
+
+def _stop(stop: asyncio.Event, number: int) -> None:
+    """The first signal drains, the second one ends."""
+    if stop.is_set():
+        os.write(2, b"Ended at once. Runs that were under way go on when their leases are over.\n")
+        os._exit(128 + number)
+    stop.set()

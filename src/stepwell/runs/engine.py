@@ -116,6 +116,15 @@ class Engine:
         """How many runs are under way here."""
         return len(self._driving)
 
+    @property
+    def draining(self) -> bool:
+        """No more runs are taken here."""
+        return self._draining.is_set()
+
+    def stop_claiming(self) -> None:
+        """Take no more runs; what is under way goes on. `drain` does it too, and waits."""
+        self._draining.set()
+
     async def __aenter__(self) -> Self:
         try:
             await self._recover()
@@ -136,7 +145,7 @@ class Engine:
     async def drain(self) -> int:
         """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
         them. Gives how many those are. Leaving does it too; a server calls it while it can still answer whoever waits."""
-        self._draining.set()
+        self.stop_claiming()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
         handed_back = len(self._driving)
@@ -304,8 +313,9 @@ class Engine:
             return await self._finish(lease, await attempt.run())
         except StorageUnavailableError as error:
             logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
-            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once.
-            doublings = min(claim.run.attempt - 1, _MOST_DOUBLINGS)
+            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once. A database
+            # that cannot be reached is not the step's doing.
+            doublings = 0 if error.away else min(claim.run.attempt - 1, _MOST_DOUBLINGS)
             await attempt.until_stopped(min(_STORAGE_RETRY_S * 2**doublings, _LONGEST_RETRY_S))
             await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
         except asyncio.CancelledError:

@@ -20,6 +20,7 @@ from stepwell.runs.event_log import EventLog
 from stepwell.runs.queue import RunQueue
 from stepwell.runs.records import Lease, PendingInterrupt, Run
 from stepwell.runs.repository import Repository
+from stepwell.runs.shared_counts import SharedCounts
 from stepwell.runs.upkeep.maintenance import Maintenance
 from stepwell.runs.webhooks.sender import WebhookOutbox
 from stepwell.tools.effect_journal import EffectJournal
@@ -45,6 +46,11 @@ class Persistence(Protocol):
 
     @property
     def webhooks(self) -> WebhookOutbox: ...
+
+    @property
+    def counts(self) -> SharedCounts:
+        """What is limited for all servers together."""
+        ...
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]: ...
     def store(self, owner: str) -> BaseStore: ...

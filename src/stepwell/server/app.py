@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
 from stepwell.runs.access import AccessRecords
+from stepwell.runs.shared_counts import ProcessCounts, SharedCounts
 from stepwell.server.assembly import Services
 from stepwell.server.facades import ArgumentForms, Facade
 from stepwell.server.limits.layers import limit_layers
@@ -117,7 +118,7 @@ def create_app(
     app.state.facades = dict(facades or {})
     app.state.argument_forms = argument_forms
     app.state.asks_who = settings.asks_who
-    install_sign_in(app, settings, services.persistence.access, services.clock)
+    install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
     for router in ROUTERS:
         app.include_router(router)
     install_problems(app)
@@ -131,15 +132,18 @@ def install_sign_in(
     records: AccessRecords,
     clock: Clock,
     *,
+    counts: SharedCounts | None = None,
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> None:
-    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in."""
+    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in.
+    `counts` are those of all servers together, where there are several."""
+    counts = counts or ProcessCounts(clock)
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
     )
-    authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, CredentialThrottle(clock))
+    authenticator = Authenticator(settings, KeyVerifier(records, clock), tokens, records, CredentialThrottle(clock, counts))
     app.state.authenticator = authenticator
-    app.state.open_streams = OpenStreams(settings.max_streams_per_owner)
+    app.state.open_streams = OpenStreams(settings.max_streams_per_owner, counts)
     app.state.sign_in_ways = ["key", "provider"] if oidc else ["key"]
     app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
 

@@ -14,8 +14,10 @@ _CHECK_S = 5.0
 
 async def check_readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
     """`{"ok": true}`; with `check_db` the database is written to, and `StorageUnavailableError` says that it cannot be,
-    `NotReadyError` that runs are not driven."""
+    `NotReadyError` that runs are not driven or that the server is being stopped."""
     if check_db:
+        if services.engine.draining:
+            raise NotReadyError("This server is being stopped: it ends what it has begun. Ask another one.")
         await _check_storage(services)
         _check_duties(services)
     return {"ok": True}

@@ -1,7 +1,8 @@
 """Speaks HTTP on a socket until it is told to stop, and then stops in an orderly way.
 
 ```
-signal -> no new connections -> streams end (their clients come back) -> runs finish, for a while -> the rest is handed back
+signal -> not ready, no more runs are taken; for `notice_s` all else goes on, so that load balancers turn away
+       -> no new connections -> streams end (their clients come back) -> runs finish, for a while -> the rest is handed back
 second signal -> the process ends at once; what was acknowledged is on disk
 ```
 
@@ -97,7 +98,13 @@ class Draining(Protocol):
 
 
 async def listen(
-    app: ASGIApp, services: Services, bound: socket.socket, on_ready: Callable[[], None], farewell: Draining
+    app: ASGIApp,
+    services: Services,
+    bound: socket.socket,
+    on_ready: Callable[[], None],
+    farewell: Draining,
+    *,
+    notice_s: float = 0.0,
 ) -> None:
     """Serve until a signal comes. Afterwards no run is under way here any more."""
     config = uvicorn.Config(
@@ -111,12 +118,20 @@ async def listen(
         timeout_graceful_shutdown=_RESPONSES_S,
         timeout_keep_alive=_IDLE_S,
     )
-    await _Listener(config, services, on_ready, farewell).serve(sockets=[bound])
+    await _Listener(config, services, on_ready, farewell, notice_s).serve(sockets=[bound])
 
 
 class _Listener(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, services: Services, on_ready: Callable[[], None], farewell: Draining) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        services: Services,
+        on_ready: Callable[[], None],
+        farewell: Draining,
+        notice_s: float,
+    ) -> None:
         super().__init__(config)
+        self._notice_s = notice_s
         self._services = services
         self._on_ready = on_ready
         self._farewell = farewell
@@ -126,6 +141,8 @@ class _Listener(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._services.engine.stop_claiming()
+        await asyncio.sleep(self._notice_s)
         for server in self.servers:
             server.close()
         for connection in tuple(self.server_state.connections):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from stepwell.server.login.authentication import Authenticator
 
 PUBLIC_PATHS = frozenset(
-    {"/", "/ok", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+    {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
 )
 """Answered to anybody. They show nothing that belongs to a user."""
 
@@ -105,7 +105,7 @@ class StreamPolicy:
     async def __call__(self, request: Request) -> AsyncIterator[Principal]:
         principal = await RoutePolicy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
-        give_back = open_streams.take(principal.owner)
+        give_back = await open_streams.take(principal.owner)
         if principal.may_lapse:
             setattr(request.state, READER_CHECK, partial(request.app.state.authenticator.may_still_read, request))
         try:

@@ -103,6 +103,8 @@ class ServerSettings:
     """How long a server that stops lets runs finish; the rest is driven on by the next."""
     database_wait_s: int = 30
     """How long a server that starts waits for a Postgres database that is away."""
+    notice_s: int = 0
+    """How long a server that stops goes on serving while it is not ready any more, so that load balancers turn away from it first."""
 
     @property
     def reachable(self) -> bool:
@@ -152,6 +154,7 @@ class ServerSettings:
         insecure: bool = False,
         run_timeout_s: int | None = None,
         power_loss: bool = False,
+        drain_s: int | None = None,
     ) -> ServerSettings:
         """From `Settings.server`; what the command line says wins."""
         read = Variables(variables)
@@ -186,7 +189,8 @@ class ServerSettings:
             min_free_mb=read.whole("STEPWELL_MIN_FREE_MB", None, least=0),
             log_format=read.choice("STEPWELL_LOG_FORMAT", {form: form for form in get_args(LogFormat)}, "auto"),
             log_level=read.choice("STEPWELL_LOG_LEVEL", {level: level for level in get_args(LogLevel)}, "info"),
-            drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600),
+            drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600) if drain_s is None else drain_s,
+            notice_s=read.whole("STEPWELL_NOTICE_SECONDS", 0, least=0, most=600),
             database_wait_s=read.whole("STEPWELL_DATABASE_WAIT_S", 30, least=0, most=3600),
         )
 

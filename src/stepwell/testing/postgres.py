@@ -70,6 +70,11 @@ class PostgresCluster:
     def url(self, database: str) -> str:
         return f"postgresql:///{database}?host={self._sockets}&user=postgres"
 
+    @property
+    def socket(self) -> Path:
+        """The file that it listens on."""
+        return self._sockets / ".s.PGSQL.5432"
+
     def create(self, name: str, *, template: str = "template0") -> str:
         """Make a database; gives its address."""
         self._administer(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from stepwell.testing.provider_streams import SHAPES
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"
 PROJECT = ("package.json", "package-lock.json", ".npmrc")
+LONGEST_S = 100
 NO_NODE = "Node.js and npm are not installed (as root, scripts/system-packages installs them)"
 
 
@@ -50,8 +52,28 @@ def test_the_javascript_sdk(url: str, providers: str, packages: Path, tmp_path: 
     (tmp_path / "node_modules").symlink_to(packages / "node_modules")
     environment = {"PATH": os.environ["PATH"], "SERVER_URL": url, "NO_PROXY": "127.0.0.1"}
     environment |= {"SHAPES": " ".join(SHAPES), "PROVIDERS": " ".join(PROVIDERS), "PROVIDERS_URL": providers}
-    command = ["node", "--test", "--test-reporter=spec", script]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    assert "fail 0" in done.stdout
-    assert "pass 0" not in done.stdout
+    ended, told = run_node(["--test", "--test-reporter=spec", script], tmp_path, environment)
+    assert ended == 0, told[-8000:]
+    assert "fail 0" in told
+    assert "pass 0" not in told
+
+
+def run_node(arguments: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """How it ended and what it said, which is wanted most when it does not end by itself."""
+    with subprocess.Popen(
+        ["node", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as node:
+        try:
+            told, _ = node.communicate(timeout=LONGEST_S)
+        except BaseException as error:
+            os.killpg(node.pid, signal.SIGKILL)  # its children too: each script is one
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            told = f"{node.communicate()[0]}\nIt did not end within {LONGEST_S} s."
+    return node.returncode, told

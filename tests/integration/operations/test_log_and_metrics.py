@@ -77,7 +77,9 @@ def test_metrics_count_what_happens(place: Place) -> None:
         assert figure(served, "stepwell_events_journaled_total") >= 4 * 4
         assert figure(served, "stepwell_runs_pending") == figure(served, "stepwell_runs_driving") == 0
         assert figure(served, "stepwell_runs_oldest_pending_seconds") == 0
-        assert figure(served, "stepwell_streams_open") == 0
+        assert figure(served, "stepwell_streams_open") == figure(served, "stepwell_runs_running") == 0
+        assert figure(served, "stepwell_workers") == 1
+        assert figure(served, "stepwell_lease_age_seconds") == 0
         assert figure(served, "stepwell_database_group_size_count") > 4
         assert figure(served, "stepwell_database_commit_seconds_count") > 4
         assert figure(served, "stepwell_database_bytes") > 10_000

@@ -56,7 +56,7 @@ async def test_status_says_what_is_there_and_prune_deletes_what_is_old(place: Pl
 
 
 def test_status_says_who_uses_it(place: Place, postgres_url: str, in_use: PostgresDatabase) -> None:
-    assert "in use       by 1 process" in place.run("db", "status", "--database-url", postgres_url).stdout
+    assert "in use       by 1 connection" in place.run("db", "status", "--database-url", postgres_url).stdout
 
 
 def test_copies_are_made_with_the_tools_of_postgres(place: Place, postgres_url: str) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Iterator
 
+import psycopg
 import pytest
+from psycopg import errors
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
@@ -107,3 +111,84 @@ def test_what_is_read_is_one_moment(database: PostgresDatabase, other: PostgresD
         return before, connection.execute(count).fetchone()[0]
 
     assert database.read_now(look) == (0, 0)
+
+
+def test_what_was_committed_is_not_reported_lost_with_what_comes_after_it(database: PostgresDatabase):
+    """Three pieces that others get in the way of are run one by one, and the connection is lost with the second."""
+    tried: list[str] = []
+
+    def meet_others(name: str, *, lose: bool = False):
+        def work(connection: Connection) -> str:
+            tried.append(name)
+            if tried.count(name) <= 3:
+                raise errors.SerializationFailure
+            if lose:
+                raise psycopg.OperationalError("gone")
+            connection.execute(PUT, (name, 0))
+            return name
+
+        return work
+
+    began, go_on = threading.Event(), threading.Event()
+
+    def hold(connection: Connection) -> None:
+        began.set()
+        assert go_on.wait(20)
+
+    holding = database.submit(hold)
+    assert began.wait(20)
+    futures = [
+        database.submit(meet_others("a")),
+        database.submit(meet_others("b", lose=True)),
+        database.submit(meet_others("c")),
+    ]
+    go_on.set()
+    holding.result(20)
+    assert futures[0].result(20) == "a"
+    assert isinstance(futures[1].exception(20), StorageUnavailableError)
+    assert futures[2].result(20) == "c"
+    assert names(database) == ["a", "c"]
+
+
+def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: PostgresDatabase):
+    """Postgres ends transactions in which nothing happens, so that nobody waits for the locks of a process that is stopped."""
+    times: list[float] = []
+
+    def sleep_at_first(connection: Connection) -> None:
+        connection.execute(PUT, ("once", 0))
+        times.append(time.monotonic())
+        if len(times) == 1:
+            connection.execute("SET idle_in_transaction_session_timeout = '100ms'")
+            time.sleep(0.5)
+
+    database.write_now(sleep_at_first)
+    assert names(database) == ["once"]
+    assert len(times) == 2
+
+
+def test_whoever_waits_looks_again_when_the_writer_has_lost_its_connection(postgres_url: str):
+    """What its last commit did, if anything, came back to nobody."""
+    lost = threading.Event()
+    database = PostgresDatabase(postgres_url, lost=lost.set)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s)", (database.writer,))
+    database.write_now(put("after"))
+    assert lost.is_set()
+    assert names(database) == ["after"]
+    database.close()
+
+
+def test_a_database_that_cannot_be_reached_is_told_from_one_that_refuses(database: PostgresDatabase):
+    def lose(connection: Connection) -> None:
+        raise psycopg.OperationalError("gone")
+
+    with pytest.raises(StorageUnavailableError) as away:
+        database.write_now(OrderedWork("lane", lose))
+    assert away.value.away
+    with pytest.raises(StorageUnavailableError, match="earlier write") as behind:
+        database.write_now(OrderedWork("lane", put("a")))
+    assert behind.value.away
+    database.write_now(put("a"))
+    with pytest.raises(StorageUnavailableError) as refused:
+        database.write_now(put("a"))
+    assert not refused.value.away

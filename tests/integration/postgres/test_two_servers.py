@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from time import time
 
 import pytest
 
-from stepwell.errors import LeaseLostError
+from stepwell.errors import LeaseLostError, ThreadBusyError
 from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import NewEvent
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.testing.driven_runs import DONE, OWNER, a_run, driving, new_id
+from stepwell.runs.sql.scheduling import admission, leases
+from stepwell.sql import Connection
+from stepwell.testing.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
 PATIENCE_S = 20.0
 LEASE_S = 2.0
@@ -91,6 +95,42 @@ async def test_work_goes_on_when_the_writers_connection_is_cut(one: PostgresPers
     )
     await one.database.check()
     assert await one.maintenance.backlog()
+
+
+async def test_a_claim_that_was_stored_without_the_workers_knowing_is_given_back(postgres_url: str):
+    """As when the connection is lost during the commit. The worker has other work, so its leases do not expire."""
+    async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as only, driving(only, worker="busy") as worker:
+        await only.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        long = await worker.next()
+        run = a_run(new_id())
+
+        def claim_unseen(connection: Connection) -> None:
+            now = time()
+            admission.admit(connection, Admission(run, create_thread=True), now)
+            leases.claim(connection, "busy", 1, now)
+
+        await only.database.write(claim_unseen)
+        claim = await worker.next()
+        assert (claim.run.run_id, claim.run.attempt) == (run.run_id, 2)
+        await worker.end(claim)
+        await worker.end(long)
+
+
+async def test_a_hold_that_was_stored_without_the_holders_knowing_is_given_back(postgres_url: str):
+    async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as only:
+        unseen, seen = a_thread(), a_thread()
+        for thread in (unseen, seen):
+            await only.records.create_thread(thread, if_exists="raise")
+        async with only.queue.hold(OWNER, seen.thread_id, "editing") as lease:
+            await only.database.write(
+                lambda connection: leases.hold(connection, OWNER, unseen.thread_id, "hold:unseen", time(), lease.worker)
+            )
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    with suppress(ThreadBusyError):
+                        async with only.queue.hold(OWNER, unseen.thread_id, "editing again"):
+                            break
+                    await asyncio.sleep(0.1)
 
 
 class Stopped:

@@ -179,6 +179,16 @@ def test_a_question_that_nobody_answers_waits_and_goes_on_later(world: OfflineWo
     assert replay.run(ended.bundle) == 0
 
 
+def test_a_new_question_does_not_pass_over_a_plan_that_waits(world: OfflineWorld, command: Command) -> None:
+    left = command(question_about(world), "")
+    refused = command(question_about(world, 1), "a\n", thread=left.thread)
+    assert (refused.code, world.count()) == (1, 0)
+    assert "still waits for an answer" in refused.screen
+    assert f"stepwell research --continue {left.thread}" in refused.screen
+    assert command(None, "a\n", thread=left.thread).code == 0
+    assert command(question_about(world, 1), "a\n", thread=left.thread).code == 0
+
+
 class Interrupting(Terminal):
     """Somebody presses Ctrl-C at the first question."""
 

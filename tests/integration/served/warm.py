@@ -73,6 +73,10 @@ class Started:
         self._process = process
 
     @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    @property
     def returncode(self) -> int | None:
         return self._process.exitcode
 

@@ -34,3 +34,11 @@ async def test_a_server_whose_claims_fail_is_not_ready_and_goes_on_by_itself(ser
     assert joined.json()["log"] == ["heard", "answered"]
     await until_ready(server, 200)
     assert 'stepwell_duty_failing{duty="driving runs"} 0.0' in (await server.http.get("/metrics")).text
+
+
+async def test_a_server_that_is_being_stopped_is_well_and_not_ready(server: Server) -> None:
+    assert (await server.http.get("/ready")).json() == {"ok": True}
+    server.services.engine.stop_claiming()
+    refused = await server.http.get("/ready")
+    assert (refused.status_code, "being stopped" in refused.json()["detail"]) == (503, True)
+    assert (await server.http.get("/ok")).status_code == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 from stepwell.tools.web.reader_pool import ReaderPool
@@ -17,7 +18,12 @@ async def main() -> None:
 
 
 def children() -> list[str]:
-    return [each for task in Path("/proc/self/task").iterdir() for each in (task / "children").read_text().split()]
+    """The processes that this one has started. A thread may end between the listing and the look at it."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            found += (task / "children").read_text().split()
+    return found
 
 
 asyncio.run(main())

@@ -205,14 +205,16 @@ async def test_at_most_so_many_documents_are_read_at_once_and_readers_end_when_i
 
 
 def test_a_program_that_is_killed_leaves_no_reader_behind():
-    program = subprocess.Popen([sys.executable, Path(__file__).with_name("orphan.py")], stdout=subprocess.PIPE, text=True)
-    assert program.stdout is not None
-    reader = int(program.stdout.readline())
-    begun = cpu_ticks(reader)
-    wait_for(lambda: cpu_ticks(reader) >= begun + 10)  # it is at work
-    program.kill()
-    program.wait()
-    program.stdout.close()
+    with subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("orphan.py")], stdout=subprocess.PIPE, text=True
+    ) as program:
+        try:
+            assert program.stdout is not None
+            reader = int(program.stdout.readline())
+            begun = cpu_ticks(reader)
+            wait_for(lambda: cpu_ticks(reader) >= begun + 10)  # it is at work
+        finally:
+            program.kill()
     wait_for(lambda: not Path(f"/proc/{reader}").exists())
 
 

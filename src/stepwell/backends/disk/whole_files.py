@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,12 +36,13 @@ class FolderFiles:
     async def look(self, root: str, path: str) -> FileFacts | None:
         return await asyncio.to_thread(self._look, root, check_path(path))
 
-    async def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncIterator[bytes]:
+    async def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncGenerator[bytes, None]:
         descriptor = await asyncio.to_thread(self._open, root, file)
         try:
             while start < end:
                 piece = await asyncio.to_thread(os.pread, descriptor, min(PIECE_BYTES, end - start), start)
-                if not piece:
+                # Who writes into the file in place shortens it, or leaves us with bytes of two versions.
+                if not piece or _facts(os.fstat(descriptor), file.path).version != file.version:
                     raise VersionConflictError("The file was changed while it was read. Read it again.")
                 start += len(piece)
                 yield piece

@@ -6,7 +6,7 @@ in between.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class BucketFiles:
         held = await self.bucket.look(self._key(root, path))
         return None if held is None else _facts(path, held)
 
-    async def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncIterator[bytes]:
+    async def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncGenerator[bytes, None]:
         key = self._key(root, file.path)
         held = await self.bucket.look(key)
         if held is None or _facts(file.path, held).version != file.version:

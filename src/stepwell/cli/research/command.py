@@ -140,14 +140,17 @@ def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
         equipment = replace(equipment, origin=invocation.earlier)
     if not equipment.writes:
         terminal.line(EXTRACTIVE)
-    if invocation.input:
-        note_question(folder, str(invocation.input["user_query"]))
     stack = AsyncExitStack()
     opening = open_engine(folder / DATABASE, GRAPH, GraphSource.of(build_graph(equipment)))
     opened = invocation.runner.run(stack.enter_async_context(opening))
     try:
         session = EngineSession(opened, thread, MODES)
-        code = _converse(invocation, session, spell_command(f"research --continue {thread}"))
+        carry_on = spell_command(f"research --continue {thread}")
+        if _still_asks(invocation, session, carry_on):
+            return 1
+        if invocation.input:
+            note_question(folder, str(invocation.input["user_query"]))
+        code = _converse(invocation, session, carry_on)
         return code or _keep(invocation, opened, thread, folder / BUNDLE)
     finally:
         invocation.runner.run(stack.aclose())
@@ -159,7 +162,8 @@ def _run_on_server(invocation: Invocation) -> int:
     runner, options, terminal = invocation.runner, invocation.options, invocation.terminal
     thread_id = options.thread or str(uuid4())
     with connect_research(runner, options.url or "", invocation.settings, thread_id, terminal.line) as thread:
-        code = _converse(invocation, thread.open(known=options.thread is not None), thread.carry_on)
+        session = thread.open(known=options.thread is not None)
+        code = 1 if _still_asks(invocation, session, thread.carry_on) else _converse(invocation, session, thread.carry_on)
         if code:
             return code
         export = spell_command(f"export {thread_id} --url {thread.url} --out bundle.zip")
@@ -169,6 +173,17 @@ def _run_on_server(invocation: Invocation) -> int:
             write_file(options.out, write_from_server(runner, thread, invocation.form))
             terminal.line(f"Written: {options.out}")
         return 0
+
+
+def _still_asks(invocation: Invocation, session: Session, carry_on: str) -> bool:
+    """Whether a new question would pass over one that the research itself asks; then that is said."""
+    if not (invocation.input and invocation.options.thread and invocation.runner.run(session.interrupts())):
+        return False
+    invocation.terminal.line(
+        f"Thread {session.thread_id}\nIts last question still waits for an answer, its plan for approval for instance. Give that "
+        f"first, or stop it there; then ask this one:\n  {carry_on}"
+    )
+    return True
 
 
 def _converse(invocation: Invocation, session: Session, carry_on: str) -> int:

@@ -80,14 +80,16 @@ class BrokenLanes:
     """Lanes of which something could not be stored. Used by the writer's thread alone."""
 
     def __init__(self) -> None:
-        self._broken: dict[Hashable, None] = {}
+        self._broken: dict[Hashable, bool] = {}
+        """Lane -> whether the database was away."""
 
     def refuse(self, job: Job[Any]) -> bool:
         """Whether earlier work of its lane is missing; then the job has its error."""
         if job.lane is None or job.lane not in self._broken:
             return False
         job.error = StorageUnavailableError(
-            "An earlier write of this run could not be stored, so this one was not. The run is driven again."
+            "An earlier write of this run could not be stored, so this one was not. The run is driven again.",
+            away=self._broken[job.lane],
         )
         return True
 
@@ -96,7 +98,7 @@ class BrokenLanes:
             return
         while len(self._broken) >= _MOST_BROKEN_LANES:
             del self._broken[next(iter(self._broken))]
-        self._broken[job.lane] = None
+        self._broken[job.lane] = isinstance(job.error, StorageUnavailableError) and job.error.away
 
 
 class SqlDatabase(ABC):
@@ -144,6 +146,10 @@ class SqlDatabase(ABC):
     @abstractmethod
     async def check(self) -> None:
         """Raise `StorageUnavailableError` when nothing can be written now."""
+
+    def serving_since(self, connection: Connection) -> float:
+        """Since when everybody could have reached the database; before that, nobody's silence means anything."""
+        return 0.0
 
     def leads(self) -> bool:
         """Whether this process keeps the database in shape, among all that have it open."""
@@ -289,6 +295,8 @@ def _settle(job: Job[Any]) -> None:
         job.done.set_result(job.result)
 
 
-def unavailable(error: BaseException) -> StorageUnavailableError:
+def unavailable(error: BaseException, *, away: bool = False) -> StorageUnavailableError:
     # The database's text names no path and no value; it is what an operator needs ("database or disk is full").
-    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was kept of this; try again later.")
+    return StorageUnavailableError(
+        f"The database cannot be used now: {error}. Nothing was kept of this; try again later.", away=away
+    )

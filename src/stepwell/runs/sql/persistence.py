@@ -19,6 +19,7 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.payments.states import CHARGED
 from stepwell.runs.persistence import ChargesStored, RunTraces
 from stepwell.runs.records import Lease, PendingInterrupt, Run
+from stepwell.runs.shared_counts import SharedCounts
 from stepwell.runs.sql.access import SqlAccess
 from stepwell.runs.sql.checkpoints.saver import SqlSaver
 from stepwell.runs.sql.database import SqlDatabase
@@ -72,6 +73,7 @@ class SqlPersistence:
     """All seams over a database, once it is open; a subclass opens it and says `_assemble`."""
 
     database: SqlDatabase
+    counts: SharedCounts
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -98,7 +100,9 @@ class SqlPersistence:
         self.records = SqlRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
         self.access = SqlAccess(database, self._clock)
         self.queue = SqlQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
-        self.maintenance = SqlMaintenance(database, self.records, self.events, self._clock, new_id=self._new_id)
+        self.maintenance = SqlMaintenance(
+            database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
+        )
         self.webhooks = SqlWebhooks(database)
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:

@@ -35,6 +35,10 @@ class Backlog:
     oldest_s: float
     unreadable: int = 0
     """Runs that were set aside because their row cannot be read. They have ended."""
+    workers: int = 0
+    """Processes that are heard of and drive runs."""
+    lease_age_s: float = 0.0
+    """How long ago the one was heard of that has been silent for longest, among those that have a thread."""
 
 
 @dataclass(frozen=True)

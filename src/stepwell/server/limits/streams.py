@@ -1,4 +1,4 @@
-"""How many streams a user may hold open at a time."""
+"""How many streams a user may hold open at a time, on all servers together."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 from stepwell.errors import LimitReachedError
+from stepwell.runs.shared_counts import SharedCounts
 
 
 class OpenStreams:
-    """How many streams each owner holds open in this process."""
+    """Counts the streams of each owner: those of this process here, and where there is a limit those of all servers in `counts`."""
 
-    def __init__(self, most_per_owner: int | None) -> None:
+    def __init__(self, most_per_owner: int | None, counts: SharedCounts) -> None:
         self._most = most_per_owner
+        self._counts = counts
         self._open: Counter[str] = Counter()
 
-    def take(self, owner: str) -> Callable[[], None]:
+    async def take(self, owner: str) -> Callable[[], None]:
         """Count one more, or raise `LimitReachedError`. Call what it gives when the stream has ended; more than once is fine."""
-        if self._most is not None and self._open[owner] >= self._most:
+        give_back_shared = None if self._most is None else await self._counts.take(owner, self._most)
+        if give_back_shared is None and self._most is not None:
             raise LimitReachedError(f"You have {self._most} streams open, as many as allowed. Close one first.", 1)
         self._open[owner] += 1
-        taken = [owner]
+        taken = [give_back_shared]
 
         def give_back(*_: Any) -> None:
             if taken:
-                self._open[taken.pop()] -= 1
+                self._open[owner] -= 1
                 if not self._open[owner]:
                     del self._open[owner]
+                if (shared := taken.pop()) is not None:
+                    shared()
 
         return give_back
 

@@ -86,7 +86,7 @@ class Authenticator:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
         except BadCredentialError:
-            self._throttle.count(address)
+            await self._throttle.count(address)
             raise
 
     async def _session(self, request: HTTPConnection, cookie: str) -> Principal:

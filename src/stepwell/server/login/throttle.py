@@ -1,4 +1,4 @@
-"""Counts wrong credentials per address, so that nobody can guess keys by trying. In memory, for this process.
+"""Counts wrong credentials per address, so that nobody can guess keys by trying.
 
 Only credentials that prove nothing count. A key that was revoked or a token that is out of date was right once: counting
 those would lock out an office behind one address each time a browser wakes up.
@@ -10,6 +10,7 @@ from collections import OrderedDict
 
 from stepwell.clock import Clock
 from stepwell.errors import LimitReachedError, NotSignedInError
+from stepwell.runs.shared_counts import SharedCounts
 
 INVALID_CREDENTIAL = 'Bearer realm="stepwell", error="invalid_token"'
 
@@ -24,28 +25,39 @@ class BadCredentialError(NotSignedInError):
 
 
 class CredentialThrottle:
-    """At most `limit` wrong credentials from one address within `window_s`; after that, none from it is checked until the window ends."""
+    """At most `limit` wrong credentials from one address within `window_s`; after that, none from it is checked until the window ends.
 
-    def __init__(self, clock: Clock, *, limit: int = 30, window_s: int = 60) -> None:
+    They are counted for all servers together. A server learns how many there were elsewhere with the first wrong one that it sees itself,
+    so each further server may check one more than the limit; nothing is asked for credentials that are right."""
+
+    def __init__(self, clock: Clock, counts: SharedCounts, *, limit: int = 30, window_s: int = 60) -> None:
         self._clock = clock
+        self._counts = counts
         self._limit = limit
         self._window_s = window_s
-        self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._refused_until: OrderedDict[str, float] = OrderedDict()
 
     def check(self, address: str) -> None:
         """Raise `LimitReachedError` while an address has to wait."""
-        began, count = self._counts.get(address, (0.0, 0))
-        left_s = began + self._window_s - self._now()
-        if count >= self._limit and left_s > 0:
-            raise LimitReachedError(f"Too many wrong keys from this address. Wait {int(left_s) + 1} s.", int(left_s) + 1)
+        left_s = self._refused_until.get(address, 0.0) - self._now()
+        if left_s > 0:
+            raise _too_many(left_s)
 
-    def count(self, address: str) -> None:
-        began, count = self._counts.pop(address, (0.0, 0))
-        if began + self._window_s <= self._now():
-            began, count = self._now(), 0
-        self._counts[address] = (began, count + 1)
-        if len(self._counts) > _MOST_ADDRESSES:
-            self._counts.popitem(last=False)
+    async def count(self, address: str) -> None:
+        """One more was wrong. `LimitReachedError` when that is more than allowed."""
+        counted = await self._counts.count(f"wrong keys from {address}", self._window_s)
+        if counted.number < self._limit:
+            return
+        self._refused_until.pop(address, None)
+        self._refused_until[address] = self._now() + counted.left_s
+        if len(self._refused_until) > _MOST_ADDRESSES:
+            self._refused_until.popitem(last=False)
+        if counted.number > self._limit:
+            raise _too_many(counted.left_s)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _too_many(left_s: float) -> LimitReachedError:
+    return LimitReachedError(f"Too many wrong keys from this address. Wait {int(left_s) + 1} s.", int(left_s) + 1)

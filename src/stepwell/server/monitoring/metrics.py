@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.records import ModelUsage, Run, RunOutcome
 from stepwell.runs.supervision import Supervisor
-from stepwell.runs.upkeep.maintenance import Maintenance
+from stepwell.runs.upkeep.maintenance import Backlog, Maintenance
 from stepwell.runs.webhooks.sender import Webhook, WebhookOutbox, WebhookState
 from stepwell.server.monitoring.request_log import route_of
 
@@ -74,6 +74,15 @@ class Metrics:
         self._unreadable = Gauge(
             "stepwell_runs_set_aside", "Runs that were set aside: their rows are broken", registry=registry
         )
+        self._running = Gauge("stepwell_runs_running", "Runs under way in all processes of the database", registry=registry)
+        self._workers = Gauge(
+            "stepwell_workers", "Processes that drive runs of the database, and are heard of", registry=registry
+        )
+        self._lease_age = Gauge(
+            "stepwell_lease_age_seconds",
+            "How long ago the worker was heard of that has been silent for longest, among those that drive something",
+            registry=registry,
+        )
         self._maintenance: Maintenance | None = None
 
     def watch(self, maintenance: Maintenance, *, streams: Callable[[], int], driving: Callable[[], int]) -> None:
@@ -95,16 +104,19 @@ class Metrics:
         """All of it. What the database cannot say now is not a number."""
         if self._maintenance is not None:
             try:
-                backlog = await self._maintenance.backlog()
-                self._pending.set(backlog.pending)
-                self._oldest.set(backlog.oldest_s)
-                self._unreadable.set(backlog.unreadable)
+                self._show_backlog(await self._maintenance.backlog())
             except StorageUnavailableError:
-                self._pending.set(_UNKNOWN)
-                self._oldest.set(_UNKNOWN)
-                self._unreadable.set(_UNKNOWN)
+                self._show_backlog(None)
         # In a thread: writing some thousand figures takes milliseconds, and streams should not feel them.
         return await asyncio.to_thread(generate_latest, self.registry)
+
+    def _show_backlog(self, backlog: Backlog | None) -> None:
+        self._pending.set(backlog.pending if backlog else _UNKNOWN)
+        self._oldest.set(backlog.oldest_s if backlog else _UNKNOWN)
+        self._unreadable.set(backlog.unreadable if backlog else _UNKNOWN)
+        self._running.set(backlog.running if backlog else _UNKNOWN)
+        self._workers.set(backlog.workers if backlog else _UNKNOWN)
+        self._lease_age.set(backlog.lease_age_s if backlog else _UNKNOWN)
 
     def count_response(self, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, str(status)).inc()

@@ -1,7 +1,7 @@
 """Every request has an id, and a line in the log when its response is complete.
 
 An id that the caller sends as `X-Request-Id` is kept if it is a plain word, so that a trail through several servers holds
-together; otherwise one is made. The response carries it. Probes (`/ok`, `/metrics`) are logged only at level `debug`.
+together; otherwise one is made. The response carries it. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stepwell.server.monitoring.log_context import enter_request
 
 HEADER = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
-_PROBES = frozenset({"/ok", "/metrics"})
+_PROBES = frozenset({"/ok", "/ready", "/metrics"})
 _log = logging.getLogger("stepwell.requests")
 
 

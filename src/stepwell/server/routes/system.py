@@ -32,6 +32,16 @@ async def get_ok(services: Given, check_db: bool = False) -> Response:
 
 
 @router.get(
+    "/ready",
+    operation_id="get_ready",
+    summary="May requests be sent here? Not while the database cannot be written, runs are not driven, or the server is being stopped",
+    responses={200: {"model": Ok}},
+)
+async def get_ready(services: Given) -> Response:
+    return json_response(await check_readiness(services, check_db=True))
+
+
+@router.get(
     "/info", operation_id="get_info", summary="Versions, and what clients may count on", responses={200: {"model": Info}}
 )
 async def get_info() -> Response:

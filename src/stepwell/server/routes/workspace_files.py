@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import builtins
 import mimetypes
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import quote
@@ -20,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from stepwell.backends.objects.grants import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
-from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
@@ -49,6 +51,8 @@ UploadId = Annotated[str, Path(max_length=64)]
 Condition = Annotated[str | None, Header(max_length=200)]
 
 MAX_LISTED = 1000
+LOOKS = 5
+"""How often a file that somebody writes at this moment is looked at again, before its reader is told to come back."""
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 BODY = {"requestBody": {"required": True, **BYTES}}
 
@@ -71,7 +75,7 @@ async def list_files(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 100,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root)
+    opened = await workspace.open(principal, root)
     folder = check_folder(prefix)
     after = read_cursor(opened.root, folder, cursor)
     files = await workspace.files.list_page(opened.root, folder, after, limit + 1)
@@ -97,18 +101,11 @@ async def get_file(
     if_range: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root)
-    file = await _find(workspace, opened, path)
-    headers = _headers_of(file)
-    if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
-        return Response(status_code=304, headers=headers)
-    start, end = _range_of(range if if_range in (None, etag_of(file)) else None, file.size)
-    whole = (start, end) == (0, file.size)
-    headers |= {"Content-Length": str(end - start)}
-    headers |= {} if whole else {"Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
-    pieces: AsyncIterator[bytes] = workspace.files.read(opened.root, file, start, end)
-    kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"
-    return StreamingResponse(pieces, 200 if whole else 206, headers, kind)
+    opened = await workspace.open(principal, root)
+    for _ in builtins.range(LOOKS - 1):
+        with suppress(VersionConflictError):  # written since the look at it: look again
+            return await _send(workspace, opened, path, range, if_none_match, if_range)
+    return await _send(workspace, opened, path, range, if_none_match, if_range)
 
 
 @router.put(
@@ -128,7 +125,7 @@ async def put_file(
     if_none_match: Condition = None,
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root, writing=True)
+    opened = await workspace.open(principal, root, writing=True)
     checked, base = check_path(path), _base_of(if_match, if_none_match)
     async with workspace.uploads.receive(request) as received:
         size = received.stat().st_size
@@ -145,7 +142,7 @@ async def delete_file(
     path: FilePath, principal: Writer, services: Given, root: Root = None, if_match: Condition = None
 ) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, root, writing=True)
+    opened = await workspace.open(principal, root, writing=True)
     checked = check_path(path)
     if not await workspace.files.delete(opened.root, checked, _base_of(if_match, None)):
         raise _missing(checked)
@@ -160,7 +157,7 @@ async def delete_file(
 )
 async def begin_upload(body: UploadBegin, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
-    opened = workspace.open(principal, body.root, writing=True)
+    opened = await workspace.open(principal, body.root, writing=True)
     base = _base_of(body.if_match, body.if_none_match)
     upload = await workspace.uploads.begin(principal.owner, opened.root, opened.tenant, check_path(body.path), base)
     over = datetime.fromtimestamp(upload.begun_at, UTC) + LASTS
@@ -185,7 +182,7 @@ async def put_part(
 ) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    opened = workspace.open(principal, upload.root, writing=True)
+    opened = await workspace.open(principal, upload.root, writing=True)
     announced = request.headers.get("content-length", "0")
     await workspace.shares.require_room(workspace.files, opened.tenant, int(announced) if announced.isdigit() else 0)
     return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request)})
@@ -200,7 +197,7 @@ async def put_part(
 async def complete_upload(upload_id: UploadId, principal: Writer, services: Given) -> Response:
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
-    opened = workspace.open(principal, upload.root, writing=True)
+    opened = await workspace.open(principal, upload.root, writing=True)
     if upload.result is not None:
         return json_response(upload.result, headers={"ETag": upload.result["etag"]})
     async with workspace.uploads.join(upload) as whole:
@@ -228,6 +225,36 @@ async def _find(workspace: Workspace, opened: OpenedRoot, path: str) -> FileFact
     if file is None:
         raise _missing(checked)
     return file
+
+
+async def _send(
+    workspace: Workspace, opened: OpenedRoot, path: str, asked: str | None, if_none_match: str | None, if_range: str | None
+) -> Response:
+    """The version that is there now. `VersionConflictError` if it was another one when its first bytes were read."""
+    file = await _find(workspace, opened, path)
+    headers = _headers_of(file)
+    if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
+        return Response(status_code=304, headers=headers)
+    start, end = _range_of(asked if if_range in (None, etag_of(file)) else None, file.size)
+    whole = (start, end) == (0, file.size)
+    headers |= {"Content-Length": str(end - start)}
+    headers |= {} if whole else {"Content-Range": f"bytes {start}-{end - 1}/{file.size}"}
+    pieces = await _begin(workspace.files.read(opened.root, file, start, end))
+    kind = mimetypes.guess_type(file.path)[0] or "application/octet-stream"
+    return StreamingResponse(pieces, 200 if whole else 206, headers, kind)
+
+
+async def _begin(pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """The same pieces, the first of them read already: no length is announced for what cannot be read any more."""
+    first = await anext(pieces, b"")
+
+    async def go_on() -> AsyncIterator[bytes]:
+        async with aclosing(pieces):
+            yield first
+            async for piece in pieces:
+                yield piece
+
+    return go_on()
 
 
 def _missing(path: str) -> NotFoundError:

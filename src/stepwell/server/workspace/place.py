@@ -36,7 +36,7 @@ class Workspace:
         """All that is open to a caller."""
         return principal.grants.with_more(self.granted(principal.owner))
 
-    def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
+    async def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
         """The root of a request, counted as one operation of its tenant.
 
         Raises:
@@ -49,7 +49,7 @@ class Workspace:
         opened = open_root(grants, asked, default)
         if writing and opened.read_only:
             raise AccessError("This workspace is open to you for reading only. Ask its operator for a key that may write.")
-        self.shares.count_operation(opened.tenant)
+        await self.shares.count_operation(opened.tenant)
         return opened
 
 

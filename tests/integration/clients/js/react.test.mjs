@@ -16,7 +16,7 @@ const storage = {
 
 // A component that does nothing but hold the stream; `seen` has every text its last message had. It is given its thread: a hook that
 // makes one itself breaks its own first stream off when React draws late, which a busy machine sees to.
-async function mount(options) {
+async function mount(t, options) {
   const threadId = options.threadId ?? (await newThread());
   const page = { stream: null, seen: [], threadId, errors: [] };
   function Page() {
@@ -33,6 +33,7 @@ async function mount(options) {
     return null;
   }
   page.root = TestRenderer.create(createElement(Page));
+  t.after(() => page.root.unmount()); // also of a test that failed: an open stream would keep this process
   return until("the page", () => page.stream && !page.stream.isThreadLoading && page);
 }
 
@@ -44,8 +45,8 @@ async function send(page, values, options) {
   await settled(page);
 }
 
-test("useStream sends and shows the answer as it grows", async () => {
-  const page = await mount({ assistantId: "echo" });
+test("useStream sends and shows the answer as it grows", async (t) => {
+  const page = await mount(t, { assistantId: "echo" });
   await send(page, { ...HI, seconds: 0.15 }, { optimisticValues: HI });
   assert.deepEqual(await until("history", () => page.stream.history.length && texts(page)), ["hi", "You said: hi, I think"]);
   const grown = page.seen.filter((text) => "You said: hi, I think".startsWith(text));
@@ -53,30 +54,27 @@ test("useStream sends and shows the answer as it grows", async () => {
   await send(page, { messages: [{ type: "human", content: "again" }] });
   await until("the second answer", () => page.stream.messages.length === 4);
   assert.deepEqual(page.errors, []);
-  page.root.unmount();
 });
 
-test("useStream shows a question and resumes with the answer", async () => {
-  const page = await mount({ assistantId: "asks" });
+test("useStream shows a question and resumes with the answer", async (t) => {
+  const page = await mount(t, { assistantId: "asks" });
   await send(page, HI);
   const question = await until("the question", () => page.stream.interrupt);
   assert.deepEqual(question.value, { question: "Which one?" });
   await send(page, undefined, { command: { resume: "this one" } });
   await until("the end", () => page.stream.values.log?.length === 3 && page.stream.interrupt === undefined);
   assert.deepEqual(page.stream.values.log, ["heard", "told this one", "answered"]);
-  page.root.unmount();
 });
 
-test("useStream finds the question again on another page", async () => {
+test("useStream finds the question again on another page", async (t) => {
   const threadId = await newThread();
   await client.runs.wait(threadId, "asks", { input: HI });
-  const page = await mount({ assistantId: "asks", threadId });
+  const page = await mount(t, { assistantId: "asks", threadId });
   assert.deepEqual((await until("the question", () => page.stream.interrupt)).value, { question: "Which one?" });
-  page.root.unmount();
 });
 
-test("useStream regenerates an answer as a branch", async () => {
-  const page = await mount({ assistantId: "echo" });
+test("useStream regenerates an answer as a branch", async (t) => {
+  const page = await mount(t, { assistantId: "echo" });
   await send(page, HI);
   const firstSeenState = await until("the history", () => {
     const [, answer] = page.stream.messages;
@@ -89,27 +87,24 @@ test("useStream regenerates an answer as a branch", async () => {
   });
   assert.equal(branches.length, 2);
   await until("the branch", () => page.stream.messages.length === 2);
-  page.root.unmount();
 });
 
-test("useStream shows an error, also after coming back", async () => {
-  const page = await mount({ assistantId: "fails" });
+test("useStream shows an error, also after coming back", async (t) => {
+  const page = await mount(t, { assistantId: "fails" });
   await send(page, HI);
   await until("the error", () => page.stream.error);
   assert.match(String(page.stream.error?.message ?? page.stream.error), /fell over/);
-  const back = await mount({ assistantId: "fails", threadId: page.threadId });
+  const back = await mount(t, { assistantId: "fails", threadId: page.threadId });
   await until("the error in the history", () => back.stream.error);
   assert.match(String(back.stream.error?.message ?? back.stream.error), /fell over/);
-  page.root.unmount();
-  back.root.unmount();
 });
 
-test("useStream stops, and rejoins a run that went on", async () => {
-  const page = await mount({ assistantId: "echo", reconnectOnMount: () => storage });
+test("useStream stops, and rejoins a run that went on", async (t) => {
+  const page = await mount(t, { assistantId: "echo", reconnectOnMount: () => storage });
   page.stream.submit({ ...HI, seconds: 0.15 });
   await until("the run", () => memory.size === 1);
   page.root.unmount();
-  const back = await mount({ assistantId: "echo", reconnectOnMount: () => storage, threadId: page.threadId });
+  const back = await mount(t, { assistantId: "echo", reconnectOnMount: () => storage, threadId: page.threadId });
   await until("the answer", () => texts(back).at(-1) === "You said: hi, I think" && !back.stream.isLoading);
   await until("the key's end", () => memory.size === 0);
 
@@ -118,16 +113,14 @@ test("useStream stops, and rejoins a run that went on", async () => {
   const runId = [...memory.values()][0];
   await back.stream.stop();
   await until("the stop", async () => (await client.runs.get(page.threadId, runId)).status === "interrupted");
-  back.root.unmount();
 });
 
-test("useStream shows subagents beside the conversation", async () => {
-  const page = await mount({ assistantId: "deep", filterSubagentMessages: true });
+test("useStream shows subagents beside the conversation", async (t) => {
+  const page = await mount(t, { assistantId: "deep", filterSubagentMessages: true });
   page.stream.subagents; // asking for them makes the hook ask the server
   await send(page, HI, { streamSubgraphs: true });
   const subagent = () => [...page.stream.subagents.values()][0];
   await until("the subagent's end", () => subagent()?.status === "complete");
   assert.ok(JSON.stringify(subagent().messages).includes("Helped with hi"), JSON.stringify(subagent()));
   await until("the last word", () => texts(page).at(-1) === "All done");
-  page.root.unmount();
 });

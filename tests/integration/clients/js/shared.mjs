@@ -1,4 +1,6 @@
 // What the tests share: the server's address comes in an environment variable.
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { Client } from "@langchain/langgraph-sdk";
 
 export const url = process.env.SERVER_URL;
@@ -31,4 +33,9 @@ export async function until(what, wanted, seconds = 30) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error(`${what}: not within ${seconds} s`);
+}
+
+// Or else says what is different.
+export async function untilEqual(told, expected) {
+  await until("the same", () => isDeepStrictEqual(told(), expected)).catch(() => assert.deepEqual(told(), expected));
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ from typing import Any
 import pytest
 from tests.integration.server.workspace.conftest import Space, bucket_of, open_space, say
 
-from stepwell.apps.workspace.places import InFolder
+from stepwell.apps.workspace.places import InFolder, Place
+from stepwell.backends.protocol import BackendProtocol
+from stepwell.backends.whole_files import FileFacts, WholeFiles
+from stepwell.errors import VersionConflictError
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace import uploads
 from stepwell.testing.maintenance import MovableClock
@@ -84,6 +89,77 @@ async def test_a_change_happens_on_the_version_it_names_or_not_at_all(both: Spac
     assert (await both.ask("tom", "DELETE", f"{FILES}/a.md", headers={"if-match": newest})).status_code == 204
     assert (await both.ask("tom", "DELETE", f"{FILES}/a.md")).status_code == 404
     assert (await both.ask("tom", "PUT", f"{FILES}/a.md", content=b"4", headers={"if-match": newest})).status_code == 412
+
+
+@dataclass
+class Restless:
+    """A place where another program writes between a look at a file and the reading of it, `times` times."""
+
+    place: Place
+    times: int
+
+    @property
+    def default_root(self) -> str | None:
+        return self.place.default_root
+
+    def at(self, root: str) -> BackendProtocol:
+        return self.place.at(root)
+
+    def whole_files(self) -> WholeFiles:
+        return RestlessFiles(self)
+
+
+class RestlessFiles:
+    def __init__(self, place: Restless) -> None:
+        self._place = place
+        self._files = place.place.whole_files()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    async def look(self, root: str, path: str) -> FileFacts | None:
+        found = await self._files.look(root, path)
+        if self._place.times:
+            self._place.times -= 1
+            written = await self._place.place.at(root).aedit(path, "end", "more, end")
+            assert written.error is None
+        return found
+
+
+@pytest.mark.parametrize("kind", ["bucket", "folder"])
+async def test_a_file_that_is_written_while_it_is_asked_for_comes_whole(kind: str, tmp_path: Path, store: FakeObjectStore):
+    """Its length is that of the version that is sent, or else the reader is told before the first byte."""
+    place = Restless(bucket_of(store) if kind == "bucket" else InFolder(tmp_path / "workspace"), times=0)
+    async with open_space(tmp_path, place, {"tom": ["/t1/"]}) as space:
+        await space.ask("tom", "PUT", f"{FILES}/a.txt", content=b"end")
+        place.times = 2
+        got = await space.ask("tom", "GET", f"{FILES}/a.txt")
+        assert (got.status_code, got.content) == (200, b"more, more, end")
+        assert got.headers["etag"] == (await space.ask("tom", "GET", f"{FILES}/a.txt")).headers["etag"]
+        place.times = 2
+        part = await space.ask("tom", "GET", f"{FILES}/a.txt", headers={"range": "bytes=-3"})
+        assert (part.status_code, part.content, part.headers["content-range"]) == (206, b"end", "bytes 24-26/27")
+        place.times = 100
+        restless = await space.ask("tom", "GET", f"{FILES}/a.txt")
+        assert (restless.status_code, restless.json()["detail"]) == (
+            412,
+            "The file was changed while it was read. Read it again.",
+        )
+
+
+async def test_what_is_written_in_place_is_never_sent_as_the_version_before(tmp_path: Path):
+    files = InFolder(tmp_path).whole_files()
+    (tmp_path / "t1").mkdir()
+    (tmp_path / "t1" / "a.txt").write_bytes(b"a" * 3 * MB)
+    os.utime(tmp_path / "t1" / "a.txt", (1, 1))  # written long ago: the system's clock for files is coarse
+    found = await files.look("/t1/", "/a.txt")
+    assert found is not None
+    pieces = files.read("/t1/", found, 0, found.size)
+    assert set(await anext(pieces)) == {ord("a")}
+    with (tmp_path / "t1" / "a.txt").open("r+b") as file:
+        file.write(b"b" * 3 * MB)
+    with pytest.raises(VersionConflictError, match="Read it again"):
+        await anext(pieces)
 
 
 async def test_a_listing_comes_in_pages(both: Space):

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwell.clock import SystemClock
 from stepwell.errors import LimitReachedError
+from stepwell.runs.shared_counts import ProcessCounts
 from stepwell.server.limits.bodies import BodyLimits, json_depth, may_hold_long_integer, place_of_long_integer
 from stepwell.server.limits.streams import OpenStreams
 
@@ -180,24 +182,24 @@ async def test_one_stream_too_many_is_refused_and_an_ended_one_makes_room(site_o
     async with site.client(headers={"x-api-key": key.text}) as client:
         for _ in range(3):
             assert (await client.get("/stream")).text == "open: 1"
-        give_back = site.app.state.open_streams.take("anna")
+        give_back = await site.app.state.open_streams.take("anna")
         refused = await client.get("/stream")
         give_back()
         assert (await client.get("/stream")).status_code == 200
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
 
 
-def test_a_stream_is_given_back_once():
-    streams = OpenStreams(2)
-    first = streams.take("anna")
-    streams.take("anna")
+async def test_a_stream_is_given_back_once():
+    streams = OpenStreams(2, ProcessCounts(SystemClock()))
+    first = await streams.take("anna")
+    await streams.take("anna")
     first()
     first()
     assert streams.count("anna") == 1
-    streams.take("anna")
+    await streams.take("anna")
     with pytest.raises(LimitReachedError):
-        streams.take("anna")
-    streams.take("bert")
+        await streams.take("anna")
+    await streams.take("bert")
 
 
 async def test_a_stream_passes_the_layers_piece_by_piece(site_of):

@@ -22,5 +22,5 @@ def inspect_postgres(url: str) -> Condition:
             size_bytes=int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]),
             free_bytes=None,
             contents=count_contents(connection, form),
-            in_use=f"by {users} process{'es' if users > 1 else ''}" if users else "no",
+            in_use=f"by {users} connection{'s' if users > 1 else ''}" if users else "no",
         )

@@ -13,13 +13,22 @@ from typing import Any
 import psycopg
 from psycopg import BaseConnection
 from psycopg.abc import Buffer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
 from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 
-_CONNECT_TIMEOUT_S = 5
+# A machine that vanishes says nothing: without these, whoever waits for it would do so for hours.
+_NETWORK: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 15_000,
+    "application_name": "stepwell",
+}
 # A process that is stopped in the middle of a transaction must not keep all others waiting for what it has locked.
 _LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
@@ -110,7 +119,8 @@ class PostgresConnection:
 
 def connect(url: str) -> PostgresConnection:
     """Open a connection. Raises what psycopg raises."""
-    raw: RawConnection = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S, application_name="stepwell")
+    settings = _NETWORK | conninfo_to_dict(url)  # what the address says counts
+    raw: RawConnection = psycopg.connect(**settings, autocommit=True)
     adapt(raw)
     raw.execute(_LIMITS)
     return PostgresConnection(raw)

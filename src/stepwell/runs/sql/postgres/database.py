@@ -11,23 +11,42 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import psycopg
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import GroupCommit, refusal
+from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, refusal
 from stepwell.runs.sql.postgres.in_use import have_alone, join
-from stepwell.runs.sql.postgres.migrate import migrate, require_known
+from stepwell.runs.sql.postgres.migrate import migrate, migrations, require_known
 from stepwell.runs.sql.postgres.refusals import place_of, reaching
-from stepwell.sql import POSTGRES
+from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Committing(Generic[T]):
+    work: Work[T]
+
+    def __call__(self, connection: Connection) -> T:
+        return self.work(connection)
+
+
+def committing(work: Work[T]) -> Work[T]:
+    """For `read`: each statement of the work is committed by itself, outside of groups and of SERIALIZABLE. It may run twice."""
+    return _Committing(work)
+
+
+# A transaction with a number of its own is one that could be written.
+_ASK_FORM = "SELECT MAX(number), txid_current() FROM stepwell_form"
+_SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -42,14 +61,17 @@ class PostgresDatabase(SqlDatabase):
         *,
         group_written: GroupWritten | None = None,
         opened: Callable[[PostgresConnection], None] | None = None,
+        lost: Callable[[], None] = lambda: None,
         alone: bool = False,
         upgrade: bool = True,
         is_meant: bool = True,
     ) -> None:
-        """`alone`: no other process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the
-        newest. `is_meant`: tables may be made beside those of another program."""
+        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone. `alone`: no other
+        process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the newest. `is_meant`:
+        tables may be made beside those of another program."""
         super().__init__(group_written)
         self._url = url
+        self._lost = lost
         self._alone = alone
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
@@ -65,30 +87,25 @@ class PostgresDatabase(SqlDatabase):
 
     def connect(self) -> PostgresConnection:
         """A connection of the caller's own. `NewerFormError` once a newer version has changed the tables."""
-        connection = connect(self._url)
+        return self._enter(connect(self._url), alone=False)
+
+    def _connect_writer(self) -> PostgresConnection:
+        connection = self._enter(connect(self._url), alone=self._alone)
+        self.writer = connection.raw.info.backend_pid
+        return connection
+
+    def _enter(self, connection: PostgresConnection, *, alone: bool) -> PostgresConnection:
+        """From now on nobody changes the tables without ending this connection; only then is the form looked at. A connection that may
+        not go on is closed."""
         try:
+            if alone:
+                have_alone(connection, place_of(self._url))
+            elif not self._alone:  # or the writer keeps everybody out already
+                join(connection)
             require_known(connection)
         except BaseException:
             connection.close()
             raise
-        return connection
-
-    def _connect_writer(self) -> PostgresConnection:
-        connection = connect(self._url)
-        try:
-            return self._enter(connection)
-        except BaseException:
-            connection.close()
-            raise
-
-    def _enter(self, connection: PostgresConnection) -> PostgresConnection:
-        """From now on nobody changes the tables without ending this connection; only then is the form looked at."""
-        if self._alone:
-            have_alone(connection, place_of(self._url))
-        else:
-            join(connection)
-        require_known(connection)
-        self.writer = connection.raw.info.backend_pid
         return connection
 
     def read_now(self, work: Work[T]) -> T:
@@ -101,6 +118,9 @@ class PostgresDatabase(SqlDatabase):
 
     def require_room(self) -> None:
         """Whoever keeps the database looks after its disk."""
+
+    def serving_since(self, connection: Connection) -> float:
+        return float(connection.execute(_SERVING_SINCE).fetchone()[0])
 
     def leads(self) -> bool:
         self.candidate = True
@@ -118,7 +138,12 @@ class PostgresDatabase(SqlDatabase):
         return 0
 
     async def check(self) -> None:
-        await self.write(lambda connection: connection.execute("SELECT txid_current()").fetchone())
+        form = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone()[0])
+        if form != (known := migrations()[-1].number):
+            raise StorageUnavailableError(
+                f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "
+                "the other servers have."
+            )
 
     def _prepare(
         self, opened: Callable[[PostgresConnection], None] | None, *, upgrade: bool, is_meant: bool
@@ -128,7 +153,8 @@ class PostgresDatabase(SqlDatabase):
             connection = connect(self._url)
             try:
                 migrate(connection, upgrade=upgrade, is_meant=is_meant)
-                self._enter(connection)
+                self._enter(connection, alone=self._alone)
+                self.writer = connection.raw.info.backend_pid
                 self.measure(connection)
                 if opened is not None:
                     opened(connection)
@@ -141,10 +167,11 @@ class PostgresDatabase(SqlDatabase):
         for last_try in (False, True):
             connection = self._reader()
             try:
-                connection.control(_BEGIN_READING)
-                result = work(connection)
-                connection.control("ROLLBACK")
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if isinstance(work, _Committing):
+                    result: T = work(connection)
+                else:
+                    result = self._read_snapshot(connection, work)
+            except LOST as error:
                 # It may have been lost while nobody used it. Reading again changes nothing.
                 self._forget_reader()
                 if last_try:
@@ -158,6 +185,12 @@ class PostgresDatabase(SqlDatabase):
             else:
                 return result
         raise AssertionError("unreachable")
+
+    def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
+        connection.control(_BEGIN_READING)
+        result = work(connection)
+        connection.control("ROLLBACK")
+        return result
 
     def _reader(self) -> PostgresConnection:
         connection: PostgresConnection | None = getattr(self._local, "connection", None)
@@ -183,7 +216,7 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
 
     def _write_groups(self) -> None:
-        commit, stopping = GroupCommit(self._connect_writer, self._writing), False
+        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer), False
         while not stopping:
             group, stopping = self._next_group(None)
             if group:
@@ -192,6 +225,11 @@ class PostgresDatabase(SqlDatabase):
                 self._tell_written(len(group), perf_counter() - began)
                 tell_waiting(group)
         commit.close()
+
+    def _lose_writer(self) -> None:
+        # What the connection may have stored last is news to this process too, and is not to be taken for what it knows already.
+        self.writer = 0
+        self._lost()
 
     def _close_connections(self) -> None:
         for connection in self._open_readers:

@@ -6,7 +6,7 @@ all together, SERIALIZABLE ──commit──> done
      │ it is *exclusive*, as claims are, and another process is at it: it is not run; those would only get in each other's way
      │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
      │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
-     └ the connection is lost during the commit: nobody knows whether it was stored, and all of them are told so
+     └ the connection is lost during the commit: nobody knows whether it was stored, and all whose commit it was are told so
 ```
 
 Work was written for SQLite, where one writer looks and then acts and nobody comes in between. SERIALIZABLE promises the same among many
@@ -42,6 +42,8 @@ _LONGEST_PAUSE_S = 0.05
 _AWAY_S = 3.0
 """For how long work waits for a database that is away, a restart for instance, before whoever waits is told."""
 _AGAIN_S = 0.1
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
+"""The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -50,11 +52,18 @@ class _OutcomeUnknownError(Exception):
 
 
 class GroupCommit:
-    """Runs groups on the writer's connection, which it makes anew when it is lost. Used by the writer's thread alone."""
+    """Runs groups on the writer's connection, which it makes anew when it is lost. Used by the writer's thread alone. `lost` is called
+    with every connection that is gone: what its last commit did, if anything, nobody here has been told."""
 
-    def __init__(self, connect: Callable[[], PostgresConnection], connection: PostgresConnection | None = None) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], PostgresConnection],
+        connection: PostgresConnection | None = None,
+        lost: Callable[[], None] = lambda: None,
+    ) -> None:
         self._connect = connect
         self._connection = connection
+        self._lost = lost
         self._lanes = BrokenLanes()
         self._away_until = 0.0
         self.retried = 0
@@ -62,26 +71,29 @@ class GroupCommit:
 
     def run(self, group: Sequence[Job[Any]]) -> None:
         """Afterwards every job has its result, committed, or its error."""
+        if self._is_settled(group, _TRIES_TOGETHER):
+            return
+        for job in group:
+            if not self._is_settled([job], _TRIES_ALONE):
+                job.error = StorageUnavailableError(
+                    "The database is too busy: others changed the same things each time. Try again."
+                )
+                self._lanes.add(job)
+
+    def close(self) -> None:
+        self._disconnect()
+
+    def _is_settled(self, group: Sequence[Job[Any]], tries: int) -> bool:
+        """Whether they were committed, or have an error that trying again would not change."""
         try:
-            if not self._try(group, _TRIES_TOGETHER):
-                for job in group:
-                    self._run_alone(job)
+            return self._try(group, tries)
         except BaseException as error:  # whatever it is, nobody waits for ever
             self._disconnect()
             told = _told(error)
             for job in group:
                 job.error = job.error or told
                 self._lanes.add(job)
-
-    def close(self) -> None:
-        self._disconnect()
-
-    def _run_alone(self, job: Job[Any]) -> None:
-        if not self._try([job], _TRIES_ALONE):
-            job.error = StorageUnavailableError(
-                "The database is too busy: others changed the same things each time. Try again."
-            )
-            self._lanes.add(job)
+            return True
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
         """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
@@ -98,9 +110,9 @@ class GroupCommit:
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
             except NewerFormError:  # it stays so
                 raise
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except LOST as error:
                 self._disconnect()
-                if monotonic() >= max(give_up_at, 0) or monotonic() < self._away_until:
+                if monotonic() >= give_up_at or monotonic() < self._away_until:
                     self._away_until = monotonic() + _AGAIN_S
                     raise
                 logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
@@ -182,18 +194,20 @@ class GroupCommit:
             with suppress(psycopg.Error):
                 self._connection.close()
             self._connection = None
+            self._lost()
 
 
 def _concerns_all(error: BaseException) -> bool:
     """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and not isinstance(error, errors.DiskFull)
+    return isinstance(error, LOST) and not isinstance(error, errors.DiskFull)
 
 
 def _told(error: BaseException) -> BaseException:
     """What whoever waits for the work is told."""
     if isinstance(error, _OutcomeUnknownError):
         return StorageUnavailableError(
-            f"The connection to the database was lost while this was being stored ({error}). It may have been; look before you try again."
+            f"The connection to the database was lost while this was being stored ({error}). It may have been; look before you try again.",
+            away=True,
         )
     return refusal(error) if isinstance(error, psycopg.Error) else error
 
@@ -204,4 +218,6 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
-    return unavailable(Exception("its disk is full" if isinstance(error, errors.DiskFull) else first_line(error)))
+    if isinstance(error, errors.DiskFull):
+        return unavailable(Exception("its disk is full"))
+    return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))

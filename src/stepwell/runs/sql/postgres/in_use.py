@@ -1,7 +1,7 @@
 """Who uses a Postgres database, told by a lock in the database itself: it is given back when a process dies, however it dies.
 
-Every process that writes has it together with the others, on the connection that writes. Whoever moves the database, changes its tables
-or settles its money without a server has it alone.
+Every connection has it together with the others, for as long as it lives. Whoever moves the database, changes its tables or settles its
+money without a server has it alone.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ def refuse_if_alone(connection: PostgresConnection) -> None:
 def join(connection: PostgresConnection) -> None:
     """Use the database, for as long as the connection lives. Waits a second for whoever has it alone."""
     try:
-        connection.control("BEGIN; SET LOCAL lock_timeout = '1s'")
-        connection.execute("SELECT pg_advisory_lock_shared(?)", (_IN_USE,))  # outlives the transaction
-        connection.control("COMMIT")
+        # One trip to the database. The lock outlives the transaction.
+        connection.control(f"BEGIN; SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_lock_shared({_IN_USE}); COMMIT")
     except errors.LockNotAvailable as error:
         raise HeldAloneError(_ALONE) from error
 
@@ -53,9 +52,12 @@ def have_alone(connection: PostgresConnection, place: str) -> None:
     if not connection.execute("SELECT pg_try_advisory_lock(?)", (_IN_USE,)).fetchone()[0]:
         others = count_users(connection)
         raise InUseError(
-            f"The database {place} is in use by {others} servers, workers or other commands. Stop them, and try again."
+            f"The database {place} is in use: servers, workers or other commands have {others} connections to it. Stop them, and try "
+            "again."
         )
-    there = connection.execute("SELECT to_regclass('stepwell_form') IS NOT NULL AND to_regclass('workers') IS NOT NULL").fetchone()[0]
+    there = connection.execute(
+        "SELECT to_regclass('stepwell_form') IS NOT NULL AND to_regclass('workers') IS NOT NULL"
+    ).fetchone()[0]
     living = connection.execute(_LIVING).fetchone()[0] if there else 0
     if living:
         raise InUseError(
@@ -64,7 +66,7 @@ def have_alone(connection: PostgresConnection, place: str) -> None:
 
 
 def count_users(connection: PostgresConnection) -> int:
-    """How many other processes use the database."""
+    """How many connections of other processes use the database."""
     return int(connection.execute(f"SELECT COUNT(DISTINCT pid) {_OTHERS}", (_IN_USE,)).fetchone()[0])
 
 

@@ -9,13 +9,14 @@ newest                      -> used
 newer                       -> refused
 ```
 
-An older process never writes into tables of a newer form: it looks at the form whenever it connects, nobody has a connection that writes
-while tables are changed (`in_use`), and it looks again every two seconds (`news`).
+An older process never writes into tables of a newer form: it looks at the form whenever it connects, and nobody else has a connection
+while tables are changed (`in_use`).
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 
 import psycopg
@@ -36,14 +37,15 @@ ORDER BY relname
 """
 
 
-def migrations() -> list[Migration]:
+@cache
+def migrations() -> tuple[Migration, ...]:
     """All steps, in order."""
     folder = resources.files("stepwell.runs.sql.postgres") / "migrations"
     found = []
     for file in folder.iterdir():
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
             found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def version_of(connection: PostgresConnection) -> int:

@@ -19,6 +19,8 @@ from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.migrate import require_known
 from stepwell.runs.sql.postgres.news import News
 from stepwell.runs.sql.postgres.refusals import DatabaseAwayError
+from stepwell.runs.sql.postgres.shared_counts import PostgresCounts
+from stepwell.runs.sql.rows import to_time
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ class PostgresPersistence(SqlPersistence):
     """`async with PostgresPersistence(url) as persistence:`. Without a `clock` of the caller's, time is the database's."""
 
     database: PostgresDatabase
+    counts: PostgresCounts
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class PostgresPersistence(SqlPersistence):
         self._loop = asyncio.get_running_loop()
         database = await self._open_in_time()
         self._assemble(database, sole=False)
+        self.counts = PostgresCounts(database, self._new_id(), lambda: to_time(self._clock.now()), self._loop, self._lease_s)
         self._news = News(database.connect, self._tell, self._look, lambda: database.writer, lambda: database.candidate)
         self._news.start()
         return self
@@ -86,7 +90,11 @@ class PostgresPersistence(SqlPersistence):
 
     def _open(self) -> PostgresDatabase:
         return PostgresDatabase(
-            self._url, group_written=self._group_written, opened=self._database_clock.ask, is_meant=self._is_meant
+            self._url,
+            group_written=self._group_written,
+            opened=self._database_clock.ask,
+            lost=lambda: self._tell("all", ""),
+            is_meant=self._is_meant,
         )
 
     def _look(self, connection: PostgresConnection) -> None:
@@ -94,13 +102,16 @@ class PostgresPersistence(SqlPersistence):
         require_known(connection)
         self._database_clock.ask(connection)
         self.database.measure(connection)
+        self.counts.capacity = self.queue.capacity
+        self.counts.live(connection)
 
     def _close(self) -> None:
         self._news.close()
+        self.counts.leave()
         self.database.close()
 
     def _tell(self, kind: str, name: str) -> None:
-        """In the thread that listens."""
+        """In the thread that listens, or in the writer's."""
         if kind == "leads":
             self.database.leading = bool(name)
             return

@@ -1,6 +1,10 @@
 """Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
 
-One statement for each worker and beat, however many leases it has; a worker that has none says nothing.
+A worker that is not heard of for as long as a lease lasts has lost what it had; unless nobody could have been heard, because the database
+itself was away: then all have as long again. One statement for each worker and beat, however many leases it has; a worker that has none
+says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else has by
+now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored, is given
+back.
 """
 
 from __future__ import annotations
@@ -8,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 from typing import cast
 
 from stepwell.errors import StorageUnavailableError
@@ -21,9 +27,22 @@ logger = logging.getLogger(__name__)
 
 _BEATS = 4
 """How often a worker is heard of while a lease lasts."""
+_LOOKS = 2
+"""How often in a beat it is looked for what others have left."""
 
 Driving = Mapping[asyncio.Task[None], str]
 """What drives a run -> which."""
+
+
+@dataclass
+class _Odd:
+    """What did not fit at the last beat: only what does not fit twice is acted on, since a lease that is just being taken or given
+    back looks the same."""
+
+    lost: set[str] = field(default_factory=set)
+    """Driven here, and somebody else has it."""
+    unknown: set[str] = field(default_factory=set)
+    """Leased to us, and nobody here drives it or holds it."""
 
 
 class Heartbeats:
@@ -48,6 +67,8 @@ class Heartbeats:
         self._recovered = recovered
         self._lease_s = lease_s
         self._sole = sole
+        self.held: set[str] = set()
+        """What this process holds threads for."""
         self._until: dict[str, float] = {}
         """Workers of this process -> how long their leases last."""
 
@@ -68,12 +89,12 @@ class Heartbeats:
 
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
-        lost: set[str] = set()
-        while True:
-            await asyncio.sleep(self._lease_s / _BEATS)
+        odd = _Odd()
+        for look in count(1):
+            await asyncio.sleep(self._lease_s / _BEATS / _LOOKS)
             try:
-                if driving or worker == self.holder:
-                    lost = await self._renew(worker, driving, lost)
+                if look % _LOOKS == 0 and (driving or worker == self.holder):
+                    odd = await self._renew(worker, driving, odd)
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
             except Exception:  # whoever has lost a lease by that finds out by the fence
@@ -87,28 +108,43 @@ class Heartbeats:
         except StorageUnavailableError as error:
             logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
 
-    async def _renew(self, worker: str, driving: Driving, lost: set[str]) -> set[str]:
-        """Renew all leases at once. A run that somebody else has by now is given up; gives those that seem to be lost for the first
-        time, because one that has just ended looks the same."""
-        now, before = self._now(), dict(driving)
+    async def _renew(self, worker: str, driving: Driving, before: _Odd) -> _Odd:
+        """Renew all leases at once, and act on what has not fitted for a while."""
+        now, driven = self._now(), dict(driving)
 
         def work(connection: Connection) -> dict[str, str | None]:
             self.say(connection, worker, now)
-            return leases.leased_runs(connection, worker)
+            return leases.leased_to(connection, worker)
 
         ours = await self._database.write(work, frees=True)
         self.said(worker, now)
         for run_id, action in ours.items():
             if action is not None and not self._sole:  # in case the notification was lost
                 self._cancel(Cancellation(run_id, cast(CancelAction, action)))
-        missing = {run_id for run_id in before.values() if run_id not in ours}
-        for task, run_id in before.items():
-            if run_id in missing & lost and not task.done():
+        odd = _Odd(set(driven.values()) - ours.keys(), ours.keys() - set(driven.values()) - set(driving.values()) - self.held)
+        for task, run_id in driven.items():
+            if run_id in odd.lost & before.lost and not task.done():
                 logger.warning("another worker has taken the run over", extra={"run_id": run_id})
                 task.cancel()
-        return missing - lost
+        if unknown := odd.unknown & before.unknown:
+            logger.warning("leases that nobody here knew of are given back", extra={"count": len(unknown)})
+            self._recovered(await self._database.write(lambda connection: leases.give_back(connection, worker, unknown, now)))
+        return _Odd(odd.lost - before.lost, odd.unknown - before.unknown)
+
+    def recover(self, connection: Connection, worker: str | None, now: float) -> leases.Recovered:
+        """Take back what `worker`, which has just started, and those who are not heard of have left."""
+        # One process that dies with all its runs tells something about those that waited; one of many does not.
+        return leases.recover(connection, worker, now, self._silent_since(connection, now), acquits=self._sole)
+
+    def _silent_since(self, connection: Connection, now: float) -> float:
+        """Whoever was heard of until then, and not since, is gone."""
+        return now if now > self._database.serving_since(connection) + self._lease_s else 0.0
 
     async def _look_after_others(self) -> None:
         now = self._now()
-        if await self._database.read(lambda connection: leases.anything_left(connection, now)):
-            self._recovered(await self._database.write(lambda connection: leases.recover(connection, None, now)))
+
+        def look(connection: Connection) -> bool:
+            return leases.anything_left(connection, self._silent_since(connection, now))
+
+        if await self._database.read(look):
+            self._recovered(await self._database.write(lambda connection: self.recover(connection, None, now)))

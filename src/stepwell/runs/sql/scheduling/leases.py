@@ -15,7 +15,7 @@ What a worker still writes that was given up is kept out by the fence: it only g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
@@ -70,10 +70,10 @@ SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({susp
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
-# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of at `:now`.
+# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of since `:silent`.
 _LEFT = """
 t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_holder IS NULL OR NOT EXISTS (
-  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :now))
+  SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :silent))
 """
 # Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
 _LEFT_RUNS = f"""
@@ -133,14 +133,14 @@ def forget_workers(connection: Connection, but: Sequence[str]) -> None:
     connection.execute("DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?))", (dumps(list(but)),))
 
 
-def leased_runs(connection: Connection, worker: str) -> dict[str, str | None]:
-    """The runs that this worker has, and how somebody wants them stopped."""
+def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
+    """The runs and holds that this worker has, and how somebody wants them stopped."""
     rows = connection.execute(
-        "SELECT r.run_id, r.cancel_action FROM threads AS t JOIN runs AS r ON r.run_id = t.lease_run"
+        "SELECT t.lease_run, r.cancel_action FROM threads AS t LEFT JOIN runs AS r ON r.run_id = t.lease_run"
         " WHERE t.lease_run IS NOT NULL AND t.lease_holder = ?",
         (worker,),
     )
-    return {row["run_id"]: row["cancel_action"] for row in rows}
+    return {row["lease_run"]: row["cancel_action"] for row in rows}
 
 
 def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
@@ -261,26 +261,22 @@ class Recovered(NamedTuple):
     set_aside: list[UnreadableRun]
 
 
-def anything_left(connection: Connection, now: float) -> bool:
-    """Whether somebody who is not heard of any more has a lease."""
-    names = {"now": now, "worker": None}
+def anything_left(connection: Connection, silent: float) -> bool:
+    """Whether somebody who is not heard of since `silent` has a lease."""
+    names = {"silent": silent, "worker": None}
     return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
 
 
-def recover(connection: Connection, worker: str | None, now: float) -> Recovered:
-    """Take back what nobody is at work on: leases of `worker`, which has just started, and of workers that are not heard of."""
-    names = {"now": now, "worker": worker}
+def recover(connection: Connection, worker: str | None, now: float, silent: float, *, acquits: bool) -> Recovered:
+    """Take back what nobody is at work on: leases of `worker`, which has just started, and of those who are not heard of since `silent`.
+    `acquits`: it was the only process, so it did not die of runs that waited."""
+    names = {"silent": silent, "worker": worker}
     left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
     rows = connection.execute(_LEFT_RUNS, names).fetchall()
-    if rows:
+    if rows and acquits:
         suspects.clear_bystanders(connection)
-    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
-    # The fence is raised here too: a thread of execution that outlived its worker's lease must not write any more.
-    connection.executemany(
-        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
-        [(row["thread_id"],) for row in left],
-    )
-    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (now,))
+    _take_away(connection, left)
+    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (silent,))
     runs, unread = [], []
     for row in rows:
         try:
@@ -290,6 +286,37 @@ def recover(connection: Connection, worker: str | None, now: float) -> Recovered
         else:
             runs.append(_recover_one(connection, row, now))
     return Recovered(runs, unread)
+
+
+def give_back(connection: Connection, worker: str, leased: Collection[str], now: float) -> Recovered:
+    """Take back what `worker` was given and never knew of. None of these runs has begun, so none is suspected of anything."""
+    left = connection.execute(
+        "SELECT thread_id, lease_run FROM threads"
+        " WHERE lease_run IS NOT NULL AND lease_holder = ? AND lease_run IN (SELECT value FROM json_each(?))",
+        (worker, dumps(sorted(leased))),
+    ).fetchall()
+    _take_away(connection, left)
+    runs = []
+    for row in left:
+        waiting = connection.execute(
+            "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? AND status = 'running' RETURNING *",
+            (now, row["lease_run"]),
+        ).fetchone()
+        if waiting is None:  # a hold
+            continue
+        if waiting["cancel_action"]:
+            ending.end_pending(connection, waiting["run_id"], waiting["cancel_action"], waiting["cancel_reason"], now)
+        runs.append(run_from_row(waiting))
+    return Recovered(runs, [])
+
+
+def _take_away(connection: Connection, left: Sequence[Row]) -> None:
+    """The fence is raised too: a thread of execution that outlived its worker's lease must not write any more."""
+    thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
+    connection.executemany(
+        "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        [(row["thread_id"],) for row in left],
+    )
 
 
 def _recover_one(connection: Connection, row: Row, now: float) -> Run:

@@ -68,6 +68,8 @@ class SqlQueue:
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._turn = ""
+        self.capacity = 0
+        """How many runs are driven here at once; 0 while none are taken."""
         self._alive = Heartbeats(
             database,
             self._now,
@@ -107,6 +109,7 @@ class SqlQueue:
         stop = asyncio.create_task(draining.wait())
         driving: dict[asyncio.Task[None], str] = {}
         beating = asyncio.create_task(self._alive.beat(worker, driving))
+        self.capacity = concurrency
         try:
             while not draining.is_set():
                 self._changed.clear()
@@ -122,6 +125,7 @@ class SqlQueue:
                     driving[task] = claim.run.run_id
                     task.add_done_callback(driving.pop)
                 await self._until_changed(stop, due_in_s)
+            self.capacity = 0
             while driving:
                 await asyncio.wait(driving)
         finally:
@@ -201,12 +205,14 @@ class SqlQueue:
         except asyncio.CancelledError:
             taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
             raise
+        self._alive.held.add(holder)
         continue_ids_after(lease.newest_checkpoint or "")
         beating = asyncio.create_task(self._alive.beat(self._alive.holder, {}))
         try:
             yield lease
         finally:
             beating.cancel()
+            self._alive.held.discard(holder)
             await self._release(lease)
             self._changed.set()
 
@@ -235,17 +241,19 @@ class SqlQueue:
 
         def work(connection: Connection) -> leases.Recovered:
             self._alive.forget_strangers(connection)
-            return leases.recover(connection, worker, now)
+            return self._alive.recover(connection, worker, now)
 
         recovered = await self._database.write(work)
         self._tell_set_aside(recovered.set_aside)
         return recovered.runs
 
     def _recovered(self, recovered: leases.Recovered) -> None:
-        """Another worker is gone, and its runs wait again."""
+        """What nobody was at work on waits again."""
         self._tell_set_aside(recovered.set_aside)
+        for run in recovered.runs:  # some have ended by that: they were to be stopped, or are given up
+            self._tell_ended(run.thread_id, run.run_id, ())
         if recovered.runs:
-            logger.info("runs of a worker that is gone are driven again", extra={"count": len(recovered.runs)})
+            logger.info("runs that nobody drove any more are driven again", extra={"count": len(recovered.runs)})
             self._changed.set()
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:

@@ -7,7 +7,8 @@ crash ─> counted for every run that was under way and has made no checkpoint s
   5 crashes (`MAX_ATTEMPTS`): it is given up
 ```
 So a run that kills the process is found, one that only happened to be there goes on, and a process that dies of something else (no memory,
-an operator, a bad disk) takes no run with it. Functions of a connection, for use inside a transaction.
+an operator, a bad disk) takes no run with it. Where there are many processes, one that dies while a suspect waits says nothing about it:
+there the count begins anew only with a checkpoint. Functions of a connection, for use inside a transaction.
 """
 
 from __future__ import annotations

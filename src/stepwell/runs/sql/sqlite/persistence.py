@@ -12,6 +12,7 @@ from typing import Self
 from stepwell.clock import Clock
 from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.queue import LEASE_S
+from stepwell.runs.shared_counts import ProcessCounts
 from stepwell.runs.sql.database import GroupWritten
 from stepwell.runs.sql.persistence import SqlPersistence
 from stepwell.runs.sql.sqlite.database import Database
@@ -66,6 +67,7 @@ class EmbeddedPersistence(SqlPersistence):
             raise
         self.database.disk_space.keep_reserve()
         self._assemble(self.database, sole=True)
+        self.counts = ProcessCounts(self._clock)
         return self
 
     async def __aexit__(

@@ -12,6 +12,7 @@ from datetime import datetime
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.clock import Clock
+from stepwell.runs.queue import LEASE_S
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.events.log import SqlEventLog
 from stepwell.runs.sql.records import erasing
@@ -30,7 +31,9 @@ _AT_ONCE = 100
 _BACKLOG = """
 SELECT COUNT(*) FILTER (WHERE status = 'pending' AND due_at <= :now) AS pending, COUNT(*) FILTER (WHERE status = 'running') AS running,
   MIN(MAX(due_at, created_at)) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest,
-  (SELECT COUNT(*) FROM unreadable_runs) AS unreadable
+  (SELECT COUNT(*) FROM unreadable_runs) AS unreadable,
+  (SELECT COUNT(*) FROM processes WHERE capacity > 0 AND alive_until > :now) AS workers,
+  (SELECT MIN(alive_until) FROM workers WHERE worker IN (SELECT lease_holder FROM threads WHERE lease_run IS NOT NULL)) AS alive_until
 FROM runs WHERE status IN ('pending', 'running')
 """
 _OLD = f"""
@@ -56,12 +59,14 @@ class SqlMaintenance:
         clock: Clock,
         *,
         new_id: Callable[[], str],
+        lease_s: float = LEASE_S,
     ) -> None:
         self._database = database
         self._records = records
         self._events = events
         self._clock = clock
         self._new_id = new_id
+        self._lease_s = lease_s
 
     def leads(self) -> bool:
         return self._database.leads()
@@ -70,7 +75,10 @@ class SqlMaintenance:
         now = to_time(self._clock.now())
         row = await self._database.read(lambda connection: connection.execute(_BACKLOG, {"now": now}).fetchone())
         oldest_s = 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0)
-        return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"])
+        lease_age_s = 0.0 if row["alive_until"] is None else max(now - (row["alive_until"] - self._lease_s), 0.0)
+        # Whoever has a file to itself is not written down.
+        workers = row["workers"] if self._database.dialect.name == "postgres" else 1
+        return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"], workers, lease_age_s)
 
     def figures(self) -> Figures:
         return Figures(self._events.written, self._database.waiting, self._database.size_bytes())

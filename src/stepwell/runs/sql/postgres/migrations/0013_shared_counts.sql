@@ -1,0 +1,67 @@
+-- What the servers of one installation share beside threads and runs. Each function is one journey to the database, and is committed by
+-- itself: under SERIALIZABLE, in a group with other work, servers that count would make each other's groups run again.
+CREATE TABLE processes (
+  process TEXT COLLATE "C" PRIMARY KEY,
+  capacity BIGINT NOT NULL, -- how many runs it drives at once; 0: it takes none
+  alive_until DOUBLE PRECISION NOT NULL -- from then on it counts for nothing
+);
+CREATE TABLE open_streams (
+  owner TEXT COLLATE "C" NOT NULL,
+  process TEXT COLLATE "C" NOT NULL,
+  streams BIGINT NOT NULL,
+  PRIMARY KEY (owner, process)
+);
+-- What may happen so many times in a while: wrong keys from an address, requests about a tenant's files.
+CREATE TABLE occurrences (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  ends DOUBLE PRECISION NOT NULL, -- when it is counted anew
+  number BIGINT NOT NULL
+);
+CREATE INDEX occurrences_ends ON occurrences (ends);
+-- Facts about the installation as a whole.
+CREATE TABLE installation (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  value TEXT COLLATE "C" NOT NULL
+);
+
+-- A process lives. Gives whether it was not known: then it has to say again how many streams it has. Forgets those that are gone.
+CREATE FUNCTION process_lives(this TEXT, drives BIGINT, now DOUBLE PRECISION, until DOUBLE PRECISION) RETURNS BOOLEAN
+LANGUAGE plpgsql AS $$
+DECLARE fresh BOOLEAN;
+BEGIN
+  UPDATE processes SET capacity = drives, alive_until = until WHERE process = this;
+  fresh := NOT FOUND;
+  IF fresh THEN
+    INSERT INTO processes (process, capacity, alive_until) VALUES (this, drives, until);
+  END IF;
+  IF EXISTS (SELECT 1 FROM processes WHERE alive_until <= now) THEN
+    DELETE FROM open_streams USING processes
+    WHERE processes.process = open_streams.process AND processes.alive_until <= now;
+    DELETE FROM processes WHERE alive_until <= now;
+  END IF;
+  DELETE FROM occurrences WHERE ends <= now;
+  RETURN fresh;
+END $$;
+-- A process has so many streams of an owner open, if that leaves all of them together within `most`. Gives whether it does.
+CREATE FUNCTION take_stream(whose TEXT, this TEXT, mine BIGINT, most BIGINT, now DOUBLE PRECISION) RETURNS BOOLEAN
+LANGUAGE plpgsql AS $$
+DECLARE others BIGINT;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(whose, 5354));
+  SELECT COALESCE(SUM(s.streams), 0) INTO others FROM open_streams AS s JOIN processes AS p ON p.process = s.process
+  WHERE s.owner = whose AND s.process <> this AND p.alive_until > now;
+  IF others + mine > most THEN
+    RETURN FALSE;
+  END IF;
+  PERFORM keep_streams(whose, this, mine);
+  RETURN TRUE;
+END $$;
+CREATE FUNCTION keep_streams(whose TEXT, this TEXT, mine BIGINT) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF mine = 0 THEN
+    DELETE FROM open_streams WHERE owner = whose AND process = this;
+  ELSE
+    INSERT INTO open_streams (owner, process, streams) VALUES (whose, this, mine)
+    ON CONFLICT (owner, process) DO UPDATE SET streams = excluded.streams;
+  END IF;
+END $$;

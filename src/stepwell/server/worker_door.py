@@ -1,0 +1,71 @@
+"""The small door of a process that serves nobody (`stepwell worker --metrics-port`): whether it is well, whether it takes runs, its
+counters.
+
+It asks nobody who they are and shows nothing of users, so it listens where only an operator's programs reach it. It stays open while the
+process drains: not ready, but well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stepwell.errors import NotReadyError, StorageUnavailableError
+from stepwell.server.assembly import Services
+from stepwell.server.health import check_readiness
+from stepwell.server.limits.heads import BoundedHeads
+from stepwell.server.responses import json_response
+
+
+@asynccontextmanager
+async def open_worker_door(services: Services, bound: socket.socket) -> AsyncIterator[None]:
+    """Answer on this socket until left."""
+    config = uvicorn.Config(
+        _make_door(services),
+        http=BoundedHeads,
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    door = _Door(config)
+    answering = asyncio.create_task(door.serve(sockets=[bound]))
+    try:
+        yield
+    finally:
+        door.should_exit = True
+        await answering
+
+
+class _Door(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the worker's."""
+        yield
+
+
+def _make_door(services: Services) -> Starlette:
+    async def ok(request: Request) -> Response:
+        return json_response({"ok": True})
+
+    async def ready(request: Request) -> Response:
+        try:
+            return json_response(await check_readiness(services, check_db=True))
+        except (NotReadyError, StorageUnavailableError) as error:
+            return json_response({"ok": False, "detail": str(error)}, status=503)
+
+    async def metrics(request: Request) -> Response:
+        return Response(await services.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    return Starlette(routes=[Route("/ok", ok), Route("/ready", ready), Route("/metrics", metrics)])

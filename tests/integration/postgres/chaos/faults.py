@@ -1,0 +1,155 @@
+"""What goes wrong in a chaos run: kinds of faults, chosen by a seeded dice, and how each is done and undone.
+
+Most of them take a while, and the next one does not wait for them. One worker and one server at least have peace at any time, the
+restarts of the database aside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Coroutine
+
+from tests.integration.postgres.chaos.installation import Installation, Node
+
+LEASE_S = 8.0
+
+Trouble = Coroutine[None, None, None]
+Fault = Callable[["Faults"], Trouble | None]
+"""Gives what is to happen; None where all that it could hit are in trouble already."""
+
+
+class Faults:
+    """`happen(...)` until there have been enough, then `end()`."""
+
+    def __init__(self, installation: Installation, seed: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self.installation = installation
+        self.chance = random.Random(seed)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._failed: list[BaseException] = []
+        self._busy: set[str] = set()
+
+    def happen(self, kind: str) -> bool:
+        """Begin a fault; it may go on beside the next ones. Whether it could."""
+        trouble = KINDS[kind](self)
+        if trouble is None:
+            return False
+        self.counts[kind] += 1
+        task = asyncio.create_task(trouble, name=kind)
+        self._under_way.add(task)
+        task.add_done_callback(self._over)
+        return True
+
+    async def end(self) -> None:
+        """Wait until all of them are over."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+        for error in self._failed:
+            raise error
+
+    def pick(self, nodes: list[Node]) -> Node | None:
+        """One that nothing happens to now, as long as there is another one; of workers rather one that drives something."""
+        at_peace = [node for node in nodes if node.name not in self._busy]
+        if len(at_peace) <= 1:
+            return None
+        at_work = [node for node in self.installation.drivers() if node in at_peace]
+        node = self.chance.choice(at_work or at_peace)
+        self._busy.add(node.name)
+        return node
+
+    def release(self, node: Node) -> None:
+        self._busy.discard(node.name)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failed.append(error)
+
+
+def _to_one(nodes: Callable[[Installation], list[Node]], do: Callable[[Faults, Node], Trouble]) -> Fault:
+    async def trouble(faults: Faults, node: Node) -> None:
+        try:
+            await do(faults, node)
+        finally:
+            faults.release(node)
+
+    def fault(faults: Faults) -> Trouble | None:
+        node = faults.pick(nodes(faults.installation))
+        return None if node is None else trouble(faults, node)
+
+    return fault
+
+
+async def _kill(faults: Faults, node: Node) -> None:
+    await node.kill()
+    await asyncio.sleep(faults.chance.uniform(0, 1))
+    await node.start()
+
+
+async def _freeze(faults: Faults, node: Node) -> None:
+    node.freeze()
+    await asyncio.sleep(LEASE_S + faults.chance.uniform(1, 3))
+    node.thaw()
+
+
+async def _freeze_shortly(faults: Faults, node: Node) -> None:
+    node.freeze()
+    await asyncio.sleep(faults.chance.uniform(0.5, 5))
+    node.thaw()
+
+
+async def _cut(faults: Faults, node: Node) -> None:
+    node.proxy.cut()
+
+
+async def _block(faults: Faults, node: Node) -> None:
+    """Nothing passes for a while, and then everything; or the connections are gone."""
+    node.proxy.block()
+    await asyncio.sleep(faults.chance.uniform(0.5, 6))
+    if faults.chance.random() < 0.5:
+        node.proxy.cut()
+    node.proxy.unblock()
+
+
+async def _slow(faults: Faults, node: Node) -> None:
+    node.proxy.delay_s = faults.chance.uniform(0.005, 0.05)
+    await asyncio.sleep(faults.chance.uniform(1, 3))
+    node.proxy.delay_s = 0.0
+
+
+def _restart(how: signal.Signals) -> Fault:
+    def fault(faults: Faults) -> Trouble | None:
+        if faults.installation.away.locked():
+            return None
+        return faults.installation.restart_database(how, faults.chance.uniform(0, 2))
+
+    return fault
+
+
+def _servers(installation: Installation) -> list[Node]:
+    return installation.servers
+
+
+def _workers(installation: Installation) -> list[Node]:
+    return installation.workers
+
+
+KINDS: dict[str, Fault] = {
+    "kill_worker": _to_one(_workers, _kill),
+    "kill_server": _to_one(_servers, _kill),
+    "freeze_worker": _to_one(_workers, _freeze),
+    "freeze_server": _to_one(_servers, _freeze_shortly),
+    "cut_worker": _to_one(_workers, _cut),
+    "cut_server": _to_one(_servers, _cut),
+    "block_worker": _to_one(_workers, _block),
+    "block_server": _to_one(_servers, _block),
+    "slow_worker": _to_one(_workers, _slow),
+    "restart_postgres": _restart(signal.SIGINT),
+    "crash_postgres": _restart(signal.SIGQUIT),
+}
+OFTEN = {"kill_worker": 2, "kill_server": 2, "cut_worker": 4, "cut_server": 4, "slow_worker": 2}
+"""How many of a kind in a round, if not one: there is time for a few of those between two restarts of the database."""
+ROUND = [kind for kind in KINDS for _ in range(OFTEN.get(kind, 1))]

@@ -1,0 +1,62 @@
+"""A graph that speaks while it works, so that what it says shows which execution of a step said it. Served by the processes of chaos."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import operator
+import os
+import urllib.request
+import uuid
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from stepwell.tools.effect_journal import effect_key, settled
+
+WORDS = 12
+PAUSE_S = 0.03
+STEPS = ("first", "second", "third")
+
+
+class Spoken(TypedDict, total=False):
+    marks: Annotated[list[str], operator.add]
+    done: Annotated[list[str], operator.add]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def _post(body: dict[str, str]) -> None:
+    request = urllib.request.Request(os.environ["ORACLE_URL"], json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, timeout=20):
+        return
+
+
+def _speak(step: str) -> Any:
+    async def speak(state: Spoken, config: RunnableConfig) -> Spoken:
+        """Says its words one by one, under a name that no other execution has; then has its effect."""
+        write, execution, mark = get_stream_writer(), uuid.uuid4().hex, state["marks"][-1]
+        for word in range(WORDS):
+            write({"execution": execution, "step": step, "word": word})
+            await asyncio.sleep(PAUSE_S)
+        await settled(config)
+        await asyncio.to_thread(_post, {"name": f"{mark} {step}", "key": effect_key(config), "kind": "keyed"})
+        return {"done": [f"{mark} {step}"]}
+
+    return speak
+
+
+def _line() -> Any:
+    builder = StateGraph(Spoken)
+    for step in STEPS:
+        builder.add_node(step, _speak(step))
+    for left, right in zip((START, *STEPS), (*STEPS, END), strict=True):
+        builder.add_edge(left, right)
+    return builder.compile()
+
+
+speaking = _line()

@@ -1,0 +1,54 @@
+"""Money for a chaos run: sessions that a mint in this process has filled, so that no worker has to ask a mint, and the sweep afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepwell.payments.configuration import Charging
+from stepwell.payments.meter import WalletMeter
+from stepwell.payments.pricing import FlatPrice
+from stepwell.payments.wallet import Wallet
+from stepwell.runs.paying import Cashier
+from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.settings import Secret
+from stepwell.testing import MemoryMint
+
+MINT = "http://127.0.0.1:9"
+"""Nobody is there: a worker that asked it would fail."""
+SEED = bytes(range(32))
+PRICE = 5
+_DEPOSIT = 2**16
+
+VARIABLES = {
+    "STEPWELL_MINTS": MINT,
+    "STEPWELL_SATS_PER_CALL": str(PRICE),
+    "STEPWELL_WALLET_SEED": SEED.hex(),
+    "STEPWELL_PAID_GRAPHS": "sold",
+}
+
+
+async def fund_sessions(url: str, owner: str, count: int) -> list[str]:
+    """Sessions with money in them; a call that is reserved and released makes the ledger redeem their tokens."""
+    mint, funded = MemoryMint(MINT), []
+    async with PostgresPersistence(url) as persistence:
+        wallet = Wallet(persistence.ledger(), [mint], SEED)
+        for number in range(count):
+            session_id = (await wallet.fund(owner, mint.issue(_DEPOSIT))).session_id
+            await wallet.release(await wallet.reserve(owner, session_id, f"opening:{number}", PRICE))
+            funded.append(session_id)
+    return funded
+
+
+async def sweep(url: str) -> None:
+    """What the leader does every minute: charges of answers that were lost are taken back, and what is held for nobody is free again."""
+    charging = Charging((MINT,), FlatPrice(PRICE), Secret(SEED.hex()), ("sold",))
+    async with PostgresPersistence(url) as persistence:
+        wallet = Wallet(persistence.ledger(), [MemoryMint(MINT)], SEED)
+        cashier = Cashier(wallet, WalletMeter(wallet, charging.price), charging, ("sold",), persistence)
+        await cashier.resolve_charges()
+
+
+def read_answers(path: Path) -> list[tuple[str, str]]:
+    """Thread and answer, as the model wrote them down outside."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(thread_id, name) for thread_id, name in (line.split() for line in lines)]

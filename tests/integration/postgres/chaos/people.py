@@ -1,0 +1,295 @@
+"""People at work on threads through two servers, with LangGraph's own SDK: they send, follow, answer, stop and pay, and write down what
+they were told.
+
+A message is sent once. Where no answer comes, or "cannot now", nobody knows whether it was taken; a run's id is a promise. Reading and
+answering is repeated, on the other server each time, until it succeeds. A stream is left in the middle and joined again on the other
+server, with the number of the last event that came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import traceback
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar, cast
+
+import httpx
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIStatusError
+
+T = TypeVar("T")
+Sdk = LangGraphClient
+
+PATIENCE_S = 150.0
+FINISHED = ("success", "error", "timeout", "interrupted")
+AGENTS = ("deep", "sold")
+MODES = {"speaking": ["custom", "values"], "asking": ["values"], "deep": ["updates", "messages-tuple"], "sold": ["updates"]}
+_PAUSE_S = 0.05
+_EXPECTED = (429, 503)
+_LOST = (httpx.TransportError, httpx.StreamError)
+
+
+class Said(NamedTuple):
+    """A message that was sent; the run it became, if that was told; whether the server said that nothing was kept of it."""
+
+    thread_id: str
+    graph: str
+    mark: str
+    run_id: str | None
+    refused: bool = False
+
+
+class Heard(NamedTuple):
+    seq: int
+    event: str
+    data: Any
+
+
+@dataclass
+class Book:
+    """What all people know. Only added to."""
+
+    said: list[Said] = field(default_factory=list)
+    followed: dict[str, list[Heard]] = field(default_factory=dict)
+    answers: list[tuple[str, str]] = field(default_factory=list)
+    """Thread and answer, as far as they were acknowledged."""
+    cancelled: set[str] = field(default_factory=set)
+    """Runs that somebody wanted stopped."""
+    responses: Counter[int] = field(default_factory=Counter)
+    """Refusals by status."""
+    connections: int = 0
+    """Streams that brought something."""
+    changes: int = 0
+    """Streams that were joined again on the other server."""
+    failures: list[str] = field(default_factory=list)
+
+
+class Unexpected(Exception):
+    """A response that no fault excuses."""
+
+
+@asynccontextmanager
+async def connected(urls: Sequence[str]) -> AsyncIterator[list[Sdk]]:
+    async with AsyncExitStack() as stack:
+        limits = httpx.Timeout(connect=10, read=60, write=10, pool=60)
+        yield [await stack.enter_async_context(get_client(url=url, api_key=None, timeout=limits)) for url in urls]
+
+
+class Person:
+    """One person, at both servers."""
+
+    def __init__(self, sdks: Sequence[Sdk], book: Book, chance: random.Random) -> None:
+        self._sdks = sdks
+        self._book = book
+        self.chance = chance
+
+    async def say(self, graph: str, thread_id: str, *, config: dict[str, Any] | None = None) -> Said:
+        """Send one message, once."""
+        mark = uuid.uuid4().hex
+        message = {"role": "user", "content": mark, "id": mark}
+        given: dict[str, Any] = {"messages": [message]} if graph in AGENTS else {"messages": [message], "marks": [mark]}
+        said = Said(thread_id, graph, mark, None)
+        try:
+            run = await self._send(
+                lambda sdk: sdk.runs.create(
+                    thread_id,
+                    graph,
+                    input=given,
+                    config=cast("Any", config),
+                    stream_mode=cast("Any", MODES[graph]),
+                    if_not_exists="create",
+                    multitask_strategy="enqueue",
+                )
+            )
+            said = said._replace(run_id=run["run_id"])
+        except APIStatusError as error:
+            said = said._replace(refused="Nothing was kept of this" in str(error.body))
+        except _LOST:
+            pass  # taken or not, nobody has said
+        self._book.said.append(said)
+        return said
+
+    async def answer(self, graph: str, thread_id: str, interrupt_id: str, answer: str) -> str:
+        """As often as it takes; gives the run."""
+        run = await self.again(
+            lambda sdk: sdk.runs.create(thread_id, graph, command=cast("Any", {"resume": {interrupt_id: answer}}))
+        )
+        self._book.answers.append((thread_id, answer))
+        return str(run["run_id"])
+
+    async def cancel(self, said: Said) -> None:
+        assert said.run_id is not None
+        run_id = said.run_id
+        self._book.cancelled.add(run_id)
+        await self.again(lambda sdk: sdk.runs.cancel(said.thread_id, run_id, wait=False))
+
+    async def wait(self, thread_id: str, run_id: str) -> dict[str, Any]:
+        """Until the run has ended."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                run = await self.again(lambda sdk: sdk.runs.get(thread_id, run_id))
+                if run["status"] in FINISHED:
+                    return cast("dict[str, Any]", run)
+                await asyncio.sleep(_PAUSE_S)
+
+    async def settle(self, thread_id: str) -> dict[str, Any] | None:
+        """Until nothing goes on on a thread; None if it was never made."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                thread = await self.again(lambda sdk: sdk.threads.get(thread_id), missing=True)
+                if thread is None or thread["status"] != "busy":
+                    return cast("dict[str, Any] | None", thread)
+                await asyncio.sleep(_PAUSE_S)
+
+    async def follow(self, thread_id: str, run_id: str) -> None:
+        """Everything a run says, to its end, on one server and then on the other."""
+        heard: list[Heard] = []
+        sdks = self._shuffled()
+        async with asyncio.timeout(PATIENCE_S):
+            while not heard or heard[-1].event != "end":
+                before = len(heard)
+                try:
+                    await self._listen(sdks[0], thread_id, run_id, heard)
+                except APIStatusError as error:
+                    self._excuse(error)
+                except _LOST:
+                    pass
+                self._book.connections += len(heard) > before
+                self._book.changes += before > 0
+                sdks.reverse()
+                await asyncio.sleep(_PAUSE_S if len(heard) == before else 0)
+        self._book.followed[run_id] = heard
+
+    async def _listen(self, sdk: Sdk, thread_id: str, run_id: str, heard: list[Heard]) -> None:
+        """Until the end of the run or of the connection, or of this person's patience."""
+        most = len(heard) + self.chance.randint(3, 40)
+        after = str(heard[-1].seq if heard else 0)  # also at first: the SDK warns of a cut before it has seen a number
+        parts = sdk.runs.join_stream(thread_id, run_id, last_event_id=after)
+        async with aclosing(cast("Any", parts)) as stream:
+            async for part in stream:
+                heard.append(Heard(int(part.id), part.event, part.data))
+                if len(heard) >= most or part.event == "end":
+                    return
+
+    async def again(self, ask: Callable[[Sdk], Awaitable[T]], *, missing: bool = False) -> T | None:
+        """Until there is a response; None for what is not there."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    return await self._send(ask)
+                except APIStatusError as error:
+                    if missing and error.status_code == 404:
+                        return None
+                except _LOST:
+                    pass
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _send(self, ask: Callable[[Sdk], Awaitable[T]]) -> T:
+        """On one of the servers; where there is no connection nothing was sent, and the other one is tried."""
+        for sdk in self._shuffled():
+            try:
+                return await ask(sdk)
+            except httpx.ConnectError:
+                continue
+            except APIStatusError as error:
+                self._excuse(error)
+                raise
+        raise httpx.ConnectError("none of the servers can be reached")
+
+    def _excuse(self, error: APIStatusError) -> None:
+        self._book.responses[error.status_code] += 1
+        if error.status_code not in (*_EXPECTED, 404):
+            raise Unexpected(f"{error.status_code}: {error.body}") from error
+
+    def _shuffled(self) -> list[Sdk]:
+        return self.chance.sample(self._sdks, len(self._sdks))
+
+
+Story = Callable[[Person, Book, str], Awaitable[None]]
+
+
+async def talk(person: Person, book: Book, thread_id: str) -> None:
+    """One or two messages without waiting, read along."""
+    said = [await person.say("speaking", thread_id) for _ in range(person.chance.randint(1, 2))]
+    for one in said:
+        if one.run_id:
+            await person.follow(thread_id, one.run_id)
+
+
+async def change_mind(person: Person, book: Book, thread_id: str) -> None:
+    """A message whose run is stopped, wherever it is."""
+    said = await person.say("speaking", thread_id)
+    if said.run_id:
+        await asyncio.sleep(person.chance.uniform(0, 1.2))
+        await person.cancel(said)
+        await person.follow(thread_id, said.run_id)
+
+
+async def ask(person: Person, book: Book, thread_id: str) -> None:
+    """A question, answered on either server, and then once more."""
+    said = await person.say("asking", thread_id)
+    thread = await person.settle(thread_id)
+    questions = [one for several in (thread or {}).get("interrupts", {}).values() for one in several]
+    if not questions:
+        assert said.run_id is None, f"an acknowledged question was never asked on {thread_id}: {thread}"
+        return
+    (question,) = questions
+    answer = f"answer-{question['value']['question']}"
+    run_id = await person.answer("asking", thread_id, question["id"], answer)
+    assert await person.answer("asking", thread_id, question["id"], answer) == run_id, "the same answer again is the same run"
+    await person.follow(thread_id, run_id)
+
+
+async def work(person: Person, book: Book, thread_id: str) -> None:
+    """A deep agent: plan, files, a payment, two subagents."""
+    said = await person.say("deep", thread_id)
+    if said.run_id:
+        await person.follow(thread_id, said.run_id)
+
+
+def paying(funding_id: str) -> Story:
+    async def pay(person: Person, book: Book, thread_id: str) -> None:
+        """Three model calls, each of them paid for."""
+        said = await person.say("sold", thread_id, config={"configurable": {"funding_id": funding_id}})
+        if said.run_id:
+            await person.follow(thread_id, said.run_id)
+
+    return pay
+
+
+class Crowd:
+    """People at work until `finish`, each on a thread of their own; `pause_s` is how long they think at most."""
+
+    def __init__(
+        self, sdks: Sequence[Sdk], book: Book, stories: Sequence[Story], *, people: int, seed: int, pause_s: float
+    ) -> None:
+        self._enough = asyncio.Event()
+        self._book = book
+        self._pause_s = pause_s
+        self._living = [
+            asyncio.create_task(self._live(Person(sdks, book, random.Random(seed + place)), stories[place % len(stories)]))
+            for place in range(people)
+        ]
+
+    async def finish(self) -> None:
+        """No new stories; those that have begun come to their end."""
+        self._enough.set()
+        await asyncio.gather(*self._living)
+
+    async def _live(self, person: Person, story: Story) -> None:
+        thread_id = str(uuid.uuid4())
+        try:
+            while not self._enough.is_set():
+                await story(person, self._book, thread_id)
+                if story is ask:
+                    thread_id = str(uuid.uuid4())
+                await asyncio.sleep(person.chance.uniform(0, self._pause_s))
+        except Exception:  # shown by the test
+            self._book.failures.append(traceback.format_exc())
+            self._enough.set()

@@ -1,0 +1,92 @@
+"""What stands between one process and the database: connections can be cut, held up and slowed down. It does not look at what passes.
+
+```python
+async with DatabaseProxy(folder_of_sockets) as proxy:
+    proxy.url("shared")      # the database through it
+    proxy.cut()              # all connections are gone; new ones are let in
+    proxy.block()            # nothing passes any more, and nobody is told, until...
+    proxy.unblock()
+    proxy.delay_s = 0.05     # each piece comes so much later
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_LARGEST = 64 * 1024
+
+
+class DatabaseProxy:
+    """On a free port of this machine, in front of a Postgres that listens on a socket file. Belongs to the loop it is opened in."""
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+        self._open = asyncio.Event()
+        self._open.set()
+        self._passing: set[asyncio.Task[None]] = set()
+        self.delay_s = 0.0
+        self.connections = 0
+        """All so far."""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        passing = list(self._passing)
+        self.cut()
+        await asyncio.gather(*passing, return_exceptions=True)
+
+    def url(self, database: str) -> str:
+        port = self._server.sockets[0].getsockname()[1]
+        return f"postgresql://postgres@127.0.0.1:{port}/{database}?sslmode=disable&gssencmode=disable"
+
+    def cut(self) -> None:
+        for task in self._passing:
+            task.cancel()
+
+    def block(self) -> None:
+        self._open.clear()
+
+    def unblock(self) -> None:
+        self._open.set()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._passing.add(task)
+        task.add_done_callback(self._passing.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers = [writer]
+        try:
+            await self._open.wait()
+            back, there = await asyncio.open_unix_connection(str(self._socket))
+            writers.append(there)
+            ways = [asyncio.create_task(self._pass(*way)) for way in ((reader, there), (back, writer))]
+            try:
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
+        except OSError:
+            return  # no database: whoever connected sees the connection end
+        finally:
+            for each in writers:
+                each.transport.abort()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(_LARGEST):
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s)
+            await self._open.wait()
+            writer.write(piece)
+            await writer.drain()

@@ -1,0 +1,138 @@
+"""Two API servers, three workers and a Postgres in trouble, while people work with them; and no promise is broken (`chaos/checks`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from tests.conftest import Effort
+from tests.integration.durability.oracle import Oracle
+from tests.integration.postgres.chaos import checks
+from tests.integration.postgres.chaos.faults import KINDS, ROUND, Faults
+from tests.integration.postgres.chaos.installation import DATABASE, Installation
+from tests.integration.postgres.chaos.money import VARIABLES, fund_sessions, read_answers, sweep
+from tests.integration.postgres.chaos.people import Book, Crowd, Person, ask, change_mind, connected, paying, talk, work
+
+from stepwell.testing.postgres import PostgresCluster
+
+SEED = 20_263
+LONG_S = float(os.environ.get("STEPWELL_CHAOS_SECONDS", 15 * 60))
+SETTLED_S = 90.0
+"""After the last fault: leases expire, attempts wait for a database that was away, and two cores catch up."""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[PostgresCluster]:
+    """One that can crash: what was committed is in the file, if not on the disk."""
+    with PostgresCluster(tmp_path, synchronous_commit="on") as opened:
+        yield opened
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+async def test_no_fault_breaks_a_promise(
+    cluster: PostgresCluster, tmp_path: Path, effort: Effort, record_property: Callable[[str, object], None]
+) -> None:
+    """Mission: kills, freezes past the lease, restarts and crashes of Postgres, cuts, and a clock an hour off; nothing acknowledged is
+    lost, every run ends, the ledger is exact, streams have no gap, each effect happens once."""
+    book, answers, chance = Book(), tmp_path / "answers", random.Random(SEED)
+    with Oracle() as oracle:
+        variables = {"ORACLE_URL": oracle.url, "SOLD_ANSWERS": str(answers), **VARIABLES}
+        async with Installation(cluster, tmp_path / "nodes", workers=3, **variables) as installation:
+            url = cluster.url(DATABASE)
+            async with connected([server.url for server in installation.servers]) as sdks:
+                people = effort.cases(12, 200)
+                (await sdks[0].threads.create())
+                funded = await fund_sessions(url, _owner(url), 1)
+                stories = (talk, ask, work, change_mind, paying(funded[0]))
+                crowd = Crowd(sdks, book, stories, people=people, seed=SEED, pause_s=effort.seconds(0.3, 20))
+                faults = Faults(installation, SEED)
+                await _trouble(faults, book, chance, effort)
+                began = time.monotonic()
+                async with asyncio.timeout(SETTLED_S * (3 if effort.long else 1)):
+                    await crowd.finish()
+                assert book.failures == [], "\n".join(book.failures)
+                person = Person(sdks, book, chance)
+                for thread_id in {said.thread_id for said in book.said}:
+                    await person.settle(thread_id)
+                settled_s = time.monotonic() - began
+                await sweep(url)
+                snapshot = await asyncio.to_thread(checks.take_snapshot, url)
+                await _read_states(person, snapshot, book)
+            await installation.stop()
+            wrong = [*checks.everything(snapshot, book, oracle, read_answers(answers)), *installation.lost]
+            _record(record_property, faults, book, snapshot, settled_s, oracle)
+            assert wrong == []
+            assert set(faults.counts) == set(KINDS), "not everything was tried"
+            assert book.followed
+            assert book.changes
+
+
+async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Effort) -> None:
+    """Faults of every kind in a random order, round after round, for so long or until there were so many. What takes longest comes
+    first in the short form, so that the rest happens meanwhile."""
+    until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(len(ROUND), 2_000)
+    waiting: list[str] = []
+    while time.monotonic() < until and faults.counts.total() < most:
+        assert book.failures == [], "\n".join(book.failures)
+        if len(waiting) <= 1:
+            waiting += sorted(chance.sample(ROUND, len(ROUND)), key=lambda kind: kind != "freeze_worker" and not effort.long)
+        if begun := next((kind for kind in waiting if faults.happen(kind)), None):
+            waiting.remove(begun)
+        await asyncio.sleep(chance.uniform(0.1, effort.seconds(1.2, 0.8)))
+    await faults.end()
+
+
+async def _read_states(person: Person, snapshot: checks.Snapshot, book: Book) -> None:
+    for thread_id in {said.thread_id for said in book.said}:
+        state: Any = await person.again(lambda sdk, thread=thread_id: sdk.threads.get_state(thread), missing=True)
+        snapshot.states[thread_id] = dict(state["values"] or {}) if state else {}
+
+
+def _owner(url: str) -> str:
+    connection = checks.connect(url)
+    owner: str = connection.execute("SELECT owner FROM threads").fetchone()[0]
+    connection.close()
+    return owner
+
+
+def _record(
+    record: Callable[[str, object], None],
+    faults: Faults,
+    book: Book,
+    snapshot: checks.Snapshot,
+    settled_s: float,
+    oracle: Oracle,
+) -> None:
+    recovered = checks.recoveries(snapshot)
+    figures = {
+        "faults": faults.counts.total(),
+        **dict(sorted(faults.counts.items())),
+        "runs": len(snapshot.tables["runs"]),
+        "driven_again": sum(row["attempt"] > 1 for row in snapshot.tables["runs"]),
+        "most_attempts": max(row["attempt"] for row in snapshot.tables["runs"]),
+        "messages_acknowledged": sum(said.run_id is not None for said in book.said),
+        "messages_unconfirmed": sum(said.run_id is None for said in book.said),
+        "answers": len(book.answers),
+        "cancelled": len(book.cancelled),
+        "streams_followed": len(book.followed),
+        "stream_connections": book.connections,
+        "events": sum(map(len, snapshot.events.values())),
+        "refusals": dict(book.responses),
+        "keyed_effects": len(oracle.effective("keyed")),
+        "once_effects": len(oracle.asked("once")),
+        "charges": sum(row["kind"] == "charge" for row in snapshot.tables["entries"]),
+        "charges_taken_back": sum(row["kind"] == "void" for row in snapshot.tables["entries"]),
+        "recovery_median_s": round(median(recovered), 2) if recovered else None,
+        "recovery_worst_s": round(recovered[-1], 2) if recovered else None,
+        "settled_s": round(settled_s, 1),
+    }
+    for name, value in figures.items():
+        record(name, value)
