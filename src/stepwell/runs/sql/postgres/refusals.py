@@ -28,13 +28,19 @@ from stepwell.runs.sql.postgres.migrate import NewerFormError
 _CHECK = "Check STEPWELL_DATABASE_URL, DATABASE_URL or --database-url"
 _REFUSED = (
     (
-        "password authentication failed",
+        re.compile("password authentication failed"),
         "the user or the password is wrong. {check}; in an address, characters such as @ : / % are written as %40 %3A %2F %25",
     ),
-    ("no password supplied", "it wants a password. Put one into ~/.pgpass, PGPASSWORD or the address"),
-    (r"no pg_hba\.conf entry", "it does not let this user in from this machine. Whoever keeps it has to (pg_hba.conf)"),
-    (r'database ".*" does not exist', "there is no such database. Make one with `createdb`, or name another. {check}"),
-    (r'role ".*" does not exist', "there is no such user. {check}"),
+    (re.compile("no password supplied"), "it wants a password. Put one into ~/.pgpass, PGPASSWORD or the address"),
+    (
+        re.compile(r"no pg_hba\.conf entry"),
+        "it does not let this user in from this machine. Whoever keeps it has to (pg_hba.conf)",
+    ),
+    (
+        re.compile(r'database "[^"]*" does not exist'),
+        "there is no such database. Make one with `createdb`, or name another. {check}",
+    ),
+    (re.compile(r'role "[^"]*" does not exist'), "there is no such user. {check}"),
 )
 """What libpq says -> what we say."""
 
@@ -69,7 +75,7 @@ def explain(url: str, error: psycopg.Error) -> ConfigurationError:
     if isinstance(error, HeldAloneError):
         return DatabaseAwayError(f"{place} cannot be used now: {said}. Try again when that is done.")
     for words, sentence in _REFUSED:
-        if re.search(words, said) and error.sqlstate is None:
+        if words.search(said) and error.sqlstate is None:
             return ConfigurationError(f"{place} cannot be used: {sentence.format(check=_CHECK)}.")
     if isinstance(error, psycopg.OperationalError):
         return DatabaseAwayError(f"{place} cannot be reached: {said}. {_CHECK}, and whether it runs.")
