@@ -205,7 +205,9 @@ async def test_at_most_so_many_documents_are_read_at_once_and_readers_end_when_i
 
 
 def test_a_program_that_is_killed_leaves_no_reader_behind():
-    with subprocess.Popen([sys.executable, Path(__file__).with_name("orphan.py")], stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("orphan.py")], stdout=subprocess.PIPE, text=True
+    ) as program:
         try:
             assert program.stdout is not None
             reader = int(program.stdout.readline())
