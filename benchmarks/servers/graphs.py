@@ -4,10 +4,13 @@
 |---|---|
 | `two_nodes` | each node adds a letter; the state is a word |
 | `growing` | `turns` times a message of 200 characters each from two nodes, in a channel of LangGraph's `add_messages` |
+| `waits` | one node waits for `seconds`, as for a model; it says first which process it is in, and when |
+| `works` | one node uses `seconds` of CPU |
 | `ticker` | one node writes a custom event every `INTERVAL_S`, with the time it was due and the time it was written |
 """
 
 import asyncio
+import os
 import time
 from typing import Annotated, Any
 
@@ -22,6 +25,10 @@ INTERVAL_S = 0.1
 
 class Word(TypedDict):
     word: str
+
+
+class Seconds(TypedDict):
+    seconds: float
 
 
 class Ticks(TypedDict):
@@ -39,6 +46,19 @@ async def first(state: Word) -> dict[str, Any]:
 
 async def second(state: Word) -> dict[str, Any]:
     return {"word": state["word"] + "b"}
+
+
+async def wait(state: Seconds) -> dict[str, Any]:
+    get_stream_writer()({"process": os.getpid(), "at": time.time()})
+    await asyncio.sleep(state["seconds"])
+    return {"seconds": state["seconds"]}
+
+
+def work(state: Seconds) -> dict[str, Any]:
+    until = time.thread_time() + state["seconds"]
+    while time.thread_time() < until:
+        sum(range(1000))
+    return {"seconds": state["seconds"]}
 
 
 async def tick(state: Ticks) -> dict[str, Any]:
@@ -80,6 +100,14 @@ def build_two_nodes() -> StateGraph[Any, Any, Any, Any]:
     return graph
 
 
+def build_one(node: Any) -> StateGraph[Any, Any, Any, Any]:
+    graph = StateGraph(Seconds)
+    graph.add_node("only", node)
+    graph.add_edge(START, "only")
+    graph.add_edge("only", END)
+    return graph
+
+
 def build_ticker() -> StateGraph[Any, Any, Any, Any]:
     graph = StateGraph(Ticks)
     graph.add_node("tick", tick)
@@ -92,3 +120,5 @@ def build_ticker() -> StateGraph[Any, Any, Any, Any]:
 two_nodes = build_two_nodes().compile()
 ticker = build_ticker().compile()
 growing = build_growing().compile()
+waits = build_one(wait).compile()
+works = build_one(work).compile()

@@ -88,19 +88,26 @@ def serving(bench: Bench, *, claim: str, who: tuple[str, ...]) -> Iterator[dict[
 
 
 @contextmanager
-def start(name: str, python: Path, *, graphs: Path = GRAPHS, graph_names: tuple[str, ...] = GRAPH_NAMES) -> Iterator[Server]:
-    """One server, until left. Its data is on the project's disk and goes with it."""
+def start(
+    name: str,
+    python: Path,
+    *,
+    graphs: Path = GRAPHS,
+    graph_names: tuple[str, ...] = GRAPH_NAMES,
+    options: tuple[str, ...] = (),
+) -> Iterator[Server]:
+    """One server, until left. Its data is on the project's disk and goes with it. `options` are more words of ours' command."""
     (ROOT / "build").mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ROOT / "build", prefix=f"server-{name}-") as place:
         folder = Path(place)
         port = _free_port()
-        _write_project(folder, graphs, graph_names)
+        write_project(folder, graphs, graph_names)
         with (folder / "log").open("wb") as log:
             began = time.perf_counter()
             process = subprocess.Popen(
-                _command(name, python, port),
+                [*_command(name, python, port), *options],
                 cwd=ROOT if name == "floor" else folder,
-                env=_environment(name, folder),
+                env=environment(name, folder),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -109,10 +116,10 @@ def start(name: str, python: Path, *, graphs: Path = GRAPHS, graph_names: tuple[
             _wait_until_ok(process, port, folder / "log")
             yield Server(name, port, process.pid, time.perf_counter() - began, folder / "data" / "stepwell.db")
         finally:
-            _end(process)
+            end(process)
 
 
-def _write_project(folder: Path, graphs: Path, names: tuple[str, ...]) -> None:
+def write_project(folder: Path, graphs: Path, names: tuple[str, ...]) -> None:
     shutil.copy(graphs, folder / "graphs.py")
     listed = {name: f"./graphs.py:{name}" for name in names}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": listed}))
@@ -127,7 +134,7 @@ def _command(name: str, python: Path, port: int) -> list[str]:
     return [str(python), "-m", "stepwell", "serve", "--port", str(port), "--graphs", "langgraph.json"]
 
 
-def _environment(name: str, folder: Path) -> dict[str, str]:
+def environment(name: str, folder: Path) -> dict[str, str]:
     # The peer counts its users unless told not to; nothing may leave the machine.
     quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGCHAIN_TRACING_V2": "false"}
     return {**worker_environment(name), **quiet, "STEPWELL_DATA_DIR": str(folder / "data")}
@@ -154,7 +161,7 @@ def _is_ok(port: int) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(timeout=STOP_TIMEOUT_S)

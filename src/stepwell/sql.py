@@ -19,7 +19,7 @@ Parameters are `?` or `:name`. Text is ordered by its bytes, numbers are 64 bits
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import orjson
@@ -59,6 +59,14 @@ class Connection(Protocol):
     @property
     def dialect(self) -> Dialect: ...
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
+    def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
+        """One after the other. None of them needs what another gives, so all go to the database together: a journey is what costs most."""
+        ...
+
+    def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
+        """The statement gives a row, or else this error is raised: now, or before the work is committed."""
+        ...
+
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
 
 
@@ -178,3 +186,10 @@ class SqliteConnection(sqlite3.Connection):
     """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection is a `Connection` but for the dialect."""
 
     dialect: Dialect = SQLITE
+
+    def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
+        return [self.execute(sql, parameters) for sql, parameters in statements]
+
+    def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
+        if self.execute(sql, parameters).fetchone() is None:
+            raise error()

@@ -49,8 +49,11 @@ _MOST_BROKEN_LANES = 10_000
 class OrderedWork(Generic[T]):
     """Work that is refused once earlier work of its lane could not be stored."""
 
-    lane: Hashable
+    lane: Hashable | None
     work: Work[T]
+    guarded: bool = False
+    """It concerns one thread, whose row it changes first. So whoever else changes that thread meanwhile is noticed by that row, and nobody
+    has to remember all that was read."""
 
     def __call__(self, connection: Connection) -> T:
         return self.work(connection)
@@ -74,6 +77,10 @@ class Job(Generic[T]):
     @property
     def lane(self) -> Hashable | None:
         return self.work.lane if isinstance(self.work, OrderedWork) else None
+
+    @property
+    def guarded(self) -> bool:
+        return isinstance(self.work, OrderedWork) and self.work.guarded
 
 
 class BrokenLanes:

@@ -11,6 +11,13 @@ from stepwell.sql import Connection
 
 T = TypeVar("T")
 
+# In Postgres others may write at the same time: the row is changed, though to nothing new, so that whoever takes the thread away waits for
+# this transaction, and then sees all that it has written.
+_HOLDS = {
+    "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ?",
+    "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? RETURNING 1",
+}
+
 
 def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
     """Work that is also refused when earlier work of the same lease could not be stored."""
@@ -24,17 +31,21 @@ def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
         require(connection, lease)
         return work(connection)
 
-    return in_order(lease, checked)
+    return OrderedWork((lease.thread_id, lease.fence), checked, guarded=True)
+
+
+def guarded(work: Work[T]) -> OrderedWork[T]:
+    """Work on one thread that calls `require` itself, or changes the thread's row before all else."""
+    return OrderedWork(None, work, guarded=True)
 
 
 def require(connection: Connection, lease: Lease) -> None:
     """Refuse whoever no longer has the thread."""
-    row = connection.execute(
-        "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ?",
+    connection.expect(
+        _HOLDS[connection.dialect.name],
         (lease.thread_id, lease.fence, lease.run_id),
-    ).fetchone()
-    if row is None:
-        raise lease_lost_error(lease)
+        lambda: lease_lost_error(lease),
+    )
 
 
 def lease_lost_error(lease: Lease) -> LeaseLostError:

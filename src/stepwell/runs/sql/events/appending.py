@@ -85,7 +85,7 @@ class Appends:
     def _write(self) -> None:
         batch, self._waiting = self._waiting, []
         try:
-            written = self._database.write_soon(lambda connection: _append_all(connection, batch))
+            written = self._database.write_soon(fence.guarded(lambda connection: _append_all(connection, batch)))
         except StorageUnavailableError as error:  # it is closed
             _tell_callers(batch, [error] * len(batch))
             return

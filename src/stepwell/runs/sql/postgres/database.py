@@ -90,7 +90,7 @@ class PostgresDatabase(SqlDatabase):
         return self._enter(connect(self._url), alone=False)
 
     def _connect_writer(self) -> PostgresConnection:
-        connection = self._enter(connect(self._url), alone=self._alone)
+        connection = self._enter(connect(self._url, writes=True), alone=self._alone)
         self.writer = connection.raw.info.backend_pid
         return connection
 
@@ -150,7 +150,7 @@ class PostgresDatabase(SqlDatabase):
     ) -> PostgresConnection:
         """Bring the database to the newest form. Gives the connection that writes."""
         with reaching(self._url):
-            connection = connect(self._url)
+            connection = connect(self._url, writes=True)
             try:
                 migrate(connection, upgrade=upgrade, is_meant=is_meant)
                 self._enter(connection, alone=self._alone)

@@ -2,15 +2,19 @@
 
 ```
 all together, SERIALIZABLE ──commit──> done
-     │ a piece fails by itself (refused, malformed): it is undone, the others go on in the same transaction
-     │ it is *exclusive*, as claims are, and another process is at it: it is not run; those would only get in each other's way
+     │ a piece fails by itself (refused, malformed): undone, and run again statement by statement, with a savepoint before each piece, so
+     │ that it is known which one it was, and only that one is undone
+     │ they are *exclusive*, as claims are (then they are by themselves), and another process is at it: not run; those would only get in
+     │ each other's way
      │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
      │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
      └ the connection is lost during the commit: nobody knows whether it was stored, and all whose commit it was are told so
 ```
 
 Work was written for SQLite, where one writer looks and then acts and nobody comes in between. SERIALIZABLE promises the same among many
-processes: a transaction that could have seen something else in any order is refused by Postgres, and runs again.
+processes: a transaction that could have seen something else in any order is refused by Postgres, and runs again. It finds that out by the
+pages of indexes that were read, and so refuses many that had nothing to do with each other. Most work is *guarded*, which is what runs
+write under their lease: it changes its thread's row first, and a snapshot is enough for it.
 """
 
 from __future__ import annotations
@@ -34,8 +38,11 @@ from stepwell.runs.sql.postgres.refusals import first_line
 logger = logging.getLogger(__name__)
 
 _BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
-# Taken before the transaction looks at anything, so that it sees all that others have done who had the lock. It is in nobody else's way.
-_BEGIN_EXCLUSIVE = f"{_BEGIN}; LOCK TABLE workers IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
+_BEGIN_GUARDED = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+# The lock is taken before the transaction looks at anything, so that it sees all that others have done who had it. It is in nobody else's
+# way. Claims look at what all others change, and would be in everybody's way under SERIALIZABLE. A snapshot is enough for them: among
+# themselves they take turns, and whatever they decide upon they also change, so that whoever changed it meanwhile is noticed.
+_BEGIN_EXCLUSIVE = "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE workers IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
 _LONGEST_PAUSE_S = 0.05
@@ -45,6 +52,10 @@ _AGAIN_S = 0.1
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 """The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+
+
+class _PieceFailedError(Exception):
+    """A piece failed by itself, and nothing tells its writes from the others'."""
 
 
 class _OutcomeUnknownError(Exception):
@@ -71,6 +82,11 @@ class GroupCommit:
 
     def run(self, group: Sequence[Job[Any]]) -> None:
         """Afterwards every job has its result, committed, or its error."""
+        exclusive = [job for job in group if job.exclusive]
+        if exclusive and len(exclusive) < len(group):
+            # Whoever is exclusive keeps other processes waiting, so it does not wait for the rest; and the rest may have made work for it.
+            self.run([job for job in group if not job.exclusive])
+            group = exclusive
         if self._is_settled(group, _TRIES_TOGETHER):
             return
         for job in group:
@@ -97,12 +113,15 @@ class GroupCommit:
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
         """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
-        give_up_at, tried = monotonic() + _AWAY_S, 0
+        give_up_at, tried, carefully, told = monotonic() + _AWAY_S, 0, False, False
         while tried < tries:
             for job in group:
                 job.error = job.result = None
             try:
-                self._commit(self._connected(), group)
+                self._commit(self._connected(), group, carefully)
+            except _PieceFailedError:
+                self._undo()
+                carefully = True
             except CHANGED_MEANWHILE:
                 self._undo()
                 self.retried += 1
@@ -115,19 +134,24 @@ class GroupCommit:
                 if monotonic() >= give_up_at or monotonic() < self._away_until:
                     self._away_until = monotonic() + _AGAIN_S
                     raise
-                logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                if not told:
+                    logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                told = True
                 sleep(_AGAIN_S)
             else:
                 return True
         return False
 
-    def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> None:
-        group = self._begin(connection, group)
-        if len(group) == 1:
-            self._run_only(connection, group[0])
-        else:
+    def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
+        if group[0].exclusive and not self._begin_exclusively(connection):
+            return  # they have no result
+        if carefully:
+            if not group[0].exclusive:
+                connection.control(_begin(group))
             for job in group:
-                self._run_one(connection, job)
+                self._run_carefully(connection, job)
+        elif not self._run_in_one_go(connection, group):
+            return
         try:
             connection.control("COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -135,33 +159,35 @@ class GroupCommit:
                 raise
             raise _OutcomeUnknownError(str(error)) from error
 
-    def _begin(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> Sequence[Job[Any]]:
-        """Gives what can be run now."""
-        if any(job.exclusive for job in group):
-            try:
-                connection.control(_BEGIN_EXCLUSIVE)
-            except errors.LockNotAvailable:
-                connection.control("ROLLBACK")
-                group = [job for job in group if not job.exclusive]  # the others have no result
-            else:
-                return group
-        connection.control(_BEGIN)
-        return group
-
-    def _run_only(self, connection: PostgresConnection, job: Job[Any]) -> None:
-        """Without a savepoint, which costs two trips to the database: when it fails, there is nothing to commit."""
-        if self._lanes.refuse(job):
-            return
+    def _begin_exclusively(self, connection: PostgresConnection) -> bool:
+        """Whether nobody else is at it."""
         try:
-            job.result = job.work(connection)
+            connection.control(_BEGIN_EXCLUSIVE)
+        except errors.LockNotAvailable:
+            connection.control("ROLLBACK")
+            return False
+        return True
+
+    def _run_in_one_go(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> bool:
+        """With as few trips to the database as can be: pieces rarely fail. Gives whether there is something to commit."""
+        try:
+            with connection.in_one_go():
+                if not group[0].exclusive:
+                    connection.control(_begin(group))
+                for job in group:
+                    if not self._lanes.refuse(job):
+                        job.result = job.work(connection)
         except BaseException as error:
             if _concerns_all(error):
                 raise
-            self._fail(job, error)
+            if len(group) > 1:
+                raise _PieceFailedError from error
+            self._fail(group[0], error)
             connection.control("ROLLBACK")
-            connection.control(_BEGIN)
+            return False
+        return True
 
-    def _run_one(self, connection: PostgresConnection, job: Job[Any]) -> None:
+    def _run_carefully(self, connection: PostgresConnection, job: Job[Any]) -> None:
         if self._lanes.refuse(job):
             return
         connection.control("SAVEPOINT job")
@@ -197,9 +223,14 @@ class GroupCommit:
             self._lost()
 
 
+def _begin(group: Sequence[Job[Any]]) -> str:
+    return _BEGIN_GUARDED if all(job.guarded for job in group) else _BEGIN
+
+
 def _concerns_all(error: BaseException) -> bool:
-    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
-    return isinstance(error, LOST) and not isinstance(error, errors.DiskFull)
+    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on. Nor does it concern
+    the others when something before it in the same go has failed."""
+    return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, errors.PipelineAborted))
 
 
 def _told(error: BaseException) -> BaseException:

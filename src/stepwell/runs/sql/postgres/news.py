@@ -100,6 +100,8 @@ class News:
 
     def _listen_on(self, connection: PostgresConnection) -> bool:
         """Until the connection is lost, which is an error, or it is over, which gives True."""
+        # What comes while a statement is under way is read by psycopg, and would be dropped.
+        connection.raw.add_notify_handler(lambda heard: self._pass_on(heard.pid, heard.payload))
         connection.control("LISTEN stepwell")
         self._tell("all", "")
         while True:
@@ -124,10 +126,13 @@ class News:
         if raw.status != psycopg.pq.ConnStatus.OK:
             raise psycopg.OperationalError("the connection was lost")
         while (heard := raw.notifies()) is not None:
-            if heard.be_pid == self._own():  # whoever waits in this process has been told by whoever wrote
-                continue
-            kind, _, name = heard.extra.decode().partition(" ")
-            self._tell(kind, name)
+            self._pass_on(heard.be_pid, heard.extra.decode())
+
+    def _pass_on(self, writer: int, text: str) -> None:
+        if writer == self._own():  # whoever waits in this process has been told by whoever wrote
+            return
+        kind, _, name = text.partition(" ")
+        self._tell(kind, name)
 
     def _lead(self, *, leads: bool) -> None:
         self._leads = leads

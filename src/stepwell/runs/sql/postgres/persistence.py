@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -45,13 +46,15 @@ class PostgresPersistence(SqlPersistence):
         new_id: Callable[[], str] = _new_id,
         group_written: GroupWritten | None = None,
         lease_s: float = LEASE_S,
+        seconds: Callable[[], float] = monotonic,
         is_meant: bool = True,
         wait_s: float = 0.0,
         superseded: Callable[[str], None] | None = None,
     ) -> None:
-        """`wait_s`: for how long a database that is away is waited for. `superseded` is called in the event loop once a newer version has
-        changed the tables, with a sentence: nothing can be stored here any more."""
-        self._database_clock = PostgresClock()
+        """`seconds` are counted by this machine; what they mean is asked of the database. `wait_s`: for how long a database that is away is
+        waited for. `superseded` is called in the event loop once a newer version has changed the tables, with a sentence: nothing can
+        be stored here any more."""
+        self._database_clock = PostgresClock(seconds)
         super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
         self._group_written = group_written

@@ -145,15 +145,16 @@ def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
 
 def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
     """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
-    later = connection.execute(_LATER, {"now": now}).fetchone()
+    asked = connection.execute_all([(_LATER, {"now": now}), (_FREE, {"limit": limit + 1})])
+    later, free = asked[0].fetchone(), asked[1].fetchall()
     next_due = later["next_due"]
     if next_due is not None and next_due <= now:
         connection.execute(_COME_DUE, (now,))
-        next_due = connection.execute(_NEXT_DUE).fetchone()[0]
+        asked = connection.execute_all([(_NEXT_DUE, ()), (_FREE, {"limit": limit + 1})])
+        next_due, free = asked[0].fetchone()[0], asked[1].fetchall()
     waits = later["suspected"] and not later["under_way"]
     rows = connection.execute(_WAITED, {"now": now, "limit": min(limit, 1)}).fetchall() if waits else []
     room = limit - len(rows)
-    free = connection.execute(_FREE, {"limit": room + 1}).fetchall()
     if len(free) <= room:
         rows += free
     else:
@@ -166,14 +167,14 @@ def claim(connection: Connection, worker: str, limit: int, now: float, turn: str
 
 def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
     """The oldest run of each tenant in turn, not of threads that are taken, as long as there is room; and whose turn was last."""
-    tenants = [row["turn"] for row in connection.execute(_TENANTS_AFTER, {"turn": turn, "limit": room})]
-    if len(tenants) < room:
-        rest = {"turn": turn, "limit": room - len(tenants)}
-        tenants += [row["turn"] for row in connection.execute(_TENANTS_BEFORE, rest)]
+    names = {"turn": turn, "limit": room}
+    after, before = connection.execute_all([(_TENANTS_AFTER, names), (_TENANTS_BEFORE, names)])
+    tenants = [row["turn"] for row in (*after, *before)][:room]
     picked: list[Row] = []
     while tenants and len(picked) < room:
         share = {"limit": -(-(room - len(picked)) // len(tenants)), "taken": dumps(taken)}
-        found = [connection.execute(_OF_TENANT, {"tenant": tenant, **share}).fetchall() for tenant in tenants]
+        asked = connection.execute_all([(_OF_TENANT, {"tenant": tenant, **share}) for tenant in tenants])
+        found = [each.fetchall() for each in asked]
         in_turn = [row for turns in zip_longest(*found) for row in turns if row is not None][: room - len(picked)]
         picked += in_turn
         taken += [row["thread_id"] for row in in_turn]
@@ -194,14 +195,15 @@ def _begin(
     if not runs:
         return [], unread
     threads = {"worker": worker, "threads": dumps([run.thread_id for run in runs])}
-    taken = connection.execute(_TAKE_ALL.format(random_text=connection.dialect.random_text), threads).fetchall()
+    begin = {"now": now, "runs": dumps([run.run_id for run in runs])}
+    take_all = _TAKE_ALL.format(random_text=connection.dialect.random_text)
+    taken, begun = connection.execute_all([(take_all, threads), (_BEGIN_ALL, begin)])
     leases = {
         row["lease_run"]: Lease(
             row["thread_id"], row["lease_run"], row["fence"], row["owner"], worker, row["origin"], row["newest"]
         )
         for row in taken
     }
-    begun = connection.execute(_BEGIN_ALL, {"now": now, "runs": dumps([run.run_id for run in runs])}).fetchall()
     claims = {row["run_id"]: ClaimedRun(run_from_row(row), leases[row["run_id"]]) for row in begun}
     return [claims[run.run_id] for run in runs], unread
 

@@ -174,7 +174,7 @@ class SqlQueue:
             after = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
             return run_from_row(after or before), events
 
-        run, events = await self._database.write(work)
+        run, events = await self._database.write(fence.guarded(work))
         self._tell_ended(lease.thread_id, lease.run_id, events)
         self._changed.set()
         return run
