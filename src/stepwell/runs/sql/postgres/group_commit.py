@@ -32,6 +32,8 @@ from psycopg import errors
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.migrate import NewerFormError
+from stepwell.runs.sql.postgres.refusals import first_line
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +127,8 @@ class GroupCommit:
                 self.retried += 1
                 tried += 1
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
+            except NewerFormError:  # it stays so
+                raise
             except LOST as error:
                 self._disconnect()
                 if monotonic() >= give_up_at or monotonic() < self._away_until:
@@ -224,9 +228,9 @@ def _begin(group: Sequence[Job[Any]]) -> str:
 
 
 def _concerns_all(error: BaseException) -> bool:
-    if isinstance(error, errors.PipelineAborted):  # something before it has failed
-        return False
-    return isinstance(error, LOST)
+    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on. Nor does it concern
+    the others when something before it in the same go has failed."""
+    return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, errors.PipelineAborted))
 
 
 def _told(error: BaseException) -> BaseException:
@@ -245,9 +249,6 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
-    return unavailable(first_line(error), away=isinstance(error, LOST))
-
-
-def first_line(error: psycopg.Error) -> Exception:
-    """What it says at first; the rest may quote values."""
-    return Exception(str(error).strip().split("\n", 1)[0] or type(error).__name__)
+    if isinstance(error, errors.DiskFull):
+        return unavailable(Exception("its disk is full"))
+    return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))
