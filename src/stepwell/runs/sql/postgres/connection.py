@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from psycopg import BaseConnection
@@ -96,9 +96,23 @@ class _NumberLoader(NumericBinaryLoader):
 
 
 class _Cursor(psycopg.Cursor[Any]):
-    """psycopg's, which waits for the number of rows and the names of columns too, as it does for the rows."""
+    """psycopg's, which waits for the number of rows and the names of columns too, as it does for the rows. It waits until Postgres has
+    nothing more to do: psycopg alone would let it wait for the next statement without counting the time, and a process that is stopped
+    just then would keep its locks for ever, whatever `_LIMITS` says."""
 
     wait: Callable[[], None] | None = None
+
+    def fetchone(self) -> Any:
+        self._wait()
+        return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        self._wait()
+        return super().fetchall()
+
+    def __iter__(self) -> Self:
+        self._wait()
+        return super().__iter__()
 
     @property
     def rowcount(self) -> int:
