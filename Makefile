@@ -42,7 +42,7 @@ test_pythons: $(READY) ## unit and architecture tests with each other Python of 
 	done
 
 test_python: .venv-$(VERSION)/.stamp
-	.venv-$(VERSION)/bin/python -m pytest tests/unit tests/architecture -q $(ON_ALL_CORES) $(ARGS)
+	.venv-$(VERSION)/bin/python -m pytest tests/unit tests/architecture -q --hypothesis-profile again $(ON_ALL_CORES) $(ARGS)
 
 integration_tests: $(READY) page ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages

@@ -10,9 +10,10 @@ port is 0, a folder is `tmp_path`, and a test waits for a fact, never for a time
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ settings.register_profile("short", max_examples=100, deadline=None, database=Non
 settings.register_profile(
     "prove", max_examples=10_000, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
+# With another Python, the same properties once more: what it would do otherwise shows in a few cases.
+settings.register_profile("again", settings.get_profile("short"), max_examples=20)
 settings.load_profile("prove" if PROVE else "short")
 
 
@@ -70,6 +73,16 @@ def mint_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MintProce
 
     with run_mint(tmp_path_factory.mktemp("mint")) as process:
         yield process
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made, none is thrown away: looking for garbage all the while takes a seventh of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

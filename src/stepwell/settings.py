@@ -86,7 +86,7 @@ SERVER_VARIABLES = (
     "STEPWELL_RUN_TIMEOUT_S", "STEPWELL_BARE_ANSWERS", "STEPWELL_POWER_LOSS",
     "STEPWELL_WEBHOOK_ALLOW", "STEPWELL_WEBHOOK_HTTP", "STEPWELL_WEBHOOK_SECRET",
     "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_MIN_FREE_MB", "STEPWELL_DRAIN_SECONDS",
-    "STEPWELL_NOTICE_SECONDS", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
+    "STEPWELL_NOTICE_SECONDS", "STEPWELL_DATABASE_WAIT_S", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
 )  # fmt: skip
 """What `stepwell.server.settings` reads. There is none for `--insecure` on purpose: a `.env` file that lies about in a folder
 must not be able to open a server to the network."""
@@ -199,6 +199,8 @@ class Settings:
     """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
     database_url: Secret | None = None
     """Of the server, if the environment names one. It may hold a password."""
+    database_is_meant: bool = False
+    """It was named for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may be that of some other project in the same folder."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -260,6 +262,7 @@ class Settings:
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
+            database_is_meant=_find(layers, "STEPWELL_DATABASE_URL") is not None,
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from tests.browser.conftest import GRAPHS
 from tests.browser.device import put_project
 from tests.browser.steps import ask, composer, last_answer
 from tests.integration.served.process import Server, environment, serve
+from tests.integration.served.warm import run_warm
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +28,9 @@ def server(folder: Path) -> Iterator[Server]:
 
 def make_key(folder: Path, *arguments: str) -> str:
     variables = environment(STEPWELL_DATA_DIR=str(folder / "data"))
-    command = [sys.executable, "-m", "stepwell", "keys", "create", *arguments]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    made = run_warm(["keys", "create", *arguments], folder, variables)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
 
 
 def sign_in(page: Page, key: str) -> None:

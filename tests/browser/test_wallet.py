@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from tests.integration.payments import cashu_ts
 from tests.integration.payments.mints import MintProcess, buy
 from tests.integration.payments.test_paid_server import tables_with
 from tests.integration.served.process import Server, environment, serve
+from tests.integration.served.warm import run_warm
 
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.mint import HttpMint
@@ -261,15 +260,8 @@ def test_plan_funding_and_tool_wait_in_a_row(page: Page, server: Server, till: T
     dock(page).get_by_role("button", name="Decline").click()
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("declined to add money")
-    audit = [sys.executable, "-m", "stepwell", "wallet", "audit", "--json"]
-    told = subprocess.run(
-        audit,
-        env=environment(STEPWELL_DATA_DIR=str(server.folder / "data"), **variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    settings = environment(STEPWELL_DATA_DIR=str(server.folder / "data"), **variables)
+    told = run_warm(["wallet", "audit", "--json"], server.folder, settings)
     assert told.returncode == 0, told.stdout + told.stderr
     assert json.loads(told.stdout)["adds_up"] is True
 

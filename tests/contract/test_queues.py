@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -12,6 +13,7 @@ from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing import QueueConformance
+from stepwell.testing.queue.clocks import ClockCases, Opened
 
 
 class TestEmbeddedQueue(QueueConformance):
@@ -21,7 +23,13 @@ class TestEmbeddedQueue(QueueConformance):
             yield opened
 
 
-class TestPostgresQueue(QueueConformance):
+class TestPostgresQueue(QueueConformance, ClockCases):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda ahead_s, lease_s: PostgresPersistence(
+            postgres_url, lease_s=lease_s, seconds=lambda: monotonic() + ahead_s
+        )
+
     @pytest.fixture
     async def persistence(self, clock: Clock, postgres_url: str) -> AsyncIterator[Persistence]:
         async with PostgresPersistence(postgres_url, clock=clock) as opened:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -105,10 +105,12 @@ async def open_server(
     database: Path | PostgresPlace,
     *,
     concurrency: int | None = None,
+    superseded: Callable[[str], None] | None = None,
 ) -> AsyncIterator[OpenServer]:
-    """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others."""
+    """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
+    `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
     metrics = Metrics()
-    persistence = _make_persistence(database, server_settings, metrics)
+    persistence = _make_persistence(database, server_settings, metrics, superseded)
     clock = persistence.clock
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
@@ -142,13 +144,21 @@ async def open_server(
         yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
 
 
-def _make_persistence(database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics) -> SqlPersistence:
+def _make_persistence(
+    database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics, superseded: Callable[[str], None] | None
+) -> SqlPersistence:
     if isinstance(database, PostgresPlace):
         from stepwell.runs.sql.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
         )
 
-        return PostgresPersistence(database.url.reveal(), group_written=metrics.group_written)
+        return PostgresPersistence(
+            database.url.reveal(),
+            group_written=metrics.group_written,
+            is_meant=database.is_meant,
+            wait_s=settings.database_wait_s,
+            superseded=superseded,
+        )
     return EmbeddedPersistence(
         database,
         power_loss=settings.power_loss,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -14,19 +15,27 @@ _FILE = "sqlite:///"
 _POSTGRES = ("postgres://", "postgresql://")
 
 
+_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[^][@:/,?#\s]*)(:\d{1,5})?"
+# Checked here and not by libpq, which quotes what it cannot read: that may be a piece of a password with a sign in it that ends it.
+_ADDRESS = re.compile(rf"postgres(ql)?://([^@:/?#\s]*(:[^@:/?#\s]*)?@)?{_HOST}(,{_HOST})*(/[^/@\s?#]*)?(\?[^\s#]*)?")
+_BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
 @dataclass(frozen=True)
 class PostgresPlace:
     """A Postgres database. Shown without what lets somebody in."""
 
     url: Secret
+    is_meant: bool = True
+    """It was named for Stepwell. Otherwise it may be some other program's, and nothing is made among what is there."""
 
     def __str__(self) -> str:
         named = urlsplit(self.url.reveal())
-        return f"Postgres {named.hostname or 'on this machine'}{named.path}"
+        return f"Postgres {named.hostname or 'on this machine'}{unquote(named.path)}"
 
 
 def database_place(url: str | None, settings: Settings) -> Path | PostgresPlace:
-    """What `--database-url` names, or else `DATABASE_URL`; without both, the usual file in the data folder.
+    """What `--database-url` names, or else `STEPWELL_DATABASE_URL` or `DATABASE_URL`; without them, the usual file in the data folder.
 
     `sqlite:///name.db` lies in the working folder, `sqlite:////var/lib/name.db` where it says.
     """
@@ -34,11 +43,16 @@ def database_place(url: str | None, settings: Settings) -> Path | PostgresPlace:
     if chosen is None:
         return settings.data_folder / DATABASE_NAME
     if chosen.startswith(_POSTGRES):
-        return PostgresPlace(Secret(chosen))
+        if not _ADDRESS.fullmatch(chosen) or _BROKEN_PERCENT.search(chosen):
+            raise ConfigurationError(
+                "The address of the Postgres database cannot be read. Write it as postgresql://user:password@host:port/name; in a user or "
+                "a password, the characters @ : / ? # % and blanks are written as %40 %3A %2F %3F %23 %25 %20."
+            )
+        return PostgresPlace(Secret(chosen), is_meant=url is not None or settings.database_is_meant)
     path = unquote(chosen.removeprefix(_FILE))
     if not chosen.startswith(_FILE) or not path or path == ":memory:":
         raise ConfigurationError(
-            "--database-url must name a file or a Postgres database: sqlite:///path/to/file.db, with one more slash from the root on, "
-            "or postgresql://user@host/name."
+            "The database's address must name a file or a Postgres database: sqlite:///path/to/file.db, with one more slash from the root "
+            "on, or postgresql://user@host/name. It is given by --database-url, STEPWELL_DATABASE_URL or DATABASE_URL."
         )
     return Path(path)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -74,10 +75,10 @@ def run(
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
             # Where people sign in they have come to work, and what visitors leave behind would be somebody's.
             served = graphs_to_serve(graphs, demo=demo and not server_settings.asks_who)
-            stuck = False
+            stuck, superseded = False, Superseded()
             runner = asyncio.Runner(loop_factory=loop_factory())
             try:
-                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log, concurrency))
+                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log, concurrency, superseded))
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
@@ -85,8 +86,9 @@ def run(
                     runner.close()
     _say("Stopped.")
     if stuck:
-        os._exit(0)  # all is stored and closed; only steps that nobody can stop are left, and Python would wait for them
-    return 0
+        # All is stored and closed; only steps that nobody can stop are left, and Python would wait for them.
+        os._exit(superseded.exit_code)
+    return superseded.exit_code
 
 
 async def _serve(
@@ -97,6 +99,7 @@ async def _serve(
     bound: socket.socket,
     log: LogSink,
     concurrency: int | None,
+    superseded: Superseded,
 ) -> bool:
     """Serve until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
@@ -109,12 +112,25 @@ async def _serve(
         _say("\n".join(first_screen(address, others, settings, server_settings, served, database)))
 
     asyncio.get_running_loop().set_default_executor(NodeThreads())
-    async with open_server(settings, server_settings, served, database, concurrency=concurrency) as server:
+    async with open_server(
+        settings, server_settings, served, database, concurrency=concurrency, superseded=superseded
+    ) as server:
         server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
         collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
         await listen(server.app, server.services, bound, tell, farewell, notice_s=server_settings.notice_s)
     return await has_stuck_tasks()
+
+
+class Superseded:
+    """Hears that a newer version has taken the database over, which the log says, and stops this process as a signal does."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+
+    def __call__(self, sentence: str) -> None:
+        self.exit_code = 1
+        signal.raise_signal(signal.SIGTERM)
 
 
 def _say(text: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.serve import has_stuck_tasks, loop_factory, require_extra
+from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra
 from stepwell.errors import ConfigurationError
 from stepwell.server.addresses import DEFAULT_HOST
 from stepwell.settings import Settings, prefer_in_environment
@@ -59,16 +59,18 @@ def run(
     bound = None if metrics_port is None else bind(metrics_host, metrics_port)
     with bound or nullcontext(), open_logs(server_settings.log_format, server_settings.log_level):
         runner = asyncio.Runner(loop_factory=loop_factory())
-        stuck = False
+        stuck, superseded = False, Superseded()
         try:
-            stuck = runner.run(_work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, bound))
+            working = _work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, bound, superseded)
+            stuck = runner.run(working)
         finally:
             if not stuck:
                 runner.close()
     print("Stopped.", flush=True)
     if stuck:
-        os._exit(0)  # all is stored and handed back; only steps that nobody can stop are left, and Python would wait for them
-    return 0
+        # All is stored and handed back; only steps that nobody can stop are left, and Python would wait for them.
+        os._exit(superseded.exit_code)
+    return superseded.exit_code
 
 
 async def _work(
@@ -78,6 +80,7 @@ async def _work(
     database: PostgresPlace,
     concurrency: int,
     bound: socket.socket | None,
+    superseded: Superseded,
 ) -> bool:
     """Work until a signal comes. Gives whether something is still at work that does not stop."""
     from stepwell.cli.compose import open_server
@@ -87,9 +90,11 @@ async def _work(
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.set_default_executor(NodeThreads())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _stop, stop, number)
-    async with open_server(settings, server_settings, graphs, database, concurrency=concurrency) as server:
+    opening = open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded)
+    async with opening as server:
+        # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, _stop, stop, number)
         print(f"Working on {database}, {concurrency} runs at once.", flush=True)
         async with open_worker_door(server.services, bound) if bound else nullcontext():
             if bound:

@@ -21,7 +21,9 @@ Each arrow is one transaction. Rules every implementation keeps:
 - All times are of one clock that every worker shares. What a lease's holder stores comes after everything that was stored before,
   whatever its own clock says: a claim tells the newest checkpoint, and ids go on from there.
 - What is handed in under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. Where a
-  piece cannot be stored, what comes after it is refused. Nothing is promised about the order between two leases.
+  piece cannot be stored, what comes after it is refused. Nothing is promised about the order between two leases. Events may be gathered:
+  they are never stored before what was handed in ahead of them, but perhaps after what was handed in behind them. So whoever ends a
+  run waits for its events first.
 """
 
 from __future__ import annotations

@@ -101,6 +101,8 @@ class ServerSettings:
     log_level: LogLevel = "info"
     drain_s: int = 10
     """How long a server that stops lets runs finish; the rest is driven on by the next."""
+    database_wait_s: int = 30
+    """How long a server that starts waits for a Postgres database that is away."""
     notice_s: int = 0
     """How long a server that stops goes on serving while it is not ready any more, so that load balancers turn away from it first."""
 
@@ -189,6 +191,7 @@ class ServerSettings:
             log_level=read.choice("STEPWELL_LOG_LEVEL", {level: level for level in get_args(LogLevel)}, "info"),
             drain_s=read.whole("STEPWELL_DRAIN_SECONDS", 10, least=0, most=3600) if drain_s is None else drain_s,
             notice_s=read.whole("STEPWELL_NOTICE_SECONDS", 0, least=0, most=600),
+            database_wait_s=read.whole("STEPWELL_DATABASE_WAIT_S", 30, least=0, most=3600),
         )
 
 

@@ -165,13 +165,7 @@ def test_options_of_an_agent_in_process_are_refused_for_a_server(tmp_path: Path)
 
 def test_a_key_is_asked_for_and_taken_from_the_environment(tmp_path: Path):
     data = environment(STEPWELL_DATA_DIR=str(tmp_path / "data"))
-    made = subprocess.run(
-        [sys.executable, "-m", "stepwell", "keys", "create", "--user", "ada"],
-        env=data,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    made = run_warm(["keys", "create", "--user", "ada"], tmp_path, data)
     key = made.stdout.strip()
     with serve(tmp_path, STEPWELL_AUTH="required") as server:
         me = json.load(urllib.request.urlopen(f"{server.url}/api/me", timeout=10))

@@ -1,4 +1,4 @@
-"""What every release has stored is opened, read and resumed by the code of today, open interrupts included.
+"""What every release has stored is opened, read and resumed by the code of today, open interrupts included; on Postgres too, after a move.
 
 A file that fails here holds threads of real users. Fix the code, not the file: see "Golden databases" in CONTRIBUTING.md.
 """
@@ -14,14 +14,31 @@ from typing import Any
 import pytest
 from tests.fixtures.golden.opening import HERE, OWNER, THREADS, Golden, open_golden
 
+from stepwell.runs.sql.moving.move import move
+from stepwell.runs.sql.moving.postgres_side import PostgresTarget
+from stepwell.runs.sql.moving.sqlite_side import SqliteSource
+from stepwell.runs.sql.sqlite.database import Database
+
 RELEASES = sorted(HERE.glob("*.db"))
 APPROVE = {"decisions": [{"type": "approve"}]}
 
 
-@pytest.fixture(params=RELEASES, ids=lambda path: path.stem)
+@pytest.fixture(
+    params=[(path, engine) for path in RELEASES for engine in ("sqlite", "postgres")],
+    ids=lambda which: f"{which[0].stem}-{which[1]}",
+)
 async def golden(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Golden]:
-    shutil.copy(request.param, tmp_path / "stepwell.db")
-    async with open_golden(tmp_path / "stepwell.db") as opened:
+    """The file, or what became of it when it was moved to Postgres."""
+    path, engine = request.param
+    place: Path | str = tmp_path / "stepwell.db"
+    shutil.copy(path, place)
+    if engine == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        Database(tmp_path / "stepwell.db").close()  # to the newest form
+        with SqliteSource(tmp_path / "stepwell.db") as source, PostgresTarget(url, "tests") as target:
+            move(source, target, lambda *_: None)
+        place = url
+    async with open_golden(place) as opened:
         yield opened
 
 

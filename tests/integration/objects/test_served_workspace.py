@@ -7,9 +7,6 @@ subagent writes a file.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +16,8 @@ from typing import Any
 import httpx
 import pytest
 from langgraph_sdk import get_client
-from tests.integration.served.process import serve
+from tests.integration.served.process import environment, serve
+from tests.integration.served.warm import run_warm
 
 from stepwell.testing.objects import FakeObjectStore
 
@@ -156,11 +154,9 @@ async def test_with_a_bucket_each_request_names_its_root(tmp_path: Path, model: 
 
 
 def make_key(folder: Path, user: str) -> str:
-    environ = {**os.environ, "STEPWELL_DATA_DIR": str(folder / "data")}
-    command = [sys.executable, "-m", "stepwell", "keys", "create", "--user", user]
-    return subprocess.run(
-        command, env=environ, cwd=folder, capture_output=True, text=True, timeout=60, check=True
-    ).stdout.strip()
+    made = run_warm(["keys", "create", "--user", user], folder, environment(STEPWELL_DATA_DIR=str(folder / "data")))
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
 
 
 async def test_where_users_sign_in_each_has_the_roots_that_were_given(tmp_path: Path, model: dict[str, str]):

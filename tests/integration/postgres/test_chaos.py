@@ -45,19 +45,22 @@ async def test_no_fault_breaks_a_promise(
     book, answers, chance = Book(), tmp_path / "answers", random.Random(SEED)
     with Oracle() as oracle:
         variables = {"ORACLE_URL": oracle.url, "SOLD_ANSWERS": str(answers), **VARIABLES}
-        async with Installation(cluster, tmp_path / "nodes", workers=3, **variables) as installation:
+        async with Installation(cluster, tmp_path / "nodes", workers=3, wrong_clock=True, **variables) as installation:
             url = cluster.url(DATABASE)
             async with connected([server.url for server in installation.servers]) as sdks:
-                people = effort.cases(12, 200)
+                people, at_once = effort.cases(12, 200), effort.cases(12, 24)
                 (await sdks[0].threads.create())
                 funded = await fund_sessions(url, _owner(url), 1)
                 stories = (talk, ask, work, change_mind, paying(funded[0]))
-                crowd = Crowd(sdks, book, stories, people=people, seed=SEED, pause_s=effort.seconds(0.3, 20))
+                crowd = Crowd(sdks, book, stories, people=people, at_once=at_once, seed=SEED)
                 faults = Faults(installation, SEED)
                 await _trouble(faults, book, chance, effort)
                 began = time.monotonic()
-                async with asyncio.timeout(SETTLED_S * (3 if effort.long else 1)):
-                    await crowd.finish()
+                try:
+                    async with asyncio.timeout(SETTLED_S * (3 if effort.long else 1)):
+                        await crowd.finish()
+                except TimeoutError:
+                    raise AssertionError(f"not everything has ended: {checks.under_way(url)}") from None
                 assert book.failures == [], "\n".join(book.failures)
                 person = Person(sdks, book, chance)
                 for thread_id in {said.thread_id for said in book.said}:
@@ -86,7 +89,7 @@ async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Ef
             waiting += sorted(chance.sample(ROUND, len(ROUND)), key=lambda kind: kind != "freeze_worker" and not effort.long)
         if begun := next((kind for kind in waiting if faults.happen(kind)), None):
             waiting.remove(begun)
-        await asyncio.sleep(chance.uniform(0.1, effort.seconds(1.2, 0.8)))
+        await asyncio.sleep(chance.uniform(0.1, effort.seconds(0.9, 0.8)))
     await faults.end()
 
 

@@ -158,7 +158,7 @@ def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: 
         connection.execute(PUT, ("once", 0))
         times.append(time.monotonic())
         if len(times) == 1:
-            connection.execute("SET idle_in_transaction_session_timeout = '100ms'")
+            connection.execute("SELECT set_config('idle_in_transaction_session_timeout', '100ms', FALSE)").fetchone()
             time.sleep(0.5)
 
     database.write_now(sleep_at_first)

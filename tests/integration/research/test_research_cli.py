@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 from tests.integration.research.talking import serving
+from tests.integration.served.process import environment
+from tests.integration.served.warm import run_warm
 
 from stepwell.apps.research.graph import build_graph
 from stepwell.audit.bundle import BundleReader, write_bundle
@@ -350,14 +352,7 @@ def test_bad_arguments_are_refused_with_a_sentence(asked: ResearchOptions, sente
 
 
 def stepwell(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stepwell", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=folder,
-        env={**os.environ, "STEPWELL_DATA_DIR": str(folder)},
-    )
+    return run_warm([*map(str, arguments)], folder, environment(STEPWELL_DATA_DIR=str(folder)))
 
 
 def test_the_commands_for_bundles_work_as_processes(world: OfflineWorld, command: Command, tmp_path: Path) -> None:

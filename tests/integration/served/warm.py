@@ -29,6 +29,8 @@ IMPORTED = [
     "stepwell.cli.compose",
     "stepwell.cli.chat.on_server",
     "stepwell.cli.operator.db",
+    "stepwell.cli.operator.move",
+    "stepwell.runs.sql.postgres.persistence",
     "stepwell.server.listening",
     "stepwell.agent",
     "stepwell.testing",

@@ -22,11 +22,13 @@ def add_db(commands: Any) -> None:
     db = commands.add_parser("db", help="look after the server's database", description="Look after the server's database.")
     actions = db.add_subparsers(dest="action", metavar="ACTION", required=True)
     status = actions.add_parser("status", help="its form, its size, what is in it")
-    migrate = actions.add_parser("migrate", help="bring it to the form of this version; makes a backup first")
-    backup = actions.add_parser("backup", help="copy it, also while a server works on it")
+    migrate = actions.add_parser("migrate", help="bring it to the form of this version; makes a backup of a SQLite file first")
+    backup = actions.add_parser("backup", help="copy a SQLite file, also while a server works on it; Postgres: pg_dump")
     backup.add_argument("file", metavar="FILE", type=Path, help="where to")
     backup.add_argument("--force", action="store_true", help="overwrite the file if it is there")
-    restore = actions.add_parser("restore", help="put a backup in its place; the server must be stopped")
+    restore = actions.add_parser(
+        "restore", help="put a backup in a SQLite file's place; the server must be stopped; Postgres: pg_restore"
+    )
     restore.add_argument("file", metavar="FILE", type=Path, help="a file of `stepwell db backup`")
     prune = actions.add_parser(
         "prune",
@@ -37,10 +39,27 @@ def add_db(commands: Any) -> None:
     prune.add_argument("--older-than", metavar="AGE", type=_age, help="threads nobody has touched for so long: 30d, 12h, 8w")
     prune.add_argument("--keep-last", metavar="N", type=_count, help="keep so many checkpoints of each thread")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
-    prune.add_argument("--compact", action="store_true", help="give the freed space back to the disk")
+    prune.add_argument(
+        "--compact", action="store_true", help="give the freed space back to the disk; Postgres uses it again by itself"
+    )
     prune.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json of the threads, if a graph is asked for")
     for action in (status, migrate, backup, restore, prune):
         _add_database(action)
+    _add_move(actions)
+
+
+def _add_move(actions: Any) -> None:
+    move = actions.add_parser(
+        "move",
+        help="take all of it from SQLite to Postgres, or back; the servers must be stopped",
+        description="Take everything from one database to another one that is empty: SQLite to Postgres, or back. All servers and workers "
+        "must be stopped. The database it is taken from is not changed; the other one gets everything or nothing. Afterwards counts "
+        "and checksums of all tables are compared and printed. A PLACE is postgresql://user@host/name or a SQLite file.",
+    )
+    move.add_argument("--from", metavar="PLACE", dest="source", help="the database to be moved, if it is not the usual one")
+    move.add_argument(
+        "--to", metavar="PLACE", dest="target", required=True, help="where to: an empty database, or a file that is not there"
+    )
 
 
 def add_usage(commands: Any, usual_url: str) -> None:
@@ -75,7 +94,7 @@ def add_wallet(commands: Any, usual_url: str) -> None:
         "wallet",
         help=text,
         description=f"{text.capitalize()}. Amounts are in sats. What only reads works beside a running server; what moves money "
-        "(settle, payout, recover, sweep) wants it stopped, or asks it with --url.",
+        "(settle, payout, recover, sweep) wants all servers stopped, or asks one with --url.",
     )
     actions = wallet.add_subparsers(dest="action", metavar="ACTION", required=True)
     seed = "make 64 digits for STEPWELL_WALLET_SEED; keep a copy apart from the database"
@@ -123,6 +142,10 @@ def _add_wallet_options(actions: Mapping[str, Any]) -> None:
 def run_db(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import db
 
+    if arguments.action == "move":
+        from stepwell.cli.operator import move
+
+        return move.run(source=arguments.source, target=arguments.target)
     url = arguments.database_url
     match arguments.action:
         case "migrate":
@@ -218,7 +241,11 @@ def _add_url(action: Any, usual_url: str, text: str) -> None:
 
 
 def _add_database(action: Any) -> None:
-    action.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+    action.add_argument(
+        "--database-url",
+        metavar="URL",
+        help="sqlite:///path/to/file.db or postgresql://user@host/name, if it is not the usual one",
+    )
 
 
 def _age(text: str) -> timedelta:

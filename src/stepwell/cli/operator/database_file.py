@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def database_file(url: str | None, settings: Settings) -> Path:
-    """Where the database is, for what can only be done with a file."""
+def database_file(url: str | None, settings: Settings, instead: str) -> Path:
+    """Where the database is, for what can only be done with a file; `instead` says how it is done with Postgres."""
     place = database_place(url, settings)
     if isinstance(place, PostgresPlace):
         raise ConfigurationError(
-            f"This command works on a SQLite file, and the database is {place}. Use Postgres's own tools, or name a file with "
+            f"This command works on a SQLite file, and the database is {place}. {instead} Another file is named with "
             "--database-url sqlite:///path/to/file.db."
         )
     return place
 
 
-def require_file(url: str | None, settings: Settings) -> Path:
+def require_file(url: str | None, settings: Settings, instead: str) -> Path:
     """The same; `ConfigurationError` if there is no such file yet."""
-    return _require(database_file(url, settings))
+    return _require(database_file(url, settings, instead))
 
 
 def require_database(url: str | None, settings: Settings) -> Path | PostgresPlace:
@@ -40,9 +40,10 @@ def require_database(url: str | None, settings: Settings) -> Path | PostgresPlac
     return place if isinstance(place, PostgresPlace) else _require(place)
 
 
-def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awaitable[T]]) -> T:
-    """Open the database, which is made if it is not there, do the work, and close it."""
-    opened = _open(place)
+def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awaitable[T]], *, alone: bool = False) -> T:
+    """Open the database, which is made if it is not there, do the work, and close it. `alone`: of Postgres, nobody else may use it
+    meanwhile; `ConfigurationError` if somebody does."""
+    opened = _open(place, alone=alone)
 
     async def run() -> T:
         return await work(opened)
@@ -53,12 +54,12 @@ def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awa
         opened.close()
 
 
-def _open(place: Path | PostgresPlace) -> SqlDatabase:
+def _open(place: Path | PostgresPlace, *, alone: bool) -> SqlDatabase:
     # Imported when they are needed: `serve` looks only for the place.
     if isinstance(place, PostgresPlace):
         from stepwell.runs.sql.postgres.database import PostgresDatabase
 
-        return PostgresDatabase(place.url.reveal())
+        return PostgresDatabase(place.url.reveal(), alone=alone, upgrade=False, is_meant=place.is_meant)
     from stepwell.runs.sql.sqlite.database import Database
 
     return Database(place)

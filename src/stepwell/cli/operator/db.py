@@ -1,5 +1,5 @@
-"""`stepwell db`: the operator's side of the database. `status`, `backup` and `prune` work beside a running server; `migrate` and
-`restore` refuse while there is one."""
+"""`stepwell db`: the operator's side of the database. `status`, `backup` and `prune` work beside a running server; on a file, `migrate`
+and `restore` refuse while there is one. Copies of a Postgres database are made with its own tools."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TextIO
 
-from stepwell.cli.operator.database_file import database_file, require_file, with_database
+from stepwell.cli.database_place import PostgresPlace
+from stepwell.cli.operator.database_file import database_file, require_database, require_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.sql.checkpoints.saver import SqlSaver
+from stepwell.runs.sql.condition import Condition
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.sqlite import backup as copies
 from stepwell.runs.sql.sqlite.condition import inspect_database, is_in_use
@@ -30,60 +32,89 @@ from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
 from stepwell.sql import SqliteConnection
 
+_DUMP = "Copy it with `pg_dump --format=custom --file=FILE`, also while servers work."
+_LOAD = "Put a copy back with `pg_restore`, into an empty database and with all servers stopped."
+
 
 def status(*, database_url: str | None) -> int:
     """Say how the database is."""
-    database = require_file(database_url, Settings.load())
-    found = inspect_database(database)
-    refuse_newer(found.form)
+    database = require_database(database_url, Settings.load())
+    found = _inspect(database)
+    contents = found.contents
+    free = "" if found.free_bytes is None else f", of which free {_bytes(found.free_bytes)}"
     print(f"database     {database}")
-    print(f"in use       {'by a server' if found.in_use else 'no'}")
+    print(f"in use       {found.in_use}")
     print(f"form         {found.form}{_behind(len(found.missing))}")
-    print(f"size         {_bytes(found.size_bytes)}, of which free {_bytes(found.free_bytes)}")
-    for table, rows in found.rows.items():
+    print(f"size         {_bytes(found.size_bytes)}{free}")
+    for table, rows in contents.rows.items():
         print(f"{table:12} {rows}")
-    print(f"under way    {found.open_runs} runs, {found.open_interrupts} open questions")
-    if found.unreadable_runs:
-        print(f"set aside    {found.unreadable_runs} runs that cannot be read (table unreadable_runs)")
-    if found.half_erased:
+    print(f"under way    {contents.open_runs} runs, {contents.open_interrupts} open questions")
+    if contents.unreadable_runs:
+        print(f"set aside    {contents.unreadable_runs} runs that cannot be read (table unreadable_runs)")
+    if contents.half_erased:
         print(
-            f"erasing      {found.half_erased} deleted threads have rows left; a server or `stepwell db prune` goes on with them"
+            f"erasing      {contents.half_erased} deleted threads have rows left; a server or `stepwell db prune` goes on with them"
         )
     return 0
 
 
+def _inspect(database: Path | PostgresPlace) -> Condition:
+    """`ConfigurationError` for a form that this version does not know."""
+    if isinstance(database, PostgresPlace):
+        from stepwell.runs.sql.postgres.condition import inspect_postgres
+
+        found = inspect_postgres(database.url.reveal())
+    else:
+        found = inspect_database(database)
+    refuse_newer(found.form)
+    return found
+
+
 def migrate(*, database_url: str | None) -> int:
-    """Bring the file to the newest form, with a copy of the old one beside it."""
-    database = require_file(database_url, Settings.load())
-    before = inspect_database(database)
-    refuse_newer(before.form)
+    """Bring the database to the newest form; of a file, with a copy of the old one beside it."""
+    database = require_database(database_url, Settings.load())
+    before = _inspect(database)
     if not before.missing:
         print(f"Nothing to do: the database has form {before.form}, which is the newest.")
         return 0
     for step in before.missing:
         print(f"form {step.number}: {step.name.replace('_', ' ')}")
+    if isinstance(database, PostgresPlace):
+        _migrate_postgres(database)
+    else:
+        _migrate_file(database, before.form)
+    print(f"The database has form {_inspect(database).form} now.")
+    return 0
+
+
+def _migrate_postgres(database: PostgresPlace) -> None:
+    from stepwell.runs.sql.postgres.database import PostgresDatabase
+
+    PostgresDatabase(database.url.reveal(), is_meant=database.is_meant).close()
+
+
+def _migrate_file(database: Path, form: int) -> None:
     lock = _lock(database)
     try:
-        copy = database.with_name(f"{database.name}.form-{before.form}-{_stamp()}")
+        copy = database.with_name(f"{database.name}.form-{form}-{_stamp()}")
         copies.back_up(database, copy, progress=_progress(sys.stderr))
         print(f"The database as it was is kept in '{copy.name}'.")
         Database(database).close()
     finally:
         lock.release()
-    print(f"The database has form {inspect_database(database).form} now.")
-    return 0
 
 
 def backup(*, file: Path, force: bool, database_url: str | None) -> int:
     """Copy the database, in use or not."""
-    made = copies.back_up(require_file(database_url, Settings.load()), file, force=force, progress=_progress(sys.stderr))
+    database = require_file(database_url, Settings.load(), _DUMP)
+    made = copies.back_up(database, file, force=force, progress=_progress(sys.stderr))
     print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
     return 0
 
 
 def restore(*, file: Path, database_url: str | None) -> int:
     """Put a backup in the database's place."""
-    database = database_file(database_url, Settings.load())
+    database = database_file(database_url, Settings.load(), _LOAD)
     database.parent.mkdir(parents=True, exist_ok=True)
     aside = copies.restore(file, database, kept_as=f"before-restore-{_stamp()}", progress=_progress(sys.stderr))
     print(f"The database is as it was in '{file.name}'.")
@@ -104,7 +135,7 @@ def prune(
 ) -> int:
     """Delete what is old, by rules of the command line or of the environment."""
     settings = Settings.load()
-    database = require_file(database_url, settings)
+    database = require_database(database_url, settings)
     rules = RetentionRules(older_than, keep_last)
     if rules.empty:
         rules = _rules_of(settings)
@@ -112,8 +143,17 @@ def prune(
     report = with_database(database, lambda opened: _prune(opened, rules, registry, dry_run=dry_run))
     _tell(report, dry_run=dry_run)
     if compact and not dry_run:
-        print(f"Given back to the disk: {_bytes(_give_back(database))}.")
+        _compact(database)
     return 0
+
+
+def _compact(database: Path | PostgresPlace) -> None:
+    if isinstance(database, PostgresPlace):
+        print(
+            "Postgres uses the freed space again by itself. To give it back to the disk, with all servers stopped: VACUUM FULL."
+        )
+    else:
+        print(f"Given back to the disk: {_bytes(_give_back(database))}.")
 
 
 async def _prune(

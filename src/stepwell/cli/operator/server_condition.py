@@ -7,6 +7,7 @@ import importlib.util
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.own_command import spell_command
@@ -50,26 +51,28 @@ def _port(settings: Settings) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536 else None
 
 
-def _describe_postgres(place: PostgresPlace) -> str:
-    from stepwell.runs.sql.postgres.migrate import form_at
-
-    return f"{place}, form {form_at(place.url.reveal())}"
-
-
 def _describe_database(settings: Settings) -> str:
-    from stepwell.runs.sql.sqlite.condition import inspect_database
-
-    file = database_place(None, settings)
-    if isinstance(file, PostgresPlace):
-        return _describe_postgres(file)
-    if not file.is_file():
-        return "none yet; the first start of the server makes it in the data folder"
     try:
-        found = inspect_database(file)
+        return _describe_place(database_place(None, settings))
     except StepwellError as error:
         return str(error)
+
+
+def _describe_place(place: Path | PostgresPlace) -> str:
+    if isinstance(place, PostgresPlace):
+        from stepwell.runs.sql.postgres.condition import inspect_postgres
+
+        name, found = str(place), inspect_postgres(place.url.reveal())
+        if not found.form:
+            return f"{name}, which is empty yet; the first start of a server makes its tables"
+    else:
+        from stepwell.runs.sql.sqlite.condition import inspect_database
+
+        if not place.is_file():
+            return "none yet; the first start of the server makes it in the data folder"
+        name, found = place.name, inspect_database(place)
     form = f"form {found.form}" + (
         f" ({len(found.missing)} steps behind: {spell_command('db migrate')})" if found.missing else ""
     )
-    keys = found.rows.get("api_keys", 0)
-    return f"{file.name}, {found.size_bytes / 1e6:,.1f} MB, {form}, {found.rows.get('threads', 0)} threads, {keys} keys"
+    rows = found.contents.rows
+    return f"{name}, {found.size_bytes / 1e6:,.1f} MB, {form}, {rows.get('threads', 0)} threads, {rows.get('api_keys', 0)} keys"

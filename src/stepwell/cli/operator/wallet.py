@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.operator import wallet_text as text
-from stepwell.cli.operator.database_file import require_database, require_file, with_database
+from stepwell.cli.operator.database_file import require_database, with_database
 from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import ConfigurationError
@@ -76,9 +77,9 @@ class Place:
 
         if not moves_money:
             return with_database(require_database(self.database_url, self.settings), open_and_work)
-        file = require_file(self.database_url, self.settings)
-        with _nobody_else(file):
-            return with_database(file, open_and_work)
+        place = require_database(self.database_url, self.settings)
+        with _nobody_else(place):
+            return with_database(place, open_and_work, alone=True)
 
 
 def show_seed() -> int:
@@ -219,18 +220,29 @@ def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) ->
 
 
 @contextmanager
-def _nobody_else(file: Path) -> Iterator[None]:
+def _nobody_else(place: Path | PostgresPlace) -> Iterator[None]:
+    """Keep servers out of a file; say what to do when one uses a Postgres database, which is opened for us alone."""
+    if isinstance(place, PostgresPlace):
+        from stepwell.runs.sql.postgres.in_use import InUseError
+
+        try:
+            yield
+        except InUseError as error:
+            raise ConfigurationError(_one_at_a_time(str(place))) from error
+        return
     from stepwell.runs.sql.sqlite.process_lock import ProcessLock
 
-    lock = ProcessLock(file.with_name(file.name + ".lock"))
+    lock = ProcessLock(place.with_name(place.name + ".lock"))
     if not lock.try_acquire():
-        raise ConfigurationError(
-            f"A server uses the database '{file.name}', and money is moved by one of us at a time. Ask the server with --url, or stop it."
-        )
+        raise ConfigurationError(_one_at_a_time(f"'{place.name}'"))
     try:
         yield
     finally:
         lock.release()
+
+
+def _one_at_a_time(database: str) -> str:
+    return f"A server uses the database {database}, and money is moved by one of us at a time. Ask the server with --url, or stop it."
 
 
 def _show(found: Any, describe: Callable[[Any], list[str]], *, as_json: bool) -> None:

@@ -41,6 +41,13 @@ _TABLES = {
     "sessions": "SELECT session_id, credits, spent, refunded, fees, reserved FROM payment_sessions",
     "entries": "SELECT session_id, kind, amount, key FROM payment_entries ORDER BY seq",
 }
+_UNDER_WAY = {
+    "now": "SELECT clock_timestamp() AS now",
+    "runs": "SELECT run_id, thread_id, assistant_id, status, attempt, crashes, cancel_action, updated_at FROM runs"
+    " WHERE status IN ('pending', 'running') ORDER BY number",
+    "threads": "SELECT thread_id, status, fence, lease_holder, lease_run, next_run FROM threads WHERE status = 'busy'",
+    "workers": "SELECT * FROM workers",
+}
 Rows = list[dict[str, Any]]
 
 
@@ -63,6 +70,15 @@ def take_snapshot(url: str) -> Snapshot:
     finally:
         connection.close()
     return Snapshot(tables, events)
+
+
+def under_way(url: str) -> dict[str, Rows]:
+    """What has not ended yet, for whoever looks for the reason."""
+    connection = connect(url)
+    try:
+        return {name: _rows(connection, sql) for name, sql in _UNDER_WAY.items()}
+    finally:
+        connection.close()
 
 
 def _rows(connection: PostgresConnection, sql: str) -> Rows:

@@ -150,6 +150,6 @@ KINDS: dict[str, Fault] = {
     "restart_postgres": _restart(signal.SIGINT),
     "crash_postgres": _restart(signal.SIGQUIT),
 }
-OFTEN = {"kill_worker": 2, "kill_server": 2, "cut_worker": 4, "cut_server": 4, "slow_worker": 2}
-"""How many of a kind in a round, if not one: there is time for a few of those between two restarts of the database."""
+OFTEN = {"kill_worker": 3, "kill_server": 3, "cut_worker": 6, "cut_server": 6, "slow_worker": 3}
+"""How many of a kind in a round, if not one: a database that is away most of the time would hide the rest."""
 ROUND = [kind for kind in KINDS for _ in range(OFTEN.get(kind, 1))]

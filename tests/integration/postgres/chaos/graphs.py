@@ -59,4 +59,20 @@ def _line() -> Any:
     return builder.compile()
 
 
+async def wait(state: Spoken) -> Spoken:
+    """Says that it waits, and does so for longer than anybody in a test."""
+    get_stream_writer()({"waiting": os.getpid()})
+    await asyncio.sleep(600)
+    return {}
+
+
+def _waiting() -> Any:
+    builder = StateGraph(Spoken)
+    builder.add_node("wait", wait)
+    builder.add_edge(START, "wait")
+    builder.add_edge("wait", END)
+    return builder.compile()
+
+
 speaking = _line()
+waiting = _waiting()

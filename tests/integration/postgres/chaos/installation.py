@@ -7,7 +7,7 @@ async with Installation(cluster, folder, workers=3, ORACLE_URL=oracle.url) as in
     worker.proxy.cut()
 ```
 A process that ends although nobody told it to is noted in `lost`, unless it could not begin because the database was away; either way it
-is started again, as an operator's process manager does. The last worker has its clock an hour ahead.
+is started again, as an operator's process manager does. With `wrong_clock`, the last worker has its clock an hour ahead.
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ class Node:
 class Installation:
     """`cluster` runs already."""
 
-    def __init__(self, cluster: PostgresCluster, folder: Path, *, workers: int, **variables: str) -> None:
+    def __init__(
+        self, cluster: PostgresCluster, folder: Path, *, workers: int, wrong_clock: bool = False, **variables: str
+    ) -> None:
         self.cluster = cluster
         self.servers: list[Node] = []
         self.workers: list[Node] = []
@@ -174,6 +176,7 @@ class Installation:
         """Held by whoever has the database away."""
         self._folder = folder
         self._count = workers
+        self._wrong_clock = wrong_clock
         self._variables = variables
         self._opened = AsyncExitStack()
 
@@ -194,12 +197,13 @@ class Installation:
             node.url = f"http://127.0.0.1:{port}"
             self.servers.append(node)
         for number in range(self._count):
-            late = wrong_clock() if number == self._count - 1 else {}
+            late = wrong_clock() if self._wrong_clock and number == self._count - 1 else {}
             self.workers.append(await self._add(f"worker-{number}", ["worker", "--concurrency", str(_AT_ONCE)], **late))
-        await self.servers[0].start()
-        await self.servers[0].until_begun()  # it makes the tables
-        await asyncio.gather(*(node.start() for node in self.nodes[1:]))
-        await asyncio.gather(*(node.until_begun() for node in self.nodes))
+        await asyncio.gather(*(node.start() for node in self.nodes))  # each would make the tables; one does
+        # One with a wrong clock starts from nothing, and is not waited for.
+        await asyncio.gather(
+            *(node.until_begun() for node in self.nodes if not (self._wrong_clock and node is self.workers[-1]))
+        )
         self._keeping = asyncio.create_task(self._keep())
         return self
 

@@ -26,7 +26,9 @@ from langgraph_sdk.errors import APIStatusError
 T = TypeVar("T")
 Sdk = LangGraphClient
 
-PATIENCE_S = 150.0
+PATIENCE_S = 300.0
+"""Long: among many faults it may take a run many attempts to come to its end."""
+_THINK_S = 0.3
 FINISHED = ("success", "error", "timeout", "interrupted")
 AGENTS = ("deep", "sold")
 MODES = {"speaking": ["custom", "values"], "asking": ["values"], "deep": ["updates", "messages-tuple"], "sold": ["updates"]}
@@ -264,14 +266,14 @@ def paying(funding_id: str) -> Story:
 
 
 class Crowd:
-    """People at work until `finish`, each on a thread of their own; `pause_s` is how long they think at most."""
+    """People at work until `finish`, each on a thread of their own, `at_once` at a time."""
 
     def __init__(
-        self, sdks: Sequence[Sdk], book: Book, stories: Sequence[Story], *, people: int, seed: int, pause_s: float
+        self, sdks: Sequence[Sdk], book: Book, stories: Sequence[Story], *, people: int, at_once: int, seed: int
     ) -> None:
         self._enough = asyncio.Event()
         self._book = book
-        self._pause_s = pause_s
+        self._places = asyncio.Semaphore(at_once)
         self._living = [
             asyncio.create_task(self._live(Person(sdks, book, random.Random(seed + place)), stories[place % len(stories)]))
             for place in range(people)
@@ -285,11 +287,14 @@ class Crowd:
     async def _live(self, person: Person, story: Story) -> None:
         thread_id = str(uuid.uuid4())
         try:
-            while not self._enough.is_set():
-                await story(person, self._book, thread_id)
+            while True:
+                async with self._places:
+                    if self._enough.is_set():
+                        return
+                    await story(person, self._book, thread_id)
                 if story is ask:
                     thread_id = str(uuid.uuid4())
-                await asyncio.sleep(person.chance.uniform(0, self._pause_s))
+                await asyncio.sleep(person.chance.uniform(0, _THINK_S))
         except Exception:  # shown by the test
             self._book.failures.append(traceback.format_exc())
             self._enough.set()

@@ -63,25 +63,22 @@ class DatabaseProxy:
         task = asyncio.create_task(self._serve(reader, writer))
         self._passing.add(task)
         task.add_done_callback(self._passing.discard)
+        task.add_done_callback(lambda _: writer.transport.abort())  # not in the task: it may be cut before it begins
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers = [writer]
+        await self._open.wait()
         try:
-            await self._open.wait()
             back, there = await asyncio.open_unix_connection(str(self._socket))
-            writers.append(there)
-            ways = [asyncio.create_task(self._pass(*way)) for way in ((reader, there), (back, writer))]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
         except OSError:
             return  # no database: whoever connected sees the connection end
+        ways = [asyncio.create_task(self._pass(*way)) for way in ((reader, there), (back, writer))]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for each in writers:
-                each.transport.abort()
+            there.transport.abort()
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while piece := await reader.read(_LARGEST):

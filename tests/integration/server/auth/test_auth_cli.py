@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.integration.served.process import environment
+from tests.integration.served.warm import run_warm
 
 from stepwell.server.login.api_keys import KEY_FORM
 
 
 def keys(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "STEPWELL_DATA_DIR": str(folder)}
-    return subprocess.run(
-        [sys.executable, "-m", "stepwell", "keys", *arguments],
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=folder,
-    )
+    return run_warm(["keys", *arguments], folder, environment(STEPWELL_DATA_DIR=str(folder)))
 
 
 def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Path):

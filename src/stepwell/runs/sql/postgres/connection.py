@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from stepwell.errors import needs_extra
-from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
+import psycopg
+from psycopg import BaseConnection
+from psycopg.abc import Buffer
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
-with needs_extra("A Postgres database", "postgres"):
-    import psycopg
-    from psycopg import BaseConnection
-    from psycopg.abc import Buffer
-    from psycopg.conninfo import conninfo_to_dict
-    from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
+from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 

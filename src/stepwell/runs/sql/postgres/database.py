@@ -16,13 +16,14 @@ from time import perf_counter
 from typing import Generic, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
-from stepwell.errors import ConfigurationError, StorageUnavailableError
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, first_line, refusal
-from stepwell.runs.sql.postgres.migrate import migrate, migrations
+from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, refusal
+from stepwell.runs.sql.postgres.in_use import have_alone, join
+from stepwell.runs.sql.postgres.migrate import migrate, migrations, require_known
+from stepwell.runs.sql.postgres.refusals import place_of, reaching
 from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
@@ -61,11 +62,17 @@ class PostgresDatabase(SqlDatabase):
         group_written: GroupWritten | None = None,
         opened: Callable[[PostgresConnection], None] | None = None,
         lost: Callable[[], None] = lambda: None,
+        alone: bool = False,
+        upgrade: bool = True,
+        is_meant: bool = True,
     ) -> None:
-        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone."""
+        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone. `alone`: no other
+        process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the newest. `is_meant`:
+        tables may be made beside those of another program."""
         super().__init__(group_written)
         self._url = url
         self._lost = lost
+        self._alone = alone
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
@@ -75,16 +82,30 @@ class PostgresDatabase(SqlDatabase):
         """Said by `news`, whose connection holds the lock of whoever leads."""
         self.writer = 0
         """Who writes, as notifications name it."""
-        self._writing = self._prepare(opened)
+        self._writing = self._prepare(opened, upgrade=upgrade, is_meant=is_meant)
         self._start()
 
     def connect(self) -> PostgresConnection:
-        """A connection of the caller's own."""
-        return connect(self._url)
+        """A connection of the caller's own. `NewerFormError` once a newer version has changed the tables."""
+        return self._enter(connect(self._url), alone=False)
 
     def _connect_writer(self) -> PostgresConnection:
-        connection = connect(self._url, writes=True)
+        connection = self._enter(connect(self._url, writes=True), alone=self._alone)
         self.writer = connection.raw.info.backend_pid
+        return connection
+
+    def _enter(self, connection: PostgresConnection, *, alone: bool) -> PostgresConnection:
+        """From now on nobody changes the tables without ending this connection; only then is the form looked at. A connection that may
+        not go on is closed."""
+        try:
+            if alone:
+                have_alone(connection, place_of(self._url))
+            elif not self._alone:  # or the writer keeps everybody out already
+                join(connection)
+            require_known(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def read_now(self, work: Work[T]) -> T:
@@ -124,23 +145,22 @@ class PostgresDatabase(SqlDatabase):
                 "the other servers have."
             )
 
-    def _prepare(self, opened: Callable[[PostgresConnection], None] | None) -> PostgresConnection:
+    def _prepare(
+        self, opened: Callable[[PostgresConnection], None] | None, *, upgrade: bool, is_meant: bool
+    ) -> PostgresConnection:
         """Bring the database to the newest form. Gives the connection that writes."""
-        try:
-            connection = self._connect_writer()
+        with reaching(self._url):
+            connection = connect(self._url, writes=True)
             try:
-                migrate(connection)
+                migrate(connection, upgrade=upgrade, is_meant=is_meant)
+                self._enter(connection, alone=self._alone)
+                self.writer = connection.raw.info.backend_pid
                 self.measure(connection)
                 if opened is not None:
                     opened(connection)
             except BaseException:
                 connection.close()
                 raise
-        except psycopg.Error as error:
-            raise ConfigurationError(
-                f"The database '{_place(self._url)}' cannot be used: {first_line(error)}. Check DATABASE_URL or --database-url, and that "
-                "the server runs and lets this user in."
-            ) from error
         return connection
 
     def _read_here(self, work: Work[T]) -> T:
@@ -214,12 +234,3 @@ class PostgresDatabase(SqlDatabase):
     def _close_connections(self) -> None:
         for connection in self._open_readers:
             connection.close()
-
-
-def _place(url: str) -> str:
-    """Which database is meant, without what lets somebody in."""
-    try:
-        named = conninfo_to_dict(url)
-    except psycopg.Error:
-        return "?"
-    return f"{named.get('host') or 'localhost'}/{named.get('dbname') or ''}"

@@ -31,6 +31,8 @@ from psycopg import errors
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.migrate import NewerFormError
+from stepwell.runs.sql.postgres.refusals import first_line
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +112,7 @@ class GroupCommit:
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
         """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
-        give_up_at, tried, carefully = monotonic() + _AWAY_S, 0, False
+        give_up_at, tried, carefully, told = monotonic() + _AWAY_S, 0, False, False
         while tried < tries:
             for job in group:
                 job.error = job.result = None
@@ -124,12 +126,16 @@ class GroupCommit:
                 self.retried += 1
                 tried += 1
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
+            except NewerFormError:  # it stays so
+                raise
             except LOST as error:
                 self._disconnect()
                 if monotonic() >= give_up_at or monotonic() < self._away_until:
                     self._away_until = monotonic() + _AGAIN_S
                     raise
-                logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                if not told:
+                    logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
+                told = True
                 sleep(_AGAIN_S)
             else:
                 return True
@@ -214,7 +220,8 @@ class GroupCommit:
 
 
 def _concerns_all(error: BaseException) -> bool:
-    return isinstance(error, LOST)
+    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
+    return isinstance(error, LOST) and not isinstance(error, errors.DiskFull)
 
 
 def _told(error: BaseException) -> BaseException:
@@ -233,9 +240,6 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
-    return unavailable(first_line(error), away=isinstance(error, LOST))
-
-
-def first_line(error: psycopg.Error) -> Exception:
-    """What it says at first; the rest may quote values."""
-    return Exception(str(error).strip().split("\n", 1)[0] or type(error).__name__)
+    if isinstance(error, errors.DiskFull):
+        return unavailable(Exception("its disk is full"))
+    return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))

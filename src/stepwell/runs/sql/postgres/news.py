@@ -8,6 +8,7 @@
 | `work` | a run may have become claimable | workers look |
 | `leads` | (not sent) this process leads from now on, or no longer | it keeps the database in shape |
 | `all` | something that cannot be named | everybody looks |
+| `newer` | (not sent) a newer version has changed the tables | this process stops; nothing more is heard |
 
 A notification is a hint, and none is lost while the connection lives. Those that came while it was lost are made up for by `all`, once
 there is a new one. Every `LOOK_S` seconds workers look without being told, since runs also become due by the clock.
@@ -29,6 +30,8 @@ from time import monotonic
 import psycopg
 
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.migrate import NewerFormError
+from stepwell.runs.sql.postgres.refusals import first_line
 
 logger = logging.getLogger(__name__)
 
@@ -75,12 +78,18 @@ class News:
         while not closing:
             try:
                 connection = self._connect()
+            except NewerFormError as error:
+                self._tell("newer", first_line(error))
+                return
             except psycopg.Error as error:
                 logger.warning("the database cannot be listened to: %s", type(error).__name__)
                 closing = self._closes_within(_AGAIN_S)
                 continue
             try:
                 closing = self._listen_on(connection)
+            except NewerFormError as error:
+                self._tell("newer", first_line(error))
+                return
             except psycopg.Error as error:
                 logger.warning("the database cannot be listened to any more: %s", type(error).__name__)
                 closing = self._closes_within(_AGAIN_S)

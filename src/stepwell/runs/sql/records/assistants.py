@@ -117,7 +117,7 @@ class AssistantRecords(RecordsPart):
             threads = threads_of_assistant(connection, owner, assistant_id) if delete_threads else []
             for thread_id in threads:
                 refuse_if_busy(connection, thread_id)
-                begin_erasing(connection, thread_id, self._erasers)
+                begin_erasing(connection, thread_id)
             connection.execute("DELETE FROM assistant_versions WHERE assistant_id = ?", (assistant_id,))
             connection.execute("DELETE FROM assistants WHERE assistant_id = ?", (assistant_id,))
             return threads

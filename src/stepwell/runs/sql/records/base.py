@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from stepwell.clock import Clock
 from stepwell.runs.sql.database import SqlDatabase
-from stepwell.runs.sql.records.erasing import Eraser, finish_erasing
+from stepwell.runs.sql.records.erasing import finish_erasing
 
 
 def _random_id() -> str:
@@ -19,7 +19,7 @@ def _nobody_listens(thread_id: str) -> None:
 
 
 class RecordsPart:
-    """`erasers` delete what other layers keep for a thread; `erased` is called for each thread that is gone, after the commit."""
+    """`erased` is called for each thread that is gone, after the commit."""
 
     def __init__(
         self,
@@ -27,13 +27,11 @@ class RecordsPart:
         clock: Clock,
         *,
         new_id: Callable[[], str] = _random_id,
-        erasers: Sequence[Eraser] = (),
         erased: Callable[[str], None] = _nobody_listens,
     ) -> None:
         self._database = database
         self._clock = clock
         self._new_id = new_id
-        self._erasers = tuple(erasers)
         self._erased = erased
 
     async def _erase(self, gone: Sequence[str]) -> None:

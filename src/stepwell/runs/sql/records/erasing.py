@@ -1,7 +1,7 @@
 """Deleting a thread whole: at once for everybody who looks, and a few rows at a time on the disk.
 
 ```
-begin_erasing ─> the thread is gone: its row, in one short transaction with what other layers keep for it (`Eraser`)
+begin_erasing ─> the thread is gone: its row, in one short transaction with the note that the rest has to go
    erase_some ─> again and again: its runs first, then everything else that hangs on it, a slice at a time
                  the process dies in between: `list_unfinished` lists it, and housekeeping goes on after the next start
 ```
@@ -25,9 +25,6 @@ from stepwell.payments.sql import threads as paying_threads
 from stepwell.runs.sql import effect_journal
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.sql import Connection
-
-Eraser = Callable[[Connection, str], None]
-"""Deletes what a layer keeps for a thread. Does nothing but SQL on the connection it is given, and does not commit."""
 
 SLICE_ROWS = 200
 SLICE_BYTES = 128 * 1024
@@ -77,11 +74,9 @@ def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
         raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
 
 
-def begin_erasing(connection: Connection, thread_id: str, erasers: Sequence[Eraser] = ()) -> None:
+def begin_erasing(connection: Connection, thread_id: str) -> None:
     """From here on the thread is gone. The caller has checked whose it is, and that nothing is at work on it."""
     row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-    for erase in erasers:
-        erase(connection, thread_id)
     paying_threads.detach(connection, thread_id)  # its money stays, and is settled when no other thread draws on it
     connection.execute(
         "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])

@@ -111,7 +111,7 @@ class ThreadRecords(RecordsPart):
         def work(connection: Connection) -> None:
             owned_thread(connection, owner, thread_id)
             refuse_if_busy(connection, thread_id)
-            begin_erasing(connection, thread_id, self._erasers)
+            begin_erasing(connection, thread_id)
 
         await self._database.write(work, frees=True)
         await self._erase([thread_id])
@@ -127,7 +127,7 @@ class ThreadRecords(RecordsPart):
                 (now, limit),
             ).fetchall()
             for row in rows:
-                begin_erasing(connection, row["thread_id"], self._erasers)
+                begin_erasing(connection, row["thread_id"])
             return [row["thread_id"] for row in rows]
 
         gone = await self._database.write(work, frees=True)

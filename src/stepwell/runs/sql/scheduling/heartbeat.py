@@ -1,10 +1,10 @@
 """Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
 
 A worker that is not heard of for as long as a lease lasts has lost what it had; unless nobody could have been heard, because the database
-itself was away: then all have as long again. One statement for each worker and beat, however many leases it has; a worker that has none
-says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else has by
-now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored, is given
-back.
+itself was away: then all have half as long again. One statement for each worker and beat, however many leases it has; a worker that
+has none says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else
+has by now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored,
+is given back.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Heartbeats:
                     odd = await self._renew(worker, driving, odd)
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
-            except Exception:  # whoever has lost a lease by that finds out by the fence
+            except StorageUnavailableError as error:  # whoever has lost a lease by that finds out by the fence
+                logger.warning("it cannot be said now that a worker lives: %s", error, extra={"worker": worker})
+            except Exception:
                 logger.exception("a worker could not say that it lives", extra={"worker": worker})
 
     async def leave(self, worker: str) -> None:
@@ -138,7 +140,7 @@ class Heartbeats:
 
     def _silent_since(self, connection: Connection, now: float) -> float:
         """Whoever was heard of until then, and not since, is gone."""
-        return now if now > self._database.serving_since(connection) + self._lease_s else 0.0
+        return now if now > self._database.serving_since(connection) + self._lease_s / 2 else 0.0
 
     async def _look_after_others(self) -> None:
         now = self._now()

@@ -45,10 +45,10 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
     partial = file.with_name(file.name + ".partial")
-    with _writing(file, partial):
+    with writing_file(file, partial):
         _copy(database, partial, progress)
         made = Backup(file, partial.stat().st_size, check_copy(partial))
-        _publish(partial, file, force=force)
+        publish(partial, file, force=force)
     return made
 
 
@@ -64,19 +64,19 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
     lock.acquire()
     try:
         partial = database.with_name(database.name + ".restoring")
-        with _writing(database, partial):
+        with writing_file(database, partial):
             _copy(file, partial, progress)
             check_copy(partial)
             aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
             os.replace(partial, database)
-            _flush_folder(database.parent)
+            flush_folder(database.parent)
             return aside
     finally:
         lock.release()
 
 
 @contextmanager
-def _writing(file: Path, partial: Path) -> Iterator[None]:
+def writing_file(file: Path, partial: Path) -> Iterator[None]:
     """Say which file could not be written, and leave nothing half done behind."""
     try:
         yield
@@ -110,7 +110,7 @@ def check_copy(file: Path) -> int:
 
 
 def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
-    _make_private(target)
+    make_private(target)
     with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
         # One snapshot for the whole copy: without it SQLite would begin anew whenever somebody writes.
         with opening(source):
@@ -132,12 +132,12 @@ def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
         os.close(descriptor)
 
 
-def _make_private(file: Path) -> None:
+def make_private(file: Path) -> None:
     file.unlink(missing_ok=True)
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _publish(partial: Path, file: Path, *, force: bool) -> None:
+def publish(partial: Path, file: Path, *, force: bool) -> None:
     if force:
         os.replace(partial, file)
     else:
@@ -146,7 +146,7 @@ def _publish(partial: Path, file: Path, *, force: bool) -> None:
             os.link(partial, file)
         except FileExistsError as error:
             raise ConfigurationError(f"Somebody has just made a file '{file.name}'. Choose another name.") from error
-    _flush_folder(file.parent)
+    flush_folder(file.parent)
 
 
 def _set_aside(database: Path, aside: Path) -> Path:
@@ -174,7 +174,7 @@ def _require_database(file: Path) -> None:
         )
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     if os.name == "nt":
         return  # has no such thing
     descriptor = os.open(folder, os.O_RDONLY)

@@ -31,7 +31,7 @@ T = TypeVar("T")
 APPLICATION_ID = 0x5354574C
 """`STWL`: tells other programs (such as `file`) whose file it is."""
 _BUSY_TIMEOUT_S = 10.0
-_INCREMENTAL = 2
+INCREMENTAL = 2
 _PAGES_AT_ONCE = 200
 
 
@@ -110,8 +110,8 @@ class Database(SqlDatabase):
         with _closed_on_error(connection):
             # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file. Said again to a
             # file that knows it, it would be written again, for which a full disk has no room.
-            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
-                connection.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
+            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+                connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")

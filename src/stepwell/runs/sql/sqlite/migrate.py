@@ -8,15 +8,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from importlib import resources
-from typing import NamedTuple
 
 from stepwell.errors import ConfigurationError
-
-
-class Migration(NamedTuple):
-    number: int
-    name: str
-    sql: str
+from stepwell.runs.sql.condition import Migration
 
 
 def migrations() -> list[Migration]:

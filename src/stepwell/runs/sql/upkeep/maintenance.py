@@ -6,7 +6,7 @@ checked again inside the transaction that changes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -16,7 +16,6 @@ from stepwell.runs.queue import LEASE_S
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.events.log import SqlEventLog
 from stepwell.runs.sql.records import erasing
-from stepwell.runs.sql.records.erasing import Eraser
 from stepwell.runs.sql.records.repository import SqlRepository
 from stepwell.runs.sql.rows import loads, to_time
 from stepwell.runs.sql.store.statements import sweep_expired
@@ -60,7 +59,6 @@ class SqlMaintenance:
         clock: Clock,
         *,
         new_id: Callable[[], str],
-        erasers: Sequence[Eraser] = (),
         lease_s: float = LEASE_S,
     ) -> None:
         self._database = database
@@ -68,7 +66,6 @@ class SqlMaintenance:
         self._events = events
         self._clock = clock
         self._new_id = new_id
-        self._erasers = tuple(erasers)
         self._lease_s = lease_s
 
     def leads(self) -> bool:
@@ -103,7 +100,7 @@ class SqlMaintenance:
         def work(connection: Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
                 return False
-            erasing.begin_erasing(connection, thread_id, self._erasers)
+            erasing.begin_erasing(connection, thread_id)
             return True
 
         gone = await self._database.write(work, frees=True)

@@ -1,0 +1,94 @@
+"""`stepwell db move`: a whole installation from SQLite to Postgres, or back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from time import monotonic
+from typing import TextIO
+
+from stepwell.cli.database_place import PostgresPlace, database_place
+from stepwell.cli.operator.tables import align
+from stepwell.errors import ConfigurationError
+from stepwell.runs.sql.moving.move import Moved, Source, Target, Told
+from stepwell.runs.sql.moving.move import move as move_all
+from stepwell.runs.sql.moving.sqlite_side import SqliteSource, SqliteTarget
+from stepwell.settings import Settings
+
+_OFTEN_S = 0.1
+
+
+def run(*, source: str | None, target: str) -> int:
+    settings = Settings.load()
+    where_from, where_to = _place(source, settings), _place(target, settings)
+    if where_from == where_to:
+        raise ConfigurationError(
+            "A database cannot be moved to itself. Name the one to be moved with --from, and another one with --to."
+        )
+    began = monotonic()
+    with ExitStack() as opened:
+        reading = opened.enter_context(_source(where_from))
+        writing = opened.enter_context(_target(where_to))
+        moved = move_all(reading, writing, _progress(sys.stderr))
+    _tell(moved, where_from, where_to, monotonic() - began)
+    return 0
+
+
+def _place(named: str | None, settings: Settings) -> Path | PostgresPlace:
+    """An address as everywhere else, or just a file."""
+    return Path(named) if named and "://" not in named else database_place(named, settings)
+
+
+def _source(place: Path | PostgresPlace) -> AbstractContextManager[Source]:
+    if isinstance(place, PostgresPlace):
+        from stepwell.runs.sql.moving.postgres_side import PostgresSource
+
+        return PostgresSource(place.url.reveal(), str(place))
+    return SqliteSource(place)
+
+
+def _target(place: Path | PostgresPlace) -> AbstractContextManager[Target]:
+    if isinstance(place, PostgresPlace):
+        from stepwell.runs.sql.moving.postgres_side import PostgresTarget
+
+        return PostgresTarget(place.url.reveal(), str(place))
+    return SqliteTarget(place)
+
+
+def _tell(moved: Sequence[Moved], where_from: Path | PostgresPlace, where_to: Path | PostgresPlace, seconds: float) -> None:
+    lines = [("table", "rows", "checksum"), *((each.table, str(each.sum.rows), each.sum.checksum) for each in moved)]
+    print("\n".join(align(lines, numbers={1})))
+    rows = sum(each.sum.rows for each in moved)
+    print(
+        f"Moved {rows} rows in {seconds:.1f} s from {_name(where_from)} to {_name(where_to)}; counts and checksums are the same on "
+        "both sides."
+    )
+    print(
+        f"From now on start servers and workers with {_name(where_to)}. The old database is as it was: start nothing on it any more."
+    )
+
+
+def _name(place: Path | PostgresPlace) -> str:
+    return str(place) if isinstance(place, PostgresPlace) else f"'{place.name}'"
+
+
+def _progress(screen: TextIO) -> Told:
+    """A line that redraws itself; where no terminal is, a line for each step."""
+    drawn_at, said = 0.0, ""
+
+    def draw(doing: str, table: str, done: int, of: int | None) -> None:
+        nonlocal drawn_at
+        if done == of or monotonic() - drawn_at > _OFTEN_S:
+            drawn_at = monotonic()
+            screen.write(f"\r\033[K{doing} {table}: {done}{'' if of is None else f' of {of}'} rows")
+            screen.flush()
+
+    def say(doing: str, table: str, done: int, of: int | None) -> None:
+        nonlocal said
+        if doing != said:
+            said = doing
+            print(f"{doing} all tables ...", file=screen, flush=True)
+
+    return draw if screen.isatty() else say

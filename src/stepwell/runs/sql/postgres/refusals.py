@@ -1,0 +1,98 @@
+"""What keeps a Postgres database from being used, as a sentence for whoever named it.
+
+| cause | told by | tried again at a start |
+|---|---|---|
+| nobody listens there, the host is not known (yet), it starts or stops, too many connections | libpq's text; SQLSTATE 57P03, 53300 | yes |
+| somebody has it alone for a while | `in_use` | yes |
+| the password, the user or the database is not there | libpq's text: while connecting it gives no SQLSTATE | no |
+| a newer Stepwell has upgraded it | `migrate` | no |
+| the user may not make or change tables | SQLSTATE 42501 | no |
+
+No sentence holds a password: addresses are shown without it, and what cannot be read as an address is not shown at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from stepwell.errors import ConfigurationError
+from stepwell.runs.sql.postgres.in_use import HeldAloneError
+from stepwell.runs.sql.postgres.migrate import NewerFormError
+
+_CHECK = "Check STEPWELL_DATABASE_URL, DATABASE_URL or --database-url"
+_REFUSED = (
+    (
+        re.compile("password authentication failed"),
+        "the user or the password is wrong. {check}; in an address, characters such as @ : / % are written as %40 %3A %2F %25",
+    ),
+    (re.compile("no password supplied"), "it wants a password. Put one into ~/.pgpass, PGPASSWORD or the address"),
+    (
+        re.compile(r"no pg_hba\.conf entry"),
+        "it does not let this user in from this machine. Whoever keeps it has to (pg_hba.conf)",
+    ),
+    (
+        re.compile(r'database "[^"]*" does not exist'),
+        "there is no such database. Make one with `createdb`, or name another. {check}",
+    ),
+    (re.compile(r'role "[^"]*" does not exist'), "there is no such user. {check}"),
+)
+"""What libpq says -> what we say."""
+
+
+class DatabaseAwayError(ConfigurationError):
+    """The database cannot be reached now; it may be there in a moment."""
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """`ConfigurationError` in place of what psycopg raises while a database is opened or read."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise explain(url, error) from error
+
+
+def explain(url: str, error: psycopg.Error) -> ConfigurationError:
+    place, said = f"The database '{place_of(url)}'", first_line(error)
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        # libpq quotes the part that it cannot read, and that may be a piece of the password.
+        return ConfigurationError(
+            f"The address of the Postgres database cannot be read. {_CHECK}: postgresql://user:password@host:port/name."
+        )
+    if isinstance(error, errors.InsufficientPrivilege):
+        return ConfigurationError(
+            f"{place} cannot be used: {said}. Let its owner give the user what is missing, to begin with: "
+            "GRANT CREATE, USAGE ON SCHEMA public TO the_user."
+        )
+    if isinstance(error, NewerFormError):
+        return ConfigurationError(f"{place} cannot be used: {said}.")
+    if isinstance(error, HeldAloneError):
+        return DatabaseAwayError(f"{place} cannot be used now: {said}. Try again when that is done.")
+    for words, sentence in _REFUSED:
+        if words.search(said) and error.sqlstate is None:
+            return ConfigurationError(f"{place} cannot be used: {sentence.format(check=_CHECK)}.")
+    if isinstance(error, psycopg.OperationalError):
+        return DatabaseAwayError(f"{place} cannot be reached: {said}. {_CHECK}, and whether it runs.")
+    return ConfigurationError(f"{place} cannot be used: {said}.")
+
+
+def first_line(error: psycopg.Error) -> str:
+    """What it says at first, without libpq's preface and a full stop; the rest may quote values."""
+    lines = str(error).strip().split("\n")
+    said = lines[0].removeprefix("connection failed: ").removeprefix("connection is bad: ")
+    return said.rpartition("FATAL:  ")[2].rstrip(".") or type(error).__name__
+
+
+def place_of(url: str) -> str:
+    """Which database is meant, without what lets somebody in."""
+    try:
+        named = conninfo_to_dict(url)
+    except psycopg.Error:
+        return "?"
+    return f"{named.get('host') or 'localhost'}/{named.get('dbname') or ''}"

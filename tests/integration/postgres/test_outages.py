@@ -1,0 +1,84 @@
+"""What a worker's death and the database's absence mean for leases, and who hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+from time import time
+
+import pytest
+
+from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.runs.sql.scheduling import leases
+from stepwell.sql import Connection
+from stepwell.testing.driven_runs import OWNER, a_run, driving, new_id
+from stepwell.testing.postgres import PostgresCluster
+
+PATIENCE_S = 30.0
+LEASE_S = 3.0
+
+
+async def claim_and_die(persistence: PostgresPersistence, worker: str) -> ClaimedRun:
+    """A claim of a worker that is never heard of."""
+    (claim,) = (await persistence.database.write(lambda connection: leases.claim(connection, worker, 1, time()))).claims
+    return claim
+
+
+async def crashes(persistence: PostgresPersistence, run_id: str) -> int:
+    def look(connection: Connection) -> int:
+        return int(connection.execute("SELECT crashes FROM runs WHERE run_id = ?", (run_id,)).fetchone()[0])
+
+    return await persistence.database.read(look)
+
+
+async def test_whoever_follows_a_run_hears_that_it_ended_with_its_worker(postgres_url: str):
+    """The process that finds out is told nothing by the database of what it does itself."""
+    async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as only:
+        admitted = await only.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        run = admitted.run
+        await claim_and_die(only, "dead")
+        await only.queue.cancel(OWNER, [run.run_id], "interrupt")
+        heard: list[str] = []
+
+        async def follow() -> None:
+            async for events in only.events.follow_run(run.thread_id, run.run_id):
+                heard.extend(event.event for event in events)
+
+        following = asyncio.create_task(follow())
+        waiting = asyncio.create_task(only.queue.finished(run.run_id, PATIENCE_S))
+        await asyncio.sleep(0.1)
+        async with driving(only, worker="alive"):
+            await asyncio.wait_for(following, PATIENCE_S)
+            assert await waiting == "finished"
+        assert heard == ["end"]
+
+
+async def test_a_suspect_is_not_acquitted_by_the_death_of_a_worker_that_did_not_have_it(postgres_url: str):
+    """Among many workers some always die; a run that kills its own would otherwise go on doing so for ever."""
+    async with PostgresPersistence(postgres_url) as only:
+        suspect = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
+        for number in (1, 2):
+            assert (await claim_and_die(only, f"killed {number}")).run.run_id == suspect.run_id
+            await only.queue.recover("new")
+        assert await crashes(only, suspect.run_id) == 2
+        other = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
+        assert (await claim_and_die(only, "died of something else")).run.run_id == other.run_id
+        await only.queue.recover("new")
+        assert await crashes(only, suspect.run_id) == 2
+
+
+@pytest.mark.timeout(90)
+async def test_nobody_loses_a_lease_because_the_database_was_away(postgres_cluster: PostgresCluster, postgres_url: str):
+    """For longer than a lease lasts; whoever comes first afterwards finds all of them silent."""
+    async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as one, driving(one, worker="one") as worker:
+        await one.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        claim = await worker.next()
+        await asyncio.to_thread(postgres_cluster.stop)
+        await asyncio.sleep(LEASE_S + 0.5)
+        await asyncio.to_thread(postgres_cluster.start)
+        async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as other:
+            assert await other.queue.recover("at once") == []
+            await asyncio.sleep(LEASE_S)
+            assert await other.queue.recover("later") == [], "it has been heard of meanwhile"
+        await worker.end(claim)
+        assert await crashes(one, claim.run.run_id) == 0
