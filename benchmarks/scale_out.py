@@ -92,6 +92,7 @@ async def _load(target: Installation | Server, graph: str, given: dict[str, Any]
         return time.perf_counter() - began
 
     await asyncio.gather(*(once(connection) for connection in connections))  # warm
+    written = it.written() if it else {}
     if it:
         it.statements()  # counting begins
     before, own, began = _cpu(target), time.process_time(), time.perf_counter()
@@ -114,7 +115,10 @@ async def _load(target: Installation | Server, graph: str, given: dict[str, Any]
         "driver_cpu_ms": 1000 * (time.process_time() - own) / len(took),
         "cores_used": (sum(after.values()) - sum(before.values()) + time.process_time() - own) / elapsed,
     }
-    return {**found, **(_statements(it, len(took)) if it else {})}
+    if it is None:
+        return found
+    growth = {f"{name}_per_run": (count - written[name]) / len(took) for name, count in it.written().items()}
+    return {**found, **growth, **_statements(it, len(took))}
 
 
 def _cpu(target: Installation | Server) -> dict[str, float]:

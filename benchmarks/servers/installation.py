@@ -48,6 +48,15 @@ class Installation:
             "postgres": cpu_of(postmaster, ended=True) + sum(cpu_of(pid) for pid in children_of(postmaster)),
         }
 
+    def written(self) -> dict[str, int]:
+        """Bytes so far: what the database takes on the disk, what its log was given to keep it safe; and transactions."""
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute(
+                "SELECT pg_database_size(current_database()), CAST(pg_current_wal_lsn() - '0/0' AS BIGINT), xact_commit"
+                " FROM pg_stat_database WHERE datname = current_database()"
+            ).fetchone()
+        return dict(zip(("kept_bytes", "log_bytes", "commits"), row, strict=True))
+
     def statements(self) -> list[tuple[str, int]]:
         """What Postgres has been asked since the last time, and how often; most often first."""
         with psycopg.connect(self.url) as connection:
