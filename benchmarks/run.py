@@ -42,6 +42,7 @@ CLAIMS = (
     "page",
     "objects",
     "queue_claims",
+    "event_fanout",
 )
 
 

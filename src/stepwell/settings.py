@@ -198,6 +198,7 @@ class Settings:
     data_dir: Path | None = field(default=None, repr=False)
     """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
     database_url: Secret | None = None
+    redis_url: Secret | None = None
     """Of the server, if the environment names one. It may hold a password."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
@@ -260,6 +261,7 @@ class Settings:
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
+            redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),

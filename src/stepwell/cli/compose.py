@@ -108,7 +108,7 @@ async def open_server(
 ) -> AsyncIterator[OpenServer]:
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others."""
     metrics = Metrics()
-    persistence = _make_persistence(database, server_settings, metrics)
+    persistence = _make_persistence(database, settings, server_settings, metrics)
     clock = persistence.clock
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
@@ -133,6 +133,7 @@ async def open_server(
                 concurrency=concurrency,
             )
         )
+        _show_fan_out(persistence, metrics)
         outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
@@ -142,19 +143,34 @@ async def open_server(
         yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
 
 
-def _make_persistence(database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics) -> SqlPersistence:
+def _make_persistence(
+    database: Path | PostgresPlace, settings: Settings, server_settings: ServerSettings, metrics: Metrics
+) -> SqlPersistence:
+    redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.runs.sql.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
         )
 
-        return PostgresPersistence(database.url.reveal(), group_written=metrics.group_written)
+        return PostgresPersistence(database.url.reveal(), group_written=metrics.group_written, redis_url=redis_url)
+    if redis_url is not None:
+        logger.warning("STEPWELL_REDIS_URL is not used: one process has the SQLite file to itself, and nobody else to tell.")
     return EmbeddedPersistence(
         database,
-        power_loss=settings.power_loss,
+        power_loss=server_settings.power_loss,
         group_written=metrics.group_written,
-        least_free_bytes=None if settings.min_free_mb is None else settings.min_free_mb * MB,
+        least_free_bytes=None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB,
     )
+
+
+def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
+    """How events reach other processes, where that is by Redis."""
+    if (fan_out := getattr(persistence, "fan_out", None)) is None:
+        return
+    metrics.show("stepwell_redis_up", "1 while events go through Redis, 0 while through Postgres", lambda: float(fan_out.up))
+    metrics.show("stepwell_redis_failures", "How often Redis could not be used", lambda: fan_out.failures)
+    metrics.show("stepwell_redis_entries_passed_on", "Batches of events that were given to Redis", lambda: fan_out.passed_on)
+    metrics.show("stepwell_redis_entries_heard", "Batches of others that somebody follows here", lambda: fan_out.heard)
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: SqlPersistence) -> Workspace | None:

@@ -59,9 +59,12 @@ class PostgresDatabase(SqlDatabase):
         *,
         group_written: GroupWritten | None = None,
         opened: Callable[[PostgresConnection], None] | None = None,
+        quiet: bool = False,
     ) -> None:
+        """`quiet`: whoever opens it tells other processes of new events by itself."""
         super().__init__(group_written)
         self._url = url
+        self._quiet = quiet
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
@@ -80,6 +83,8 @@ class PostgresDatabase(SqlDatabase):
 
     def _connect_writer(self) -> PostgresConnection:
         connection = self.connect()
+        if self._quiet:
+            connection.control("SET stepwell.quiet = 'on'")
         self.writer = connection.raw.info.backend_pid
         return connection
 

@@ -248,6 +248,9 @@ class SqlQueue:
     def _recovered(self, recovered: leases.Recovered) -> None:
         """Another worker is gone, and its runs wait again."""
         self._tell_set_aside(recovered.set_aside)
+        for run in recovered.runs:
+            if run.finished:
+                self._tell_ended(run.thread_id, run.run_id, ())
         if recovered.runs:
             logger.info("runs of a worker that is gone are driven again", extra={"count": len(recovered.runs)})
             self._changed.set()
