@@ -211,11 +211,12 @@ def test_a_hundred_pages_are_read_and_a_thousand_can_be_stopped(page: Page):
     assert counts(page)["chunks"] == before["chunks"] + 1
 
 
-def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
-    # Before anything is written: a browser remembers for a while how much room there was.
+def test_a_device_that_is_full_keeps_nothing_by_halves(open_page: Callable[..., Page], server: Server):
+    # Before the page is there, which writes at once: a browser remembers for a while how much room there was.
+    page = open_page("about:blank")
     devtools = page.context.new_cdp_session(page)
-    origin = page.evaluate("location.origin")
-    devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 400_000})
+    devtools.send("Storage.overrideQuotaForOrigin", {"origin": server.url, "quotaSize": 400_000})
+    page.goto("/")
     open_knowledge(page)
     choose(
         page,
@@ -224,7 +225,7 @@ def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
     )
     expect(addition(page, "small.txt")).to_contain_text("Kept")
     expect(addition(page, "large.txt")).to_contain_text("There is no more room")
-    devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin})
+    devtools.send("Storage.overrideQuotaForOrigin", {"origin": server.url})
     assert (counts(page)["documents"], counts(page)["chunks"]) == (1, 1)
 
 

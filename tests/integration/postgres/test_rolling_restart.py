@@ -191,7 +191,7 @@ def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgre
         assert figures(workers[0])["stepwell_workers"] == 2
         assert 0 <= figures(workers[0])["stepwell_lease_age_seconds"] < 8
         assert figures(workers[0])["stepwell_redis_up"] == 1
-        assert figures(workers[0])["stepwell_redis_entries_passed_on"] > 0
+        wait_until(lambda: figures(workers[0])["stepwell_redis_entries_passed_on"] > 0)
 
         for worker in workers:
             begun = count_begun(worker)
