@@ -6,8 +6,11 @@ import asyncio
 from time import time
 
 import pytest
+from tests.integration.postgres.chaos.proxy import DatabaseProxy
 
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.sql.postgres import database as database_module
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.scheduling import leases
 from stepwell.sql import Connection
@@ -82,3 +85,21 @@ async def test_nobody_loses_a_lease_because_the_database_was_away(postgres_clust
             assert await other.queue.recover("later") == [], "it has been heard of meanwhile"
         await worker.end(claim)
         assert await crashes(one, claim.run.run_id) == 0
+
+
+async def test_a_database_that_says_nothing_is_not_waited_for(
+    postgres_cluster: PostgresCluster, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The network swallows everything: no error comes from below."""
+    monkeypatch.setattr(database_module, "_ANSWER_S", 0.5)
+    async with DatabaseProxy(postgres_cluster.socket) as proxy, PostgresPersistence(proxy.url("shared")) as behind:
+        await behind.check()
+        proxy.block()
+        with pytest.raises(StorageUnavailableError, match="not answered within") as told:
+            await behind.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        assert told.value.away
+        with pytest.raises(StorageUnavailableError, match="Nothing was changed"):
+            await behind.maintenance.backlog()
+        proxy.unblock()
+        await behind.check()
+        assert (await behind.maintenance.backlog()).pending == 1, "it was told that this may be stored yet"

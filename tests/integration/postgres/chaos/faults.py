@@ -11,6 +11,8 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Self
 
 from tests.integration.postgres.chaos.installation import Installation, Node
 
@@ -22,7 +24,7 @@ Fault = Callable[["Faults"], Trouble | None]
 
 
 class Faults:
-    """`happen(...)` until there have been enough, then `end()`."""
+    """`async with Faults(...) as faults`: `happen(...)` until there have been enough, then `end()`."""
 
     def __init__(self, installation: Installation, seed: int) -> None:
         self.counts: Counter[str] = Counter()
@@ -42,6 +44,17 @@ class Faults:
         self._under_way.add(task)
         task.add_done_callback(self._over)
         return True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Whatever is left of them is broken off."""
+        for task in tuple(self._under_way):
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def end(self) -> None:
         """Wait until all of them are over."""

@@ -1,4 +1,4 @@
-"""Money for a chaos run: sessions that a mint in this process has filled, so that no worker has to ask a mint, and the sweep afterwards."""
+"""Money for a chaos run: a session that a mint in this process has filled, so that no worker asks a mint; and the sweep afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINT = "http://127.0.0.1:9"
 """Nobody is there: a worker that asked it would fail."""
 SEED = bytes(range(32))
 PRICE = 5
-_DEPOSIT = 2**16
+_DEPOSIT = 2**20
 
 VARIABLES = {
     "STEPWELL_MINTS": MINT,
@@ -27,16 +27,14 @@ VARIABLES = {
 }
 
 
-async def fund_sessions(url: str, owner: str, count: int) -> list[str]:
-    """Sessions with money in them; a call that is reserved and released makes the ledger redeem their tokens."""
-    mint, funded = MemoryMint(MINT), []
+async def fund_session(url: str, owner: str) -> str:
+    """A session with money in it; a call that is reserved and released makes the ledger redeem its token."""
+    mint = MemoryMint(MINT)
     async with PostgresPersistence(url) as persistence:
         wallet = Wallet(persistence.ledger(), [mint], SEED)
-        for number in range(count):
-            session_id = (await wallet.fund(owner, mint.issue(_DEPOSIT))).session_id
-            await wallet.release(await wallet.reserve(owner, session_id, f"opening:{number}", PRICE))
-            funded.append(session_id)
-    return funded
+        session_id = (await wallet.fund(owner, mint.issue(_DEPOSIT))).session_id
+        await wallet.release(await wallet.reserve(owner, session_id, "opening:0", PRICE))
+    return session_id
 
 
 async def sweep(url: str) -> None:

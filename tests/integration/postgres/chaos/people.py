@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, cast
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import httpx
 from langgraph_sdk import get_client
@@ -278,6 +279,17 @@ class Crowd:
             asyncio.create_task(self._live(Person(sdks, book, random.Random(seed + place)), stories[place % len(stories)]))
             for place in range(people)
         ]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nobody goes on."""
+        for living in self._living:
+            living.cancel()
+        await asyncio.gather(*self._living, return_exceptions=True)
 
     async def finish(self) -> None:
         """No new stories; those that have begun come to their end."""

@@ -7,10 +7,11 @@ their thread to another process. Each reader's thread has a connection of its ow
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
@@ -47,7 +48,21 @@ def committing(work: Work[T]) -> Work[T]:
 # A transaction with a number of its own is one that could be written.
 _ASK_FORM = "SELECT MAX(number), txid_current() FROM stepwell_form"
 _SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
+_ANSWER_S = 15.0
+_PATIENT_S = 120.0
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@asynccontextmanager
+async def _answered(within_s: float, way_out: str) -> AsyncIterator[None]:
+    """Nobody waits for ever for a database that says nothing, as when the network swallows everything."""
+    try:
+        async with asyncio.timeout(within_s) as limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise StorageUnavailableError(f"The database has not answered within {within_s:g} s. {way_out}", away=True) from error
 
 
 class PostgresDatabase(SqlDatabase):
@@ -114,6 +129,14 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
             raise
         return connection
+
+    async def read(self, work: Work[T], *, patient: bool = False) -> T:
+        async with _answered(_PATIENT_S if patient else _ANSWER_S, "Nothing was changed; try again later."):
+            return await super().read(work, patient=patient)
+
+    async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
+        async with _answered(_ANSWER_S, "This may have been stored, or may be yet; look before you try again."):
+            return await super().write(work, frees=frees, synced=synced)
 
     def read_now(self, work: Work[T]) -> T:
         """In a reader's thread, for which the caller waits: connections are few."""
