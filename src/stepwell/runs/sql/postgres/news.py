@@ -91,10 +91,13 @@ class News:
 
     def _listen_on(self, connection: PostgresConnection) -> bool:
         """Until the connection is lost, which is an error, or it is over, which gives True."""
+        # What comes while a statement is under way is taken by psycopg, which would drop it.
+        connection.raw.add_notify_handler(lambda heard: self._heard(heard.pid, heard.payload))
         connection.control("LISTEN stepwell")
         self._tell("all", "")
         while True:
             self._look(connection)
+            self._hear(connection)  # what was read together with an answer does not make the socket ready again
             look_at = monotonic() + LOOK_S
             while (left := look_at - monotonic()) > 0:
                 ready, _, _ = select.select([connection.raw.fileno(), self._wake_up], [], [], left)
@@ -115,10 +118,13 @@ class News:
         if raw.status != psycopg.pq.ConnStatus.OK:
             raise psycopg.OperationalError("the connection was lost")
         while (heard := raw.notifies()) is not None:
-            if heard.be_pid == self._own():  # whoever waits in this process has been told by whoever wrote
-                continue
-            kind, _, name = heard.extra.decode().partition(" ")
-            self._tell(kind, name)
+            self._heard(heard.be_pid, heard.extra.decode())
+
+    def _heard(self, sender: int, said: str) -> None:
+        if sender == self._own():  # whoever waits in this process has been told by whoever wrote
+            return
+        kind, _, name = said.partition(" ")
+        self._tell(kind, name)
 
     def _lead(self, *, leads: bool) -> None:
         self._leads = leads
