@@ -198,8 +198,11 @@ class Settings:
     data_dir: Path | None = field(default=None, repr=False)
     """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
     database_url: Secret | None = None
-    redis_url: Secret | None = None
     """Of the server, if the environment names one. It may hold a password."""
+    redis_url: Secret | None = None
+    """Through which the servers of one database tell each other of events, if one is named."""
+    signing_key_file: Path | None = field(default=None, repr=False)
+    """The key that signs bundles, if it is not the one of the data folder or of the database."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -262,6 +265,7 @@ class Settings:
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
             redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
+            signing_key_file=_path(_find(layers, "STEPWELL_SIGNING_KEY_FILE")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),

@@ -60,6 +60,7 @@ from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
+    from stepwell.runs.sql.postgres.signing_key import InstallationKey
 
 
 logger = logging.getLogger(__name__)
@@ -110,6 +111,7 @@ async def open_server(
     metrics = Metrics()
     persistence = _make_persistence(database, settings, server_settings, metrics)
     clock = persistence.clock
+    signer = _make_signer(settings, persistence)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -129,10 +131,12 @@ async def open_server(
                 payable=PAYABLE if graphs.ours else (),
                 knowledge=_make_knowledge_aid(settings, clock),
                 workspace=_open_workspace(settings, server_settings, persistence) if graphs.ours else None,
-                signer=SigningKey(settings.data_folder),
+                signer=signer,
                 concurrency=concurrency,
             )
         )
+        if not isinstance(signer, SigningKey):
+            await signer.check()
         _show_fan_out(persistence, metrics)
         outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
@@ -161,6 +165,16 @@ def _make_persistence(
         group_written=metrics.group_written,
         least_free_bytes=None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB,
     )
+
+
+def _make_signer(settings: Settings, persistence: SqlPersistence) -> SigningKey | InstallationKey:
+    """One key for an installation: in the data folder of the one server, or in the database that several share."""
+    key = SigningKey(settings.data_folder, settings.signing_key_file)
+    if isinstance(persistence, EmbeddedPersistence):
+        return key
+    from stepwell.runs.sql.postgres.signing_key import InstallationKey  # with the extra
+
+    return InstallationKey(lambda: persistence.database, key)
 
 
 def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
