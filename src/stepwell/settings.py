@@ -201,6 +201,8 @@ class Settings:
     """Of the server, if the environment names one. It may hold a password."""
     redis_url: Secret | None = None
     """Through which the servers of one database tell each other of events, if one is named."""
+    upload_dir: Path | None = field(default=None, repr=False)
+    """Where the parts of a large file wait until it is complete, if that is not the data folder."""
     signing_key_file: Path | None = field(default=None, repr=False)
     """The key that signs bundles, if it is not the one of the data folder or of the database."""
     local_model: str | None = None
@@ -265,6 +267,7 @@ class Settings:
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
             redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
+            upload_dir=_path(_find(layers, "STEPWELL_UPLOAD_DIR")),
             signing_key_file=_path(_find(layers, "STEPWELL_SIGNING_KEY_FILE")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),

@@ -23,7 +23,7 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.apps.tutor.argument.exports import export_data
 from stepwell.apps.workspace.grants import GrantTable
-from stepwell.apps.workspace.places import open_place
+from stepwell.apps.workspace.places import InFolder, open_place
 from stepwell.audit.signing import SigningKey
 from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
@@ -194,8 +194,13 @@ def _open_workspace(settings: Settings, server_settings: ServerSettings, persist
     except ConfigurationError as error:
         logger.warning("files of workspaces are not served: %s", error)
         return None
+    if not isinstance(persistence, EmbeddedPersistence) and isinstance(place, InFolder):
+        logger.warning(
+            "workspaces are in a folder of this machine, so servers and workers on other machines do not see the same files: name a bucket "
+            "with GCS_BUCKET_NAME, S3_BUCKET_NAME or its like, or give all of them the same folder in STEPWELL_DATA_DIR"
+        )
     clock = persistence.clock
-    uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
+    uploads = Uploads(settings.upload_dir or settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
     shares = Shares(clock, *limits, counts=lambda: persistence.counts)  # it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
