@@ -78,6 +78,7 @@ class RedisFanOut:
         self._failing: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._loop = asyncio.get_running_loop()
+        self._closing = False
         self.notify_too = False
         """Some process hears of events only by Postgres."""
         self.failures = 0
@@ -96,6 +97,7 @@ class RedisFanOut:
 
     async def close(self) -> None:
         """After what waits has been passed on."""
+        self._closing = True
         self._events.pass_on = None
         await self._pass_on_waiting()
         await stop(self._tasks)
@@ -121,7 +123,7 @@ class RedisFanOut:
         self._something_waits.set()
 
     async def _keep_passing_on(self) -> None:
-        while True:
+        while not self._closing:
             await self._something_waits.wait()
             self._something_waits.clear()
             await self._pass_on_waiting()
@@ -168,7 +170,8 @@ class RedisFanOut:
     # In
 
     async def _keep_hearing(self) -> None:
-        while True:
+        # Being cancelled is not enough to leave: the client may take it for a time-out of its own.
+        while not self._closing:
             await self._somebody_follows.wait()
             try:
                 await self._hear_from_now_on()
@@ -184,7 +187,7 @@ class RedisFanOut:
             places[key] = newest[0][0] if newest else "0-0"
         self._succeeds(_HEARING)
         self._events.look_again(None)
-        while self._events.following:
+        while self._events.following and not self._closing:
             heard: Any = await self._redis.xread(places, count=_AT_ONCE, block=_BLOCK_MS)
             for key, entries in heard:
                 places[key.decode()] = entries[-1][0]
@@ -212,7 +215,7 @@ class RedisFanOut:
     # And beside it
 
     async def _keep_looking(self) -> None:
-        while True:
+        while not self._closing:
             await asyncio.sleep(LOOK_S if self.up else AWAY_S)
             if _PASSING_ON in self._failing:
                 await self._ask_again()
