@@ -201,6 +201,8 @@ class Settings:
     """Of the server, if the environment names one. It may hold a password."""
     database_is_meant: bool = False
     """It was named for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may be that of some other project in the same folder."""
+    redis_url: Secret | None = None
+    """What carries events between servers, if the environment names one. It may hold a password."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -263,6 +265,7 @@ class Settings:
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
             database_is_meant=_find(layers, "STEPWELL_DATABASE_URL") is not None,
+            redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),

@@ -86,14 +86,6 @@ TIME_SEARCHES = """async () => {
 }"""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def patience() -> Iterator[None]:
-    """Documents are read and embedded by one thread of a browser, on a machine that may be busy."""
-    expect.set_options(timeout=30_000)
-    yield
-    expect.set_options(timeout=5_000)
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Our own applications, demonstrations among them."""
@@ -361,7 +353,7 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
     watching = Watch(url)
     watching.allow("422")
     context = browser.new_context(base_url=url, viewport=WIDE, reduced_motion="reduce")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     watching.look_at(page)
     page.goto("/")

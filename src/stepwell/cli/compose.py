@@ -110,7 +110,7 @@ async def open_server(
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
     `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
     metrics = Metrics()
-    persistence = _make_persistence(database, server_settings, metrics, superseded)
+    persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     clock = persistence.clock
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
@@ -135,6 +135,7 @@ async def open_server(
                 concurrency=concurrency,
             )
         )
+        _show_fan_out(persistence, metrics)
         outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
@@ -145,8 +146,13 @@ async def open_server(
 
 
 def _make_persistence(
-    database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics, superseded: Callable[[str], None] | None
+    database: Path | PostgresPlace,
+    settings: Settings,
+    server_settings: ServerSettings,
+    metrics: Metrics,
+    superseded: Callable[[str], None] | None,
 ) -> SqlPersistence:
+    redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.runs.sql.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
@@ -156,15 +162,28 @@ def _make_persistence(
             database.url.reveal(),
             group_written=metrics.group_written,
             is_meant=database.is_meant,
-            wait_s=settings.database_wait_s,
+            wait_s=server_settings.database_wait_s,
             superseded=superseded,
+            redis_url=redis_url,
         )
+    if redis_url is not None:
+        logger.warning("STEPWELL_REDIS_URL is not used: one process has the SQLite file to itself, and nobody else to tell.")
     return EmbeddedPersistence(
         database,
-        power_loss=settings.power_loss,
+        power_loss=server_settings.power_loss,
         group_written=metrics.group_written,
-        least_free_bytes=None if settings.min_free_mb is None else settings.min_free_mb * MB,
+        least_free_bytes=None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB,
     )
+
+
+def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
+    """How events reach other processes, where that is by Redis."""
+    if (fan_out := getattr(persistence, "fan_out", None)) is None:
+        return
+    metrics.show("stepwell_redis_up", "1 while events go through Redis, 0 while through Postgres", lambda: float(fan_out.up))
+    metrics.show("stepwell_redis_failures", "How often Redis could not be used", lambda: fan_out.failures)
+    metrics.show("stepwell_redis_entries_passed_on", "Batches of events that were given to Redis", lambda: fan_out.passed_on)
+    metrics.show("stepwell_redis_entries_heard", "Batches of others that somebody follows here", lambda: fan_out.heard)
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: SqlPersistence) -> Workspace | None:

@@ -84,7 +84,7 @@ class PostgresCluster:
         self._administer(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it answers. It ends with the thread that calls this."""
         self._log = (self.folder / "postgres.log").open("ab")
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
         command = [_program("postgres"), "-D", str(self._data), f"-cunix_socket_directories={self._sockets}", *options]
