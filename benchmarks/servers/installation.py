@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,6 +37,7 @@ class Installation:
     server: Server
     workers: list[subprocess.Popen[bytes]]
     url: str
+    folder: Path
 
     def cpu_s(self) -> dict[str, float]:
         """What each kind of process has used so far."""
@@ -82,7 +83,14 @@ def installation(python: Path, *, workers: int, concurrency: int = 50) -> Iterat
         started = [
             stack.enter_context(working(python, folder / f"worker-{number}", url, concurrency)) for number in range(workers)
         ]
-        yield Installation(server, started, url)
+        yield Installation(server, started, url, folder)
+
+
+@contextmanager
+def one_more(it: Installation, python: Path, concurrency: int) -> Iterator[Installation]:
+    """The same with another worker, until left."""
+    with working(python, it.folder / "worker-more", it.url, concurrency) as process:
+        yield replace(it, workers=[*it.workers, process])
 
 
 @contextmanager
