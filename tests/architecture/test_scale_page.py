@@ -9,9 +9,7 @@ from benchmarks import scale_model
 
 def test_the_page_shows_the_tables_of_the_model(root: Path):
     page = (root / "docs" / "how-to" / "scale.md").read_text(encoding="utf-8")
-    assert f"{scale_model.BEGIN}\n{scale_model.tables()}\n{scale_model.END}" in page, (
-        "run benchmarks/scale_model.py --publish"
-    )
+    assert f"{scale_model.BEGIN}\n{scale_model.tables()}\n{scale_model.END}" in page, "run benchmarks/scale_model.py --publish"
 
 
 def test_in_the_model_groups_grow_with_the_load_until_the_log_is_full():
