@@ -19,6 +19,7 @@ PEER = "deepagents==0.7.32"
 PEER_SERVER = "langgraph-cli[inmem]==0.4.40"
 GOOGLE_STORAGE = "google-cloud-storage==3.17.1"
 PROCRASTINATE = "procrastinate==3.10.0"
+AEGRA = "aegra-api==0.6.0"
 TOKENS = "bpe-openai==0.1.4"
 SHARED = ("langchain", "langchain-core", "langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "pydantic")
 FOLDER = ROOT / ".bench"
@@ -57,6 +58,12 @@ def google_storage_python() -> Path:
 def procrastinate_python() -> Path:
     """The interpreter of an environment with the job queue on Postgres that ours is compared with."""
     return _environment("procrastinate", [PROCRASTINATE])
+
+
+def aegra_python() -> Path:
+    """The interpreter of an environment with Aegra, a server of LangGraph's API on Postgres."""
+    # SQLAlchemy asks for greenlet on some platforms only, and cannot do without it.
+    return _environment("aegra", [AEGRA, AEGRA.replace("-api", "-cli"), "greenlet"])
 
 
 def _environment(name: str, requirements: list[str]) -> Path:

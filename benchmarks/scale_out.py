@@ -1,6 +1,6 @@
 """Claim: a second worker does nearly as much again, and a second process costs little. One server that only takes runs in and sends events
 out, one or two workers, one Postgres that writes to its disk, all on this machine, beside the embedded mode (one process, one SQLite
-file) and `langgraph dev` in memory.
+file), `langgraph dev` in memory (the peer), and Aegra on a Postgres of the same kind (in a note).
 
 On few cores everything here shares them: driver, server, workers, Postgres. So three graphs are tried. One waits, as for a model, with few
 runs at once: then only the number of workers counts. One uses the CPU: then the cores are the limit. And the trivial one, whose cost is
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench, ContestantError, Row, log, ratio
+from benchmarks.environments import EnvironmentFailure
+from benchmarks.servers import aegra
 from benchmarks.servers.http import Connection, Frames
 from benchmarks.servers.installation import GRAPH_NAMES, Installation, installation, one_more, resident_mb
 from benchmarks.servers.load import percentile
@@ -42,7 +44,11 @@ def rows(bench: Bench) -> list[Row]:
     if python is None:
         return []
     seconds = 4.0 if bench.quick else 10.0
-    found: dict[str, Any] = {"embedded": _embedded(python, seconds), "peer": _peer(bench, seconds)}
+    found: dict[str, Any] = {
+        "embedded": _embedded(python, seconds),
+        "peer": _peer(bench, seconds),
+        "aegra": _aegra(bench, seconds),
+    }
     for name, (graph, given, concurrency) in {"trivial": TRIVIAL, "waiting": WAITING, "working": WORKING}.items():
         with installation(python, workers=1, concurrency=concurrency) as one:
             # In turns, so that a slow minute of the machine hits both; the better round counts.
@@ -79,6 +85,17 @@ def _peer(bench: Bench, seconds: float) -> dict[str, Any] | None:
         except (ContestantError, OSError, TimeoutError) as failure:
             bench.problems["peer: scale_out"] = str(failure) or type(failure).__name__
             return None
+
+
+def _aegra(bench: Bench, seconds: float) -> dict[str, Any] | None:
+    if not bench.with_peer:
+        return None
+    log("  Aegra")
+    try:
+        return aegra.measure(CLIENTS, seconds)
+    except (ContestantError, EnvironmentFailure, OSError, TimeoutError) as failure:
+        bench.problems["Aegra: scale_out"] = str(failure) or type(failure).__name__
+        return None
 
 
 def _order(graph: str, given: Any, mode: str = "values") -> dict[str, Any]:
@@ -258,7 +275,9 @@ def _table(found: dict[str, Any]) -> list[Row]:
         Row("trivial graph on Postgres, runs/s", "–", two["runs_per_s"] / peer["runs_per_s"] if peer else None,
             embedded["runs_per_s"] / peer["runs_per_s"] if peer else None, 1.0 if peer else None, None, times, at_most=False,
             note=f"runs/s: {one['runs_per_s']:.0f} and {two['runs_per_s']:.0f} with one and two workers, floor is the embedded mode: "
-            f"{embedded['runs_per_s']:.0f}" + (f", peer {peer['runs_per_s']:.0f}" if peer else "")),
+            f"{embedded['runs_per_s']:.0f}" + (f", peer {peer['runs_per_s']:.0f}" if peer else "")
+            + (f", Aegra {found['aegra']['runs_per_s']:.0f} ({found['aegra']['cpu_ms']:.0f} ms of CPU each, without its Postgres)"
+               if found["aegra"] else "")),
         Row("the same, CPU of all processes per run", "–", sum(one["cpu_ms"].values()), sum(embedded["cpu_ms"].values()),
             sum(peer["cpu_ms"].values()) if peer else None, None, milliseconds, note=f"one worker: {by_process} ms; {asked}"),
         Row("the same, whole run, p50", "–", one["run_p50_ms"], embedded["run_p50_ms"], peer.get("run_p50_ms"), None, milliseconds),

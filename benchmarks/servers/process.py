@@ -100,7 +100,7 @@ def start(
     (ROOT / "build").mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ROOT / "build", prefix=f"server-{name}-") as place:
         folder = Path(place)
-        port = _free_port()
+        port = free_port()
         write_project(folder, graphs, graph_names)
         with (folder / "log").open("wb") as log:
             began = time.perf_counter()
@@ -170,7 +170,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
