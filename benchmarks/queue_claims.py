@@ -53,18 +53,19 @@ def rows(bench: Bench) -> list[Row]:
 
 def claim_ours(url: str, count: int, limit: int) -> float:
     """Runs per second."""
-    databases = [PostgresDatabase(url) for _ in range(WORKERS)]
+    databases, loops = [PostgresDatabase(url) for _ in range(WORKERS)], [asyncio.Runner() for _ in range(WORKERS)]
     try:
         admissions = [Admission(a_run(new_id()), create_thread=True) for _ in range(count)]
         databases[0].write_now(lambda connection: [admission.admit(connection, each, 0.0) for each in admissions] and None)
 
         def take(number: int) -> int:
-            return asyncio.run(_claim(databases[number], f"worker {number}", limit))
+            return loops[number].run(_claim(databases[number], f"worker {number}", limit))
 
         return _race(take, count)
     finally:
-        for database in databases:
+        for database, loop in zip(databases, loops, strict=True):
             database.close()
+            loop.close()
 
 
 async def _claim(database: PostgresDatabase, worker: str, limit: int) -> int:

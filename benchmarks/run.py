@@ -43,6 +43,7 @@ CLAIMS = (
     "objects",
     "queue_claims",
     "scale_out",
+    "event_fanout",
 )
 
 

@@ -44,7 +44,7 @@ ROWS = {
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with document 002's events",
     "R12": "page: model card, chat, knowledge drop zone, starter cards, trace, stop; a new question ends the one before",
     "R13": "knowledge in the browser: MiniLM there, passages with places, top 8, only excerpts leave the device",
-    "R14": "checkpoints: memory in development, SQLite by default",
+    "R14": "checkpoints: memory in development, SQLite by default, Postgres for many servers and workers",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
     "P1": "a Cashu token is validated without being redeemed; nothing is taken until work starts",
     "P2": "a set number of sats per model call: every checkpointed answer is charged once, a lost one never, and is counted",

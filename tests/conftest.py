@@ -1,4 +1,4 @@
-"""What every test shares: how much effort to spend, no tracing, and a Postgres for those who ask for one.
+"""What every test shares: how much effort to spend, no tracing, and a Postgres and a Redis for those who ask for one.
 
 A test with a long form is marked `prove` and asks the `effort` fixture how far to go. `make test` runs it short, with the same
 cases each time; `make prove` sets `STEPWELL_PROVE=1` and runs it long. Figures given to pytest's own `record_property` are
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.integration.payments.mints import MintProcess
 
     from stepwell.testing.postgres import PostgresCluster
+    from stepwell.testing.redis import RedisServer
 
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
@@ -103,6 +104,15 @@ def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postg
 
     with PostgresCluster(tmp_path_factory.mktemp("postgres")) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis of this process's own. Where it cannot be had, the tests that need it fail."""
+    from stepwell.testing.redis import RedisServer
+
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,6 +37,7 @@ class Installation:
     server: Server
     workers: list[subprocess.Popen[bytes]]
     url: str
+    folder: Path
 
     def cpu_s(self) -> dict[str, float]:
         """What each kind of process has used so far."""
@@ -47,6 +48,15 @@ class Installation:
             "worker": sum(cpu_of(worker.pid) for worker in self.workers),
             "postgres": cpu_of(postmaster, ended=True) + sum(cpu_of(pid) for pid in children_of(postmaster)),
         }
+
+    def written(self) -> dict[str, int]:
+        """Bytes so far: what the database takes on the disk, what its log was given to keep it safe; and transactions."""
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute(
+                "SELECT pg_database_size(current_database()), CAST(pg_current_wal_lsn() - '0/0' AS BIGINT), xact_commit"
+                " FROM pg_stat_database WHERE datname = current_database()"
+            ).fetchone()
+        return dict(zip(("kept_bytes", "log_bytes", "commits"), row, strict=True))
 
     def statements(self) -> list[tuple[str, int]]:
         """What Postgres has been asked since the last time, and how often; most often first."""
@@ -73,7 +83,14 @@ def installation(python: Path, *, workers: int, concurrency: int = 50) -> Iterat
         started = [
             stack.enter_context(working(python, folder / f"worker-{number}", url, concurrency)) for number in range(workers)
         ]
-        yield Installation(server, started, url)
+        yield Installation(server, started, url, folder)
+
+
+@contextmanager
+def one_more(it: Installation, python: Path, concurrency: int) -> Iterator[Installation]:
+    """The same with another worker, until left."""
+    with working(python, it.folder / "worker-more", it.url, concurrency) as process:
+        yield replace(it, workers=[*it.workers, process])
 
 
 @contextmanager

@@ -201,6 +201,12 @@ class Settings:
     """Of the server, if the environment names one. It may hold a password."""
     database_is_meant: bool = False
     """It was named for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may be that of some other project in the same folder."""
+    redis_url: Secret | None = None
+    """What carries events between servers, if the environment names one. It may hold a password."""
+    upload_dir: Path | None = field(default=None, repr=False)
+    """Where the parts of a large file wait until it is complete, if that is not the data folder."""
+    signing_key_file: Path | None = field(default=None, repr=False)
+    """The key that signs bundles, if it is not the one of the data folder or of the database."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -263,6 +269,9 @@ class Settings:
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
             database_is_meant=_find(layers, "STEPWELL_DATABASE_URL") is not None,
+            redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
+            upload_dir=_path(_find(layers, "STEPWELL_UPLOAD_DIR")),
+            signing_key_file=_path(_find(layers, "STEPWELL_SIGNING_KEY_FILE")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),

@@ -19,7 +19,7 @@ Parameters are `?` or `:name`. Text is ordered by its bytes, numbers are 64 bits
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import orjson
@@ -60,11 +60,7 @@ class Connection(Protocol):
     def dialect(self) -> Dialect: ...
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
-        """One after the other. None of them needs what another gives, so all go to the database together: a journey is what costs most."""
-        ...
-
-    def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
-        """The statement gives a row, or else this error is raised: now, or before the work is committed."""
+        """One after the other. None of them needs what another gives, so they may go to the database together."""
         ...
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
@@ -189,7 +185,3 @@ class SqliteConnection(sqlite3.Connection):
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
         return [self.execute(sql, parameters) for sql, parameters in statements]
-
-    def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
-        if self.execute(sql, parameters).fetchone() is None:
-            raise error()

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from tests.integration.served.process import Server, serve
 
 GRAPHS = Path(__file__).parent / "langgraph.json"
@@ -50,6 +50,10 @@ def violations(page: Page, *, of_colours: bool = False) -> list[str]:
     options = {"resultTypes": ["violations"], **(COLOURS if of_colours else {})}
     found = page.evaluate("options => axe.run(options).then(({ violations }) => violations)", options)
     return [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]]
+
+
+# A busy machine is not a defect: what is waited for comes later there, and what never comes is told as well after half a minute.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -122,7 +126,7 @@ def allow_console(watch: Watch) -> Callable[[str], None]:
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     # Without a service worker: requests are then the page's own, and no test waits for a cache to fill. test_project.py has one.
     made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce", service_workers="block")
-    made.set_default_timeout(10_000)
+    made.set_default_timeout(30_000)
     yield made
     made.close()
 

@@ -13,7 +13,7 @@ def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: 
     context = browser.new_context(
         base_url=server.url, viewport=WIDE, color_scheme="light", reduced_motion="reduce", service_workers="block"
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     watch.look_at(page)
     found: dict[str, list[str]] = {}

@@ -86,14 +86,6 @@ TIME_SEARCHES = """async () => {
 }"""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def patience() -> Iterator[None]:
-    """Documents are read and embedded by one thread of a browser, on a machine that may be busy."""
-    expect.set_options(timeout=30_000)
-    yield
-    expect.set_options(timeout=5_000)
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Our own applications, demonstrations among them."""
@@ -219,11 +211,12 @@ def test_a_hundred_pages_are_read_and_a_thousand_can_be_stopped(page: Page):
     assert counts(page)["chunks"] == before["chunks"] + 1
 
 
-def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
-    # Before anything is written: a browser remembers for a while how much room there was.
+def test_a_device_that_is_full_keeps_nothing_by_halves(open_page: Callable[..., Page], server: Server):
+    # Before the page is there, which writes at once: a browser remembers for a while how much room there was.
+    page = open_page("about:blank")
     devtools = page.context.new_cdp_session(page)
-    origin = page.evaluate("location.origin")
-    devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 400_000})
+    devtools.send("Storage.overrideQuotaForOrigin", {"origin": server.url, "quotaSize": 400_000})
+    page.goto("/")
     open_knowledge(page)
     choose(
         page,
@@ -232,7 +225,7 @@ def test_a_device_that_is_full_keeps_nothing_by_halves(page: Page):
     )
     expect(addition(page, "small.txt")).to_contain_text("Kept")
     expect(addition(page, "large.txt")).to_contain_text("There is no more room")
-    devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin})
+    devtools.send("Storage.overrideQuotaForOrigin", {"origin": server.url})
     assert (counts(page)["documents"], counts(page)["chunks"]) == (1, 1)
 
 
@@ -361,7 +354,7 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
     watching = Watch(url)
     watching.allow("422")
     context = browser.new_context(base_url=url, viewport=WIDE, reduced_motion="reduce")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     watching.look_at(page)
     page.goto("/")

@@ -223,11 +223,13 @@ def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(page: Page, t
 
 
 def test_what_must_not_come_in_is_refused_with_a_sentence_and_leaves_nothing(
-    page: Page, context: BrowserContext, server: Server
+    open_page: Callable[..., Page], context: BrowserContext, server: Server
 ):
-    # Before anything is written: a browser remembers for a while how much room there was.
+    # Before the page is there, which writes at once: a browser remembers for a while how much room there was.
+    page = open_page("about:blank")
     tools = context.new_cdp_session(page)
     tools.send("Storage.overrideQuotaForOrigin", {"origin": server.url, "quotaSize": 20_000_000})
+    page.goto("/")
     project(page)
     expect(page.get_by_test_id("project")).to_contain_text("Your files")
 

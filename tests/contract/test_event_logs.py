@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from stepwell.runs.event_log import EventLog
 from stepwell.runs.persistence import Persistence
+from stepwell.runs.queue import ClaimedRun
+from stepwell.runs.sql.events.log import SqlEventLog
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing import EventLogConformance
+from stepwell.testing.driven_runs import DrivenRuns
+from stepwell.testing.event_log.case import gather, numbers, words
+from stepwell.testing.redis import RedisServer
 
 
 class TestEmbeddedEventLog(EventLogConformance):
@@ -25,3 +32,41 @@ class TestPostgresEventLog(EventLogConformance):
     async def persistence(self, postgres_url: str) -> AsyncIterator[Persistence]:
         async with PostgresPersistence(postgres_url) as opened:
             yield opened
+
+
+class FollowedElsewhere:
+    """A log that is written by one process and read by another."""
+
+    def __init__(self, written: SqlEventLog, read: SqlEventLog) -> None:
+        self.append, self.documents, self.trim = written.append, written.documents, written.trim
+        self.read, self.newest, self.follow_run, self.follow_thread = (
+            *(read.read, read.newest, read.follow_run, read.follow_thread),
+        )
+
+
+class TestRedisEventLog(EventLogConformance):
+    """With a second process beside the one that drives the runs: everybody follows there."""
+
+    @pytest.fixture
+    async def persistence(self, postgres_url: str, redis_server: RedisServer) -> AsyncIterator[Persistence]:
+        async with PostgresPersistence(postgres_url, redis_url=redis_server.url) as opened:
+            yield opened
+
+    @pytest.fixture
+    async def log(self, persistence: Persistence, postgres_url: str, redis_server: RedisServer) -> AsyncIterator[EventLog]:
+        async with PostgresPersistence(postgres_url, redis_url=redis_server.url) as elsewhere:
+            yield FollowedElsewhere(persistence.events, elsewhere.events)
+
+    async def test_following_a_thread_from_now_on_leaves_out_what_was(
+        self, log: EventLog, runs: DrivenRuns, claim: ClaimedRun
+    ) -> None:
+        """When it begins, another process cannot know: what is said until then is left out as well."""
+        await log.append(claim.lease, words(1, 2))
+        following = asyncio.create_task(gather(log.follow_thread(claim.run.thread_id), until=2))
+        for number in range(3, 1000):
+            await log.append(claim.lease, words(number))
+            if following.done():
+                break
+        first, *others = numbers(await following)
+        assert first > 2
+        assert others == list(range(first + 1, first + 1 + len(others)))

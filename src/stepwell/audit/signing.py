@@ -5,7 +5,8 @@ signature.json    {"algorithm": "ed25519", "key": "ed25519:BASE64", "signature":
 what is signed    PURPOSE, then the bytes of manifest.json
 ```
 
-An installation has one key, made when it signs for the first time and kept in its data folder for its owner's eyes. Anybody can make a key,
+An installation has one key, made when it signs for the first time and kept in its data folder for its owner's eyes; or in its database,
+where several servers share one (`runs/sql/postgres/signing_key`). Anybody can make a key,
 so a signature alone shows only that one hand sealed the whole; who that is, a reader knows by comparing the public key with one that the
 owner has told (`stepwell doctor` prints it). A signature has no time of its own: see "When it was made" in docs/explanation/evidence.md.
 
@@ -71,21 +72,25 @@ class Signature:
 
 
 class SigningKey:
-    """The key of an installation, in a file of its data folder. It is made when something is first signed."""
+    """The key of an installation, in a file of its data folder. It is made when something is first signed; `chosen`, the operator's own
+    file, never is: a path that is mistyped, or missing on one of several servers, must not become a second key."""
 
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / KEY_FILE
+    def __init__(self, folder: Path, chosen: Path | None = None) -> None:
+        self.file = chosen or folder / KEY_FILE
+        self.is_chosen = chosen is not None
 
     def sign(self, message: bytes) -> Signature:
-        pem = self._read() if self.file.exists() else self._make()
-        private = _load_private(pem, self.file.name)
-        return Signature(_print_key(private.public_key().public_bytes_raw()), private.sign(message))
+        pem = self.read() or self._make()
+        return sign_with(pem, message, self.file.name)
 
     def public_key(self) -> str | None:
         """The public part in the form that is printed; `None` while nothing has been signed."""
-        if not self.file.exists():
-            return None
-        return _print_key(_load_private(self._read(), self.file.name).public_key().public_bytes_raw())
+        pem = self.read()
+        return None if pem is None else public_part(pem, self.file.name)
+
+    def read(self) -> bytes | None:
+        """The private key as it is kept; `None` while there is none."""
+        return self._read() if self.is_chosen or self.file.exists() else None
 
     def is_private(self) -> bool:
         """Whether only its owner can read the file, as far as the system knows owners."""
@@ -107,7 +112,7 @@ class SigningKey:
             aside = Path(name)
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(_new_private())
+                    file.write(new_private_key())
                     file.flush()
                     os.fsync(file.fileno())
                 try:
@@ -122,6 +127,17 @@ class SigningKey:
                 f"The key '{self.file.name}' that signs bundles cannot be made in the data folder ({error.strerror}). "
                 "Make that folder writable, or name another with STEPWELL_DATA_DIR."
             ) from error
+
+
+def sign_with(pem: bytes, message: bytes, name: str) -> Signature:
+    """A signature by a private key that is kept under this name."""
+    private = _load_private(pem, name)
+    return Signature(_print_key(private.public_key().public_bytes_raw()), private.sign(message))
+
+
+def public_part(pem: bytes, name: str) -> str:
+    """The public key of a private one, in the form that is printed."""
+    return _print_key(_load_private(pem, name).public_key().public_bytes_raw())
 
 
 def read_signature(content: bytes) -> Signature:
@@ -189,7 +205,8 @@ def _print_key(raw: bytes) -> str:
     return _PREFIX + base64.b64encode(raw).decode()
 
 
-def _new_private() -> bytes:
+def new_private_key() -> bytes:
+    """As it is kept: PEM, not encrypted."""
     with needs_extra(_WHAT, "research"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -205,9 +222,7 @@ def _load_private(pem: bytes, name: str) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise SigningKeyError(
-            f"'{name}' in the data folder is no private key that can be read. Restore it from a copy."
-        ) from error
+        raise SigningKeyError(f"'{name}' is no private key that can be read. Restore it from a copy.") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise SigningKeyError(f"'{name}' in the data folder is a key of another kind; bundles are signed with Ed25519.")
+        raise SigningKeyError(f"'{name}' is a key of another kind; bundles are signed with Ed25519.")
     return key

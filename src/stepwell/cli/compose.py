@@ -23,7 +23,7 @@ from stepwell.apps.research import facade as research
 from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.apps.tutor.argument.exports import export_data
 from stepwell.apps.workspace.grants import GrantTable
-from stepwell.apps.workspace.places import open_place
+from stepwell.apps.workspace.places import InFolder, open_place
 from stepwell.audit.signing import SigningKey
 from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
@@ -60,6 +60,7 @@ from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
+    from stepwell.runs.sql.postgres.signing_key import InstallationKey
 
 
 logger = logging.getLogger(__name__)
@@ -110,8 +111,9 @@ async def open_server(
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
     `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
     metrics = Metrics()
-    persistence = _make_persistence(database, server_settings, metrics, superseded)
+    persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     clock = persistence.clock
+    signer = _make_signer(settings, persistence)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -131,10 +133,13 @@ async def open_server(
                 payable=PAYABLE if graphs.ours else (),
                 knowledge=_make_knowledge_aid(settings, clock),
                 workspace=_open_workspace(settings, server_settings, persistence) if graphs.ours else None,
-                signer=SigningKey(settings.data_folder),
+                signer=signer,
                 concurrency=concurrency,
             )
         )
+        if not isinstance(signer, SigningKey):
+            await signer.check()
+        _show_fan_out(persistence, metrics)
         outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
             WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
@@ -145,8 +150,13 @@ async def open_server(
 
 
 def _make_persistence(
-    database: Path | PostgresPlace, settings: ServerSettings, metrics: Metrics, superseded: Callable[[str], None] | None
+    database: Path | PostgresPlace,
+    settings: Settings,
+    server_settings: ServerSettings,
+    metrics: Metrics,
+    superseded: Callable[[str], None] | None,
 ) -> SqlPersistence:
+    redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.runs.sql.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
@@ -156,15 +166,38 @@ def _make_persistence(
             database.url.reveal(),
             group_written=metrics.group_written,
             is_meant=database.is_meant,
-            wait_s=settings.database_wait_s,
+            wait_s=server_settings.database_wait_s,
             superseded=superseded,
+            redis_url=redis_url,
         )
+    if redis_url is not None:
+        logger.warning("STEPWELL_REDIS_URL is not used: one process has the SQLite file to itself, and nobody else to tell.")
     return EmbeddedPersistence(
         database,
-        power_loss=settings.power_loss,
+        power_loss=server_settings.power_loss,
         group_written=metrics.group_written,
-        least_free_bytes=None if settings.min_free_mb is None else settings.min_free_mb * MB,
+        least_free_bytes=None if server_settings.min_free_mb is None else server_settings.min_free_mb * MB,
     )
+
+
+def _make_signer(settings: Settings, persistence: SqlPersistence) -> SigningKey | InstallationKey:
+    """One key for an installation: in the data folder of the one server, or in the database that several share."""
+    key = SigningKey(settings.data_folder, settings.signing_key_file)
+    if isinstance(persistence, EmbeddedPersistence):
+        return key
+    from stepwell.runs.sql.postgres.signing_key import InstallationKey  # with the extra
+
+    return InstallationKey(lambda: persistence.database, key)
+
+
+def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
+    """How events reach other processes, where that is by Redis."""
+    if (fan_out := getattr(persistence, "fan_out", None)) is None:
+        return
+    metrics.show("stepwell_redis_up", "1 while events go through Redis, 0 while through Postgres", lambda: float(fan_out.up))
+    metrics.show("stepwell_redis_failures", "How often Redis could not be used", lambda: fan_out.failures)
+    metrics.show("stepwell_redis_entries_passed_on", "Batches of events that were given to Redis", lambda: fan_out.passed_on)
+    metrics.show("stepwell_redis_entries_heard", "Batches of others that somebody follows here", lambda: fan_out.heard)
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: SqlPersistence) -> Workspace | None:
@@ -174,8 +207,13 @@ def _open_workspace(settings: Settings, server_settings: ServerSettings, persist
     except ConfigurationError as error:
         logger.warning("files of workspaces are not served: %s", error)
         return None
+    if not isinstance(persistence, EmbeddedPersistence) and isinstance(place, InFolder):
+        logger.warning(
+            "workspaces are in a folder of this machine, so servers and workers on other machines do not see the same files: name a bucket "
+            "with GCS_BUCKET_NAME, S3_BUCKET_NAME or its like, or give all of them the same folder in STEPWELL_DATA_DIR"
+        )
     clock = persistence.clock
-    uploads = Uploads(settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
+    uploads = Uploads(settings.upload_dir or settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
     shares = Shares(clock, *limits, counts=lambda: persistence.counts)  # it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)

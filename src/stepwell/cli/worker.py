@@ -61,7 +61,7 @@ def run(
         runner = asyncio.Runner(loop_factory=loop_factory())
         stuck, superseded = False, Superseded()
         try:
-            working = _work(settings, server_settings, graphs_to_serve(graphs), database, concurrency, bound, superseded)
+            working = _work(settings, server_settings, graphs_to_serve(graphs, demo=True), database, concurrency, bound, superseded)
             stuck = runner.run(working)
         finally:
             if not stuck:

@@ -143,6 +143,7 @@ def follow(port: int, path: str, after: str = "") -> tuple[http.client.HTTPConne
 
 @pytest.mark.timeout(180)
 def test_events_come_at_once_and_without_a_gap_when_a_server_dies(installation: tuple[list[Server], int]):
+    """Mission R14: any server serves any thread."""
     servers, port = installation
     thread = post(port, "/threads", {})["thread_id"]
     order = {"assistant_id": "long_answer", "input": {"messages": "go"}, "stream_mode": "messages-tuple"}

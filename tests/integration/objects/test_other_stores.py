@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -81,14 +82,14 @@ def azure_environment(azurite: Path, tmp_path_factory: pytest.TempPathFactory) -
         "--disableTelemetry",
     ]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path_factory.mktemp("azurite")}
-    process = subprocess.Popen([Path(sys.prefix) / "bin" / "node", azurite, *options], **quiet)
+    process = subprocess.Popen([Path(sys.prefix) / "bin" / "node", azurite, *options], start_new_session=True, **quiet)
     try:
         address = f"http://127.0.0.1:{port}/{ACCOUNT}"
         create_container(process, address)
         yield {"AZURE_STORAGE_CONTAINER_NAME": "files", "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": KEY,
                "AZURE_STORAGE_ENDPOINT": address}  # fmt: skip
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # what was started starts Node, and would leave it behind
         process.wait(10)
 
 

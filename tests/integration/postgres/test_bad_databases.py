@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -215,6 +215,22 @@ def make_older(url: str) -> None:
     )
 
 
+def test_an_older_form_is_upgraded_once_however_many_processes_start_at_once(place: Place, empty: str) -> None:
+    make_older(empty)
+    with ExitStack() as started:
+        workers = []
+        for number in range(3):
+            (place.folder / str(number) / "data").mkdir(parents=True)
+            command = ("worker", "--graphs", str(HERE / "langgraph.json"))
+            workers.append(
+                started.enter_context(running(Place(place.folder / str(number)), *command, STEPWELL_DATABASE_URL=empty))
+            )
+        for worker in workers:
+            worker.wait_for("Working on")
+            assert "connection" not in worker.said, "nobody was cut off"
+    assert execute(empty, "SELECT number FROM stepwell_form ORDER BY 1") == [(step.number,) for step in migrations()]
+
+
 def test_an_older_form_is_upgraded_by_a_server_and_by_migrate_and_by_nothing_else(place: Place, empty: str) -> None:
     make_older(empty)
     refused = place.run("keys", "list", "--database-url", empty)
@@ -251,14 +267,23 @@ def test_older_processes_stop_when_a_newer_one_upgrades_the_database(
     place: Place, empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rolling upgrade: from the moment the tables change, nothing of the older version writes."""
-    worker = running(place, "worker", "--graphs", str(HERE / "langgraph.json"), STEPWELL_DATABASE_URL=empty)
-    with serving(place, empty) as server, worker as working:
+    variables = {"STEPWELL_DATABASE_URL": empty, "STEPWELL_DRAIN_SECONDS": "1"}
+    worker = running(place, "worker", "--graphs", str(HERE / "langgraph.json"), **variables)
+    with (
+        running(place, "serve", "--port", "0", "--graphs", str(HERE / "langgraph.json"), **variables) as server,
+        worker as working,
+    ):
         server.wait_for("Serving at ")
         working.wait_for("Working on")
+        address = server.said.split("Serving at ")[1].split()[0]
+        order = {"assistant_id": "pays", "input": {"messages": [{"role": "user", "content": "pay ada"}]}}
+        for _ in range(4):  # under way when they stop, here and there
+            httpx.post(f"{address}/runs", json=order, timeout=PATIENCE_S).raise_for_status()
+        begun = "SELECT COUNT(*) FROM effects WHERE state = 'begun'"
+        until(lambda: execute(empty, begun) == [(4,)], lambda: server.said + working.said)
         newer = [*migrations(), Migration(9999, "future", "ALTER TABLE api_keys ADD COLUMN future BIGINT NOT NULL DEFAULT 0")]
         monkeypatch.setattr(migrating, "migrations", lambda: newer)
         upgraded = PostgresDatabase(empty)
-        address = server.said.split("Serving at ")[1].split()[0]
         try:
             refused = httpx.post(f"{address}/threads", json={}, timeout=PATIENCE_S)
             assert (refused.status_code, "it has form 9999" in refused.text) == (503, True)
@@ -271,6 +296,7 @@ def test_older_processes_stop_when_a_newer_one_upgrades_the_database(
         monkeypatch.undo()
         upgraded.close()
     assert execute(empty, "SELECT MAX(number) FROM stepwell_form") == [(9999,)]
+    assert execute(empty, "SELECT COUNT(*) FROM runs WHERE status = 'running'") == [(4,)], "for the newer version to take over"
 
 
 @pytest.mark.parametrize("variable", ["STEPWELL_DATABASE_URL", "DATABASE_URL"])

@@ -74,17 +74,6 @@ def test_what_postgres_cannot_keep_is_the_callers_to_change(database: PostgresDa
         database.write_now(put("large", 2**70))
 
 
-def test_what_fails_behind_a_lost_lease_is_told_as_that(database: PostgresDatabase):
-    """The fence's answer is not waited for, so the work goes on for a while with what is no longer its own."""
-
-    def write_unfenced(connection: Connection) -> None:
-        connection.expect("SELECT 1 WHERE FALSE", (), lambda: RuntimeError("the lease is lost"))
-        connection.execute("SELECT * FROM threads WHERE thread_id = 'gone'").fetchone()["status"]
-
-    with pytest.raises(RuntimeError, match="the lease is lost"):
-        database.write_now(write_unfenced)
-
-
 def test_nothing_of_a_lane_is_stored_behind_a_gap(database: PostgresDatabase):
     lane = ("thread", 1)
     database.write_now(OrderedWork(lane, put("first")))

@@ -1,4 +1,4 @@
-"""Every process of an installation is restarted, one after the other, while people go on working: two servers and two workers."""
+"""Every process of an installation is restarted, one after the other, while people go on working: two servers, two workers and Redis."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from tests.integration.postgres.rolling.graphs import STEPS
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import Started, start_warm
 
+from stepwell.testing.redis import RedisServer
+
 GRAPHS = Path(__file__).parent / "rolling" / "langgraph.json"
 PATIENCE_S = 60.0
 CLIENTS = 3
@@ -37,10 +39,10 @@ def get(url: str) -> tuple[int, bytes]:
 class Worker:
     """`stepwell worker`, with its door."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, folder: Path, **variables: str) -> None:
         folder.mkdir()
         self._folder, self._said = folder, folder / "worker.out"
-        self._environment = environment(STEPWELL_DATA_DIR=str(folder / "data"), DATABASE_URL=url)
+        self._environment = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
         self._process: Started | None = None
         self.door = ""
         self.start()
@@ -168,14 +170,17 @@ def frames(stream) -> Iterator[tuple[int, str, dict]]:
 def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgres_url: str, tmp_path: Path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-    only = ("--database-url", postgres_url, "--concurrency", "0")
     over = threading.Event()
     with ExitStack() as stack:
+        redis = stack.enter_context(RedisServer())
+        shared = {"DATABASE_URL": postgres_url, "STEPWELL_REDIS_URL": redis.url}
         servers = [
-            stack.enter_context(serve(tmp_path / name, *only, graphs=GRAPHS, STEPWELL_NOTICE_SECONDS="1"))
+            stack.enter_context(
+                serve(tmp_path / name, "--concurrency", "0", graphs=GRAPHS, STEPWELL_NOTICE_SECONDS="1", **shared)
+            )
             for name in ("one", "other")
         ]
-        workers = [Worker(tmp_path / name, postgres_url) for name in ("first", "second")]
+        workers = [Worker(tmp_path / name, **shared) for name in ("first", "second")]
         for worker in workers:
             stack.callback(worker.close)
         clients = [Client(servers) for _ in range(CLIENTS)]
@@ -185,6 +190,8 @@ def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgre
         wait_until(lambda: any(client.runs for client in clients) or any(task.done() for task in working))
         assert figures(workers[0])["stepwell_workers"] == 2
         assert 0 <= figures(workers[0])["stepwell_lease_age_seconds"] < 8
+        assert figures(workers[0])["stepwell_redis_up"] == 1
+        wait_until(lambda: figures(workers[0])["stepwell_redis_entries_passed_on"] > 0)
 
         for worker in workers:
             begun = count_begun(worker)
@@ -193,6 +200,9 @@ def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgre
             assert (200, 503) in seen, "a worker that drains is well, and not ready"
             worker.start()
             wait_until(lambda worker=worker: get(f"{worker.door}/ready")[0] == 200)
+        redis.kill()
+        redis.start()
+        wait_until(lambda: all(figures(worker)["stepwell_redis_up"] == 1 for worker in workers))
         for server in servers:
             server.signal(15)
             wait_until(lambda server=server: get(f"{server.url}/ready")[0] == 503)

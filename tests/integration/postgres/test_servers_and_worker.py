@@ -22,11 +22,11 @@ def post(url: str, body: object) -> dict:
 
 
 @contextmanager
-def working(folder: Path, url: str) -> Iterator[Path]:
+def working(folder: Path, url: str, *options: str) -> Iterator[Path]:
     """A worker; gives where it writes what it says."""
     said = folder / "worker.out"
     said.touch()
-    command = ["worker", "--concurrency", "5", "--graphs", str(GRAPHS)]
+    command = ["worker", "--concurrency", "5", *options]
     data = environment(STEPWELL_DATA_DIR=str(folder / "data"), DATABASE_URL=url)
     process = start_warm(command, folder, data, out=said, err=said)
     try:
@@ -39,6 +39,7 @@ def working(folder: Path, url: str) -> Iterator[Path]:
 
 @pytest.mark.timeout(180)
 def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_worker(postgres_url: str, tmp_path: Path):
+    """Mission R14: one database, many processes."""
     folders = [tmp_path / name for name in ("one", "other", "worker")]
     for folder in folders:
         folder.mkdir()
@@ -51,10 +52,26 @@ def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_wo
         )
         assert run["status"] == "pending"
         there = f"{other.url}/threads/{thread}/runs/{run['run_id']}"
-        with urllib.request.urlopen(f"{there}/stream", timeout=PATIENCE_S) as stream, working(folders[2], postgres_url):
+        with (
+            urllib.request.urlopen(f"{there}/stream", timeout=PATIENCE_S) as stream,
+            working(folders[2], postgres_url, "--graphs", str(GRAPHS)),
+        ):
             events = [line.decode().strip() for line in stream if line.startswith(b"event:")]
         assert events[0] == "event: metadata"
         assert "event: values" in events
         with urllib.request.urlopen(there, timeout=PATIENCE_S) as answer:
             assert json.load(answer)["status"] == "success"
         assert "  data      Postgres on this machine/shared" in one.output
+
+
+@pytest.mark.timeout(180)
+def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_path: Path):
+    """The graphs that need no model are served where nobody is asked who they are; a worker does not know where that is."""
+    folders = [tmp_path / name for name in ("server", "worker")]
+    for folder in folders:
+        folder.mkdir()
+    only = ("--database-url", postgres_url, "--concurrency", "0")
+    with serve(folders[0], *only, graphs=None) as server, working(folders[1], postgres_url):
+        order = {"assistant_id": "demo_agent", "input": {"messages": "hello"}, "if_not_exists": "create"}
+        state = post(f"{server.url}/threads/8a8e7a52-5cf4-4c0f-9a55-0f4d1a0c9f10/runs/wait", order)
+    assert state["__interrupt__"], "the demonstration asks the visitor something"

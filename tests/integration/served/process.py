@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,7 +103,7 @@ class Server:
                 with urllib.request.urlopen(f"{self.url}/ok", timeout=5) as answer:
                     if answer.status == 200:
                         return
-            except urllib.error.URLError:
+            except OSError:  # not there yet, or too busy to answer in time
                 continue
         raise AssertionError(f"no /ok within {READY_S:g} s:\n{self.output[-4000:]}")
 

@@ -78,7 +78,7 @@ def test_no_request_breaks_the_server(
         for mode in _modes(operation):
             label = f"{operation.label} {mode.value}"
             try:
-                asked[label] = _ask(operation.as_strategy(generation_mode=mode), known, effort.cases(3, 100))
+                asked[label] = _ask(operation.as_strategy(generation_mode=mode), known, effort.cases(2, 100))
             except FailureGroup as failures:
                 broken[label] = str(failures)
             except Unsatisfiable:

@@ -124,9 +124,15 @@ def _embeddings(settings: Settings) -> str:
 def describe_evidence_key(settings: Settings) -> str:
     """The public key that signs bundles here: others compare it with `stepwell verify --key`."""
     from stepwell.audit.signing import SigningKey
+    from stepwell.cli.database_place import PostgresPlace, database_place
 
-    key = SigningKey(settings.data_folder)
+    key = SigningKey(settings.data_folder, settings.signing_key_file)
     try:
+        database = database_place(None, settings)
+        if isinstance(database, PostgresPlace) and not key.is_chosen:
+            from stepwell.runs.sql.postgres.signing_key import kept_key
+
+            return kept_key(database.url.reveal()) or "none yet; it is made when the first bundle is signed"
         public = key.public_key()
     except StepwellError as error:
         return str(error)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TextIO
@@ -18,6 +18,7 @@ from stepwell.runs.sql.moving.sqlite_side import SqliteSource, SqliteTarget
 from stepwell.settings import Settings
 
 _OFTEN_S = 0.1
+_CLEAR = "\r\033[K"
 
 
 def run(*, source: str | None, target: str) -> int:
@@ -31,7 +32,7 @@ def run(*, source: str | None, target: str) -> int:
     with ExitStack() as opened:
         reading = opened.enter_context(_source(where_from))
         writing = opened.enter_context(_target(where_to))
-        moved = move_all(reading, writing, _progress(sys.stderr))
+        moved = move_all(reading, writing, opened.enter_context(_progress(sys.stderr)))
     _tell(moved, where_from, where_to, monotonic() - began)
     return 0
 
@@ -74,15 +75,16 @@ def _name(place: Path | PostgresPlace) -> str:
     return str(place) if isinstance(place, PostgresPlace) else f"'{place.name}'"
 
 
-def _progress(screen: TextIO) -> Told:
-    """A line that redraws itself; where no terminal is, a line for each step."""
+@contextmanager
+def _progress(screen: TextIO) -> Iterator[Told]:
+    """A line that redraws itself and is gone at the end; where no terminal is, a line for each step."""
     drawn_at, said = 0.0, ""
 
     def draw(doing: str, table: str, done: int, of: int | None) -> None:
         nonlocal drawn_at
-        if done == of or monotonic() - drawn_at > _OFTEN_S:
+        if monotonic() - drawn_at > _OFTEN_S:
             drawn_at = monotonic()
-            screen.write(f"\r\033[K{doing} {table}: {done}{'' if of is None else f' of {of}'} rows")
+            screen.write(f"{_CLEAR}{doing} {table}: {done}{'' if of is None else f' of {of}'} rows")
             screen.flush()
 
     def say(doing: str, table: str, done: int, of: int | None) -> None:
@@ -91,4 +93,11 @@ def _progress(screen: TextIO) -> Told:
             said = doing
             print(f"{doing} all tables ...", file=screen, flush=True)
 
-    return draw if screen.isatty() else say
+    if not screen.isatty():
+        yield say
+        return
+    try:
+        yield draw
+    finally:
+        screen.write(_CLEAR)
+        screen.flush()

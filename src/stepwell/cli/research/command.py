@@ -243,7 +243,7 @@ def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Pa
     from stepwell.audit.signing import SigningKey
 
     options, terminal = invocation.options, invocation.terminal
-    signer = SigningKey(invocation.settings.data_folder)
+    signer = SigningKey(invocation.settings.data_folder, invocation.settings.signing_key_file)
     invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle, signer))
     if options.refresh:
         invocation.output.line(describe_changes(options.refresh, bundle))

@@ -41,11 +41,9 @@ def guarded(work: Work[T]) -> OrderedWork[T]:
 
 def require(connection: Connection, lease: Lease) -> None:
     """Refuse whoever no longer has the thread."""
-    connection.expect(
-        _HOLDS[connection.dialect.name],
-        (lease.thread_id, lease.fence, lease.run_id),
-        lambda: lease_lost_error(lease),
-    )
+    row = connection.execute(_HOLDS[connection.dialect.name], (lease.thread_id, lease.fence, lease.run_id)).fetchone()
+    if row is None:
+        raise lease_lost_error(lease)
 
 
 def lease_lost_error(lease: Lease) -> LeaseLostError:

@@ -7,11 +7,13 @@ maintenance and not in the path of a request.
 
 from __future__ import annotations
 
+from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any, TypeVar
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.backends.steps import Steps, run_steps
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.records import Lease
 from stepwell.runs.sql import fence
 from stepwell.runs.sql.database import SqlDatabase
@@ -38,6 +40,8 @@ class DatabaseHistory(SqlHistory):
 
     def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
         fence.require(connection, self._lease)
+        if getgeneratorstate(steps) != GEN_CREATED:  # it ran, was undone with what others wrote, and cannot begin anew
+            raise StorageUnavailableError("The database was too busy to shorten this thread. Nothing was changed; try again.")
         execute = executor(connection)
 
         def perform(request: Request) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from stepwell.runs.records import RunEvent
@@ -80,7 +80,7 @@ class Follower:
         self._look_again = look_again
 
     def _wake(self) -> None:
-        if _running_loop() is self.loop:
+        if running_loop() is self.loop:
             self._news.set()
         else:
             # Refused by a loop that is closed: nobody reads there any more.
@@ -88,7 +88,7 @@ class Follower:
                 self.loop.call_soon_threadsafe(self._news.set)
 
 
-def _running_loop() -> asyncio.AbstractEventLoop | None:
+def running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -101,6 +101,9 @@ class Followers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of_thread: dict[str, list[Follower]] = {}
+        self._newest: dict[str, int] = {}
+        self.joined: Callable[[], None] = _nothing
+        """Called when somebody begins to follow, in the loop of that follower."""
         self.given = 0
         """Events handed over so far: each that was committed comes by here, followed or not."""
 
@@ -110,16 +113,21 @@ class Followers:
         follower = Follower(asyncio.get_running_loop())
         with self._lock:
             self._of_thread.setdefault(thread_id, []).append(follower)
+        self.joined()
         try:
             yield follower
         finally:
             self._leave(thread_id, follower)
 
-    def give(self, thread_id: str, events: Sequence[RunEvent]) -> None:
-        """Hand committed events to all who follow the thread; without events, let them look for themselves."""
+    def give(self, thread_id: str, events: Sequence[RunEvent], *, ours: bool = True) -> None:
+        """Hand committed events to all who follow the thread; without events, let them look for themselves. `ours`: this process has
+        committed them."""
         with self._lock:
-            self.given += len(events)
+            if ours:
+                self.given += len(events)
             followers = tuple(self._of_thread.get(thread_id, ()))
+            if followers and events:
+                self._newest[thread_id] = max(self._newest.get(thread_id, 0), events[-1].seq)
         for follower in followers:
             follower.give(events)
 
@@ -130,6 +138,18 @@ class Followers:
             followers = [follower for some in known for follower in some]
         for follower in followers:
             follower.give(())
+
+    def newest_given(self) -> dict[str, int]:
+        """The threads that are followed, with the newest event that was handed over; 0 for none yet."""
+        with self._lock:
+            return {thread_id: self._newest.get(thread_id, 0) for thread_id in self._of_thread}
+
+    def found(self, thread_id: str, seq: int) -> None:
+        """The table holds events up to this one, and whoever follows the thread is told to look."""
+        with self._lock:
+            if thread_id in self._of_thread:
+                self._newest[thread_id] = seq
+        self.look_again(thread_id)
 
     def any(self, thread_id: str) -> bool:
         """Whether somebody follows the thread now."""
@@ -145,3 +165,8 @@ class Followers:
             followers.remove(follower)
             if not followers:
                 del self._of_thread[thread_id]
+                self._newest.pop(thread_id, None)
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""

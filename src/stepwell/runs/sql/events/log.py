@@ -20,7 +20,7 @@ from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.records import Lease, NewEvent, RunEvent
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.documents import forget_unneeded, newest_number, read_fields
-from stepwell.runs.sql.events.appending import Appends
+from stepwell.runs.sql.events.appending import Appends, HandOver
 from stepwell.runs.sql.events.followers import Followers
 from stepwell.runs.sql.events.reading import LARGEST_SEQ, Reader, events_after, last_seq
 from stepwell.runs.sql.events.rows import insert_events
@@ -39,18 +39,20 @@ class SqlEventLog:
     def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._followers = Followers()
+        self.followers = Followers()
+        self.pass_on: HandOver | None = None
+        """Told of everything that this process commits, where others have to hear of it from here."""
         self._of_thread = threading.local()
 
     @property
     def following(self) -> int:
         """How many follow now."""
-        return self._followers.count()
+        return self.followers.count()
 
     @property
     def written(self) -> int:
         """How many events this process has added."""
-        return self._followers.given
+        return self.followers.given
 
     def append(self, lease: Lease, events: Sequence[NewEvent]) -> asyncio.Future[list[RunEvent]]:
         return self._appends().append(lease, events, to_time(self._clock.now()))
@@ -62,18 +64,18 @@ class SqlEventLog:
         has ended or is gone: its followers look at the run itself, unless the events hold its end.
         """
         if events:
-            self._followers.give(thread_id, events)
+            self._committed(thread_id, events)
         told = any(event.event == END and event.run_id == ended_run for event in events)
         if not events or (ended_run is not None and not told):
-            self._followers.give(thread_id, ())
+            self._committed(thread_id, ())
 
     def look_again(self, thread_id: str | None) -> None:
         """Another process has written something of this thread, or perhaps of any. Any thread may call this."""
-        self._followers.look_again(thread_id)
+        self.followers.look_again(thread_id)
 
     async def documents(self, thread_id: str) -> DocumentBook:
         newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
-        return DocumentBook(newest, values, wants_text=lambda: self._followers.any(thread_id))
+        return DocumentBook(newest, values, wants_text=lambda: self.followers.any(thread_id))
 
     async def read(
         self, thread_id: str, *, run_id: str | None = None, after: int = BEGINNING, limit: int = 1000
@@ -84,7 +86,7 @@ class SqlEventLog:
         return await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
 
     async def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
-        with self._followers.join(thread_id) as follower:
+        with self.followers.join(thread_id) as follower:
             reader = Reader(self._database, follower, thread_id, run_id, after)
             while (events := await reader.next()) is not None:
                 if events:
@@ -94,7 +96,7 @@ class SqlEventLog:
 
     async def follow_thread(self, thread_id: str, *, after: int | None = None) -> AsyncIterator[list[RunEvent]]:
         """As in the protocol. It ends only when the thread is gone."""
-        with self._followers.join(thread_id) as follower:
+        with self.followers.join(thread_id) as follower:
             if after is None:
                 after = await self.newest(thread_id)
                 # Events that came while the table was asked are new to this follower.
@@ -113,12 +115,17 @@ class SqlEventLog:
 
         return await self._database.write(work)
 
+    def _committed(self, thread_id: str, events: Sequence[RunEvent]) -> None:
+        self.followers.give(thread_id, events)
+        if self.pass_on is not None:
+            self.pass_on(thread_id, events)
+
     def _appends(self) -> Appends:
         """Those of the running loop: of the one this thread ran last, if it is the same."""
         loop = asyncio.get_running_loop()
         appends: Appends | None = getattr(self._of_thread, "appends", None)
         if appends is None or appends.loop is not loop:
-            appends = self._of_thread.appends = Appends(self._database, self._followers.give, loop)
+            appends = self._of_thread.appends = Appends(self._database, self._committed, loop)
         return appends
 
 

@@ -1,24 +1,20 @@
 """psycopg's connection as a `Connection`: statements are written as for SQLite, and rows have values by name and by place.
 
-Each statement is a journey to the database and back. `in_one_go` saves most of them: statements are sent and not waited for until somebody
-looks at what one of them gave. An error then shows late, at a statement that has nothing to do with it.
-
 Values come back as SQLite would give them: sums are `int` or `float`, never `Decimal`; flags are whole numbers, and `True` is stored as 1.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 from psycopg import BaseConnection
 from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import ExecStatus
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
 from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
@@ -95,94 +91,34 @@ class _NumberLoader(NumericBinaryLoader):
         return int(number) if number == number.to_integral_value() else float(number)
 
 
-class _Cursor(psycopg.Cursor[Any]):
-    """psycopg's, which waits for the number of rows and the names of columns too, as it does for the rows. It waits until Postgres has
-    nothing more to do: psycopg alone would let it wait for the next statement without counting the time, and a process that is stopped
-    just then would keep its locks for ever, whatever `_LIMITS` says."""
-
-    wait: Callable[[], None] | None = None
-
-    def fetchone(self) -> Any:
-        self._wait()
-        return super().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        self._wait()
-        return super().fetchall()
-
-    def __iter__(self) -> Self:
-        self._wait()
-        return super().__iter__()
-
-    @property
-    def rowcount(self) -> int:
-        self._wait()
-        return super().rowcount
-
-    @property
-    def description(self) -> list[psycopg.Column] | None:
-        self._wait()
-        return super().description
-
-    def _wait(self) -> None:
-        if self.wait is not None and self.pgresult is None:
-            self.wait()
-
-
 class PostgresConnection:
-    """A `Connection` over one of psycopg's, which is in autocommit: transactions are begun and ended by whoever runs the work."""
+    """A `Connection` over one of psycopg's, which is in autocommit: transactions are begun and ended by whoever runs the work.
+
+    Each statement is a journey to the database and back. Several are sent together only with another behind them: after psycopg's
+    pipeline Postgres does not count the time that a transaction is idle until the next statement has come, and a process that is stopped
+    then would keep its locks.
+    """
 
     dialect: Dialect = POSTGRES
 
     def __init__(self, raw: RawConnection) -> None:
         self.raw = raw
-        raw.cursor_factory = _Cursor
-        self._pipeline: psycopg.Pipeline | None = None
-        self._expected: list[tuple[psycopg.Cursor[Any], Callable[[], Exception]]] = []
-
-    @contextmanager
-    def in_one_go(self) -> Iterator[None]:
-        """Statements are waited for only when somebody looks at what they gave. At the end all of them are done, and as was expected."""
-        self._expected = []
-        with self.raw.pipeline() as self._pipeline:
-            try:
-                yield
-                self._pipeline.sync()
-            except Exception:
-                self._require_expected()  # what went wrong afterwards may be for that reason alone
-                raise
-            finally:
-                self._pipeline = None
-        self._require_expected()
-
-    def _require_expected(self) -> None:
-        for cursor, error in self._expected:
-            answered = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
-            if answered and cursor.fetchone() is None:
-                raise error()
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
-        try:
+        with _within_64_bits():
             return self._cursor().execute(translate(sql), parameters)
-        except OverflowError as error:
-            raise psycopg.DataError("a whole number has more than 64 bits") from error
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
-        if len(statements) == 1 or self._pipeline is not None:
+        if len(statements) < 3:
             return [self.execute(sql, parameters) for sql, parameters in statements]
         with self.raw.pipeline():
-            return [self.execute(sql, parameters) for sql, parameters in statements]
-
-    def expect(self, sql: str, parameters: Parameters, error: Callable[[], Exception], /) -> None:
-        cursor = self._cursor().execute(translate(sql), parameters)
-        if self._pipeline is not None:
-            self._expected.append((cursor, error))
-        elif cursor.fetchone() is None:
-            raise error()
+            found = [self.execute(sql, parameters) for sql, parameters in statements[:-1]]
+        return [*found, self.execute(*statements[-1])]
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor:
         cursor = self._cursor()
-        cursor.executemany(translate(sql), parameters)
+        with _within_64_bits():
+            cursor.executemany(translate(sql), parameters)
         return cursor
 
     def control(self, sql: str) -> None:
@@ -193,10 +129,15 @@ class PostgresConnection:
         self.raw.close()
 
     def _cursor(self) -> psycopg.Cursor[Any]:
-        cursor = self.raw.cursor(binary=True, row_factory=_rows)
-        if self._pipeline is not None:
-            cursor.wait = self._pipeline.sync  # type: ignore[attr-defined]  # it is a `_Cursor`
-        return cursor
+        return self.raw.cursor(binary=True, row_factory=_rows)
+
+
+@contextmanager
+def _within_64_bits() -> Iterator[None]:
+    try:
+        yield
+    except OverflowError as error:
+        raise psycopg.DataError("a whole number has more than 64 bits") from error
 
 
 def connect(url: str, *, writes: bool = False) -> PostgresConnection:

@@ -80,14 +80,16 @@ class PostgresDatabase(SqlDatabase):
         alone: bool = False,
         upgrade: bool = True,
         is_meant: bool = True,
+        quiet: bool = False,
     ) -> None:
         """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone. `alone`: no other
         process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the newest. `is_meant`:
-        tables may be made beside those of another program."""
+        tables may be made beside those of another program. `quiet`: whoever opens it tells other processes of new events by itself."""
         super().__init__(group_written)
         self._url = url
         self._lost = lost
         self._alone = alone
+        self._quiet = quiet
         self._local = threading.local()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
@@ -105,7 +107,12 @@ class PostgresDatabase(SqlDatabase):
         return self._enter(connect(self._url), alone=False)
 
     def _connect_writer(self) -> PostgresConnection:
-        connection = self._enter(connect(self._url, writes=True), alone=self._alone)
+        return self._begin_writing(connect(self._url, writes=True))
+
+    def _begin_writing(self, connection: PostgresConnection) -> PostgresConnection:
+        self._enter(connection, alone=self._alone)
+        if self._quiet:
+            connection.control("SET stepwell.quiet = 'on'")
         self.writer = connection.raw.info.backend_pid
         return connection
 
@@ -176,8 +183,7 @@ class PostgresDatabase(SqlDatabase):
             connection = connect(self._url, writes=True)
             try:
                 migrate(connection, upgrade=upgrade, is_meant=is_meant)
-                self._enter(connection, alone=self._alone)
-                self.writer = connection.raw.info.backend_pid
+                self._begin_writing(connection)
                 self.measure(connection)
                 if opened is not None:
                     opened(connection)

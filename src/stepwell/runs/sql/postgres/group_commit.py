@@ -2,8 +2,7 @@
 
 ```
 all together, SERIALIZABLE ──commit──> done
-     │ a piece fails by itself (refused, malformed): undone, and run again statement by statement, with a savepoint before each piece, so
-     │ that it is known which one it was, and only that one is undone
+     │ a piece fails by itself (refused, malformed): undone, and run again with a savepoint before each, so that only this one is undone
      │ they are *exclusive*, as claims are (then they are by themselves), and another process is at it: not run; those would only get in
      │ each other's way
      │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
@@ -143,14 +142,14 @@ class GroupCommit:
         return False
 
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
-        if group[0].exclusive and not self._begin_exclusively(connection):
+        if not group[0].exclusive:
+            connection.control(_BEGIN_GUARDED if all(job.guarded for job in group) else _BEGIN)
+        elif not self._begin_exclusively(connection):
             return  # they have no result
         if carefully:
-            if not group[0].exclusive:
-                connection.control(_begin(group))
             for job in group:
                 self._run_carefully(connection, job)
-        elif not self._run_in_one_go(connection, group):
+        elif not self._run_quickly(connection, group):
             return
         try:
             connection.control("COMMIT")
@@ -168,15 +167,12 @@ class GroupCommit:
             return False
         return True
 
-    def _run_in_one_go(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> bool:
-        """With as few trips to the database as can be: pieces rarely fail. Gives whether there is something to commit."""
+    def _run_quickly(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> bool:
+        """Without savepoints, which cost two trips to the database each: pieces rarely fail. Gives whether there is something to commit."""
         try:
-            with connection.in_one_go():
-                if not group[0].exclusive:
-                    connection.control(_begin(group))
-                for job in group:
-                    if not self._lanes.refuse(job):
-                        job.result = job.work(connection)
+            for job in group:
+                if not self._lanes.refuse(job):
+                    job.result = job.work(connection)
         except BaseException as error:
             if _concerns_all(error):
                 raise
@@ -223,14 +219,9 @@ class GroupCommit:
             self._lost()
 
 
-def _begin(group: Sequence[Job[Any]]) -> str:
-    return _BEGIN_GUARDED if all(job.guarded for job in group) else _BEGIN
-
-
 def _concerns_all(error: BaseException) -> bool:
-    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on. Nor does it concern
-    the others when something before it in the same go has failed."""
-    return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, errors.PipelineAborted))
+    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
+    return isinstance(error, LOST) and not isinstance(error, errors.DiskFull)
 
 
 def _told(error: BaseException) -> BaseException:

@@ -17,7 +17,7 @@ from stepwell.runs.sql.postgres.connection import PostgresConnection
 _IN_USE = 0x5354574E
 _LIVING = "SELECT COUNT(*) FROM workers WHERE alive_until > EXTRACT(EPOCH FROM clock_timestamp())"
 _OTHERS = """
-FROM pg_locks WHERE locktype = 'advisory' AND objid = ? AND granted AND pid <> pg_backend_pid()
+FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = ? AND objsubid = 1 AND granted AND pid <> pg_backend_pid()
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 _CUT_OFF_S = 30.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from stepwell.clock import Clock
 from stepwell.runs.queue import LEASE_S
@@ -16,12 +17,16 @@ from stepwell.runs.sql.database import GroupWritten
 from stepwell.runs.sql.persistence import SqlPersistence
 from stepwell.runs.sql.postgres.clock import PostgresClock
 from stepwell.runs.sql.postgres.connection import PostgresConnection
-from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.runs.sql.postgres.database import PostgresDatabase, committing
 from stepwell.runs.sql.postgres.migrate import require_known
 from stepwell.runs.sql.postgres.news import News
 from stepwell.runs.sql.postgres.refusals import DatabaseAwayError
 from stepwell.runs.sql.postgres.shared_counts import PostgresCounts
-from stepwell.runs.sql.rows import to_time
+from stepwell.runs.sql.rows import dumps, to_time
+from stepwell.sql import Connection
+
+if TYPE_CHECKING:
+    from stepwell.runs.sql.postgres.redis_fan_out import RedisFanOut
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +55,7 @@ class PostgresPersistence(SqlPersistence):
         is_meant: bool = True,
         wait_s: float = 0.0,
         superseded: Callable[[str], None] | None = None,
+        redis_url: str | None = None,
     ) -> None:
         """`seconds` are counted by this machine; what they mean is asked of the database. `wait_s`: for how long a database that is away is
         waited for. `superseded` is called in the event loop once a newer version has changed the tables, with a sentence: nothing can
@@ -57,6 +63,9 @@ class PostgresPersistence(SqlPersistence):
         self._database_clock = PostgresClock(seconds)
         super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
+        self._redis_url = redis_url
+        self.fan_out: RedisFanOut | None = None
+        """How other processes hear of events; without it, by Postgres itself."""
         self._group_written = group_written
         self._is_meant = is_meant
         self._wait_s = wait_s
@@ -68,6 +77,12 @@ class PostgresPersistence(SqlPersistence):
         database = await self._open_in_time()
         self._assemble(database, sole=False)
         self.counts = PostgresCounts(database, self._new_id(), lambda: to_time(self._clock.now()), self._loop, self._lease_s)
+        if self._redis_url is not None:
+            try:
+                self.fan_out = await self._open_fan_out(self._redis_url)
+            except BaseException:
+                await asyncio.to_thread(database.close)
+                raise
         self._news = News(database.connect, self._tell, self._look, lambda: database.writer, lambda: database.candidate)
         self._news.start()
         return self
@@ -75,6 +90,8 @@ class PostgresPersistence(SqlPersistence):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.fan_out is not None:
+            await self.fan_out.close()
         await asyncio.to_thread(self._close)
 
     async def _open_in_time(self) -> PostgresDatabase:
@@ -91,6 +108,16 @@ class PostgresPersistence(SqlPersistence):
                     said = True
             await asyncio.sleep(_AGAIN_S)
 
+    async def _open_fan_out(self, url: str) -> RedisFanOut:
+        from stepwell.runs.sql.postgres.redis_fan_out import RedisFanOut  # with the extra, which others do not need
+
+        installation = await installation_fact(self.database, "id", self._new_id)
+        tell, newest = partial(_tell_threads, self.database), partial(_newest_events, self.database)
+        self.counts.hears = "redis"
+        fan_out = RedisFanOut(url, installation, self.counts.process, self.events, tell, newest)
+        fan_out.start()
+        return fan_out
+
     def _open(self) -> PostgresDatabase:
         return PostgresDatabase(
             self._url,
@@ -98,6 +125,7 @@ class PostgresPersistence(SqlPersistence):
             opened=self._database_clock.ask,
             lost=lambda: self._tell("all", ""),
             is_meant=self._is_meant,
+            quiet=self._redis_url is not None,
         )
 
     def _look(self, connection: PostgresConnection) -> None:
@@ -106,7 +134,11 @@ class PostgresPersistence(SqlPersistence):
         self._database_clock.ask(connection)
         self.database.measure(connection)
         self.counts.capacity = self.queue.capacity
-        self.counts.live(connection)
+        notify = self.counts.live(connection)
+        if self.fan_out is not None:
+            if notify and not self.fan_out.notify_too:  # it may have missed something since it came
+                connection.execute("SELECT pg_notify('stepwell', 'all')")
+            self.fan_out.notify_too = notify
 
     def _close(self) -> None:
         self._news.close()
@@ -151,3 +183,28 @@ class PostgresPersistence(SqlPersistence):
             case "all":
                 self.queue.hear_of_work()
                 self.queue.hear_of_end(None)
+
+
+async def installation_fact(database: PostgresDatabase, name: str, make: Callable[[], str]) -> str:
+    """What all processes of the installation know under this name; made by whoever asks first."""
+
+    def work(connection: Connection) -> str:
+        known = "SELECT value FROM installation WHERE name = ?"
+        row = connection.execute(known, (name,)).fetchone()
+        if row is None:
+            connection.execute("INSERT INTO installation (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, make()))
+            row = connection.execute(known, (name,)).fetchone()
+        return str(row["value"])
+
+    return await database.read(committing(work))
+
+
+async def _tell_threads(database: PostgresDatabase, thread_ids: Sequence[str]) -> None:
+    told = "SELECT tell_thread(value) FROM json_each(?)"
+    await database.read(committing(lambda connection: connection.execute(told, (dumps(list(thread_ids)),)).fetchall()))
+
+
+async def _newest_events(database: PostgresDatabase, thread_ids: Sequence[str]) -> Mapping[str, int]:
+    asked = "SELECT thread_id, last_seq FROM threads WHERE thread_id IN (SELECT value FROM json_each(?))"
+    rows = await database.read(committing(lambda connection: connection.execute(asked, (dumps(list(thread_ids)),)).fetchall()))
+    return {row["thread_id"]: row["last_seq"] for row in rows}

@@ -49,6 +49,8 @@ class PostgresCounts:
         self.process = process
         self.capacity = 0
         """How many runs this process drives at once."""
+        self.hears = "postgres"
+        """By what it hears of events."""
         self._database = database
         self._now = now
         self._loop = loop
@@ -82,13 +84,22 @@ class PostgresCounts:
         row = await self._ask(lambda connection: connection.execute(_COUNT, given).fetchone())
         return Counted(row["number"], row["ends"] - now)
 
-    def live(self, connection: PostgresConnection) -> None:
-        """Say that this process lives. In the thread that listens, every few seconds."""
+    def live(self, connection: PostgresConnection) -> bool:
+        """Say that this process lives. In the thread that listens, every few seconds. Gives whether somebody hears of events only by
+        Postgres."""
         now = self._now()
-        says = (self.process, self.capacity, now, now + self._lease_s)
-        fresh = connection.execute("SELECT process_lives(?, ?, ?, ?)", says).fetchone()[0]
+        says = (self.process, self.capacity, self.hears, now, now + self._lease_s)
+        try:
+            told = connection.execute("SELECT fresh, notify FROM process_lives(?, ?, ?, ?, ?)", says).fetchone()
+        except psycopg.Error as error:
+            if connection.raw.closed:
+                raise
+            # On a disk that is full, for instance. There is still a lot to listen to.
+            logger.warning("this process could not say that it lives: %s", type(error).__name__)
+            return True
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._tell_all if fresh else self._tell_rest)
+            self._loop.call_soon_threadsafe(self._tell_all if told["fresh"] else self._tell_rest)
+        return bool(told["notify"])
 
     def leave(self) -> None:
         """This process stops: others need not wait until it is not heard of any more. It blocks."""

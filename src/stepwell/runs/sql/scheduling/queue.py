@@ -250,8 +250,9 @@ class SqlQueue:
     def _recovered(self, recovered: leases.Recovered) -> None:
         """What nobody was at work on waits again."""
         self._tell_set_aside(recovered.set_aside)
-        for run in recovered.runs:  # some have ended by that: they were to be stopped, or are given up
-            self._tell_ended(run.thread_id, run.run_id, ())
+        for run in recovered.runs:
+            if run.finished:
+                self._tell_ended(run.thread_id, run.run_id, ())
         if recovered.runs:
             logger.info("runs that nobody drove any more are driven again", extra={"count": len(recovered.runs)})
             self._changed.set()

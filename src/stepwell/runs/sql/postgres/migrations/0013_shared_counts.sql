@@ -3,6 +3,7 @@
 CREATE TABLE processes (
   process TEXT COLLATE "C" PRIMARY KEY,
   capacity BIGINT NOT NULL, -- how many runs it drives at once; 0: it takes none
+  hears TEXT COLLATE "C" NOT NULL, -- by what it hears of events: 'postgres' or 'redis'
   alive_until DOUBLE PRECISION NOT NULL -- from then on it counts for nothing
 );
 CREATE TABLE open_streams (
@@ -24,15 +25,16 @@ CREATE TABLE installation (
   value TEXT COLLATE "C" NOT NULL
 );
 
--- A process lives. Gives whether it was not known: then it has to say again how many streams it has. Forgets those that are gone.
-CREATE FUNCTION process_lives(this TEXT, drives BIGINT, now DOUBLE PRECISION, until DOUBLE PRECISION) RETURNS BOOLEAN
+-- A process lives. Gives whether it was not known: then it has to say again how many streams it has; and whether some process hears of
+-- events only by Postgres. Forgets those that are gone.
+CREATE FUNCTION process_lives(
+  this TEXT, drives BIGINT, listens TEXT, now DOUBLE PRECISION, until DOUBLE PRECISION, OUT fresh BOOLEAN, OUT notify BOOLEAN)
 LANGUAGE plpgsql AS $$
-DECLARE fresh BOOLEAN;
 BEGIN
-  UPDATE processes SET capacity = drives, alive_until = until WHERE process = this;
+  UPDATE processes SET capacity = drives, hears = listens, alive_until = until WHERE process = this;
   fresh := NOT FOUND;
   IF fresh THEN
-    INSERT INTO processes (process, capacity, alive_until) VALUES (this, drives, until);
+    INSERT INTO processes (process, capacity, hears, alive_until) VALUES (this, drives, listens, until);
   END IF;
   IF EXISTS (SELECT 1 FROM processes WHERE alive_until <= now) THEN
     DELETE FROM open_streams USING processes
@@ -40,7 +42,7 @@ BEGIN
     DELETE FROM processes WHERE alive_until <= now;
   END IF;
   DELETE FROM occurrences WHERE ends <= now;
-  RETURN fresh;
+  notify := EXISTS (SELECT 1 FROM processes WHERE hears = 'postgres');
 END $$;
 -- A process has so many streams of an owner open, if that leaves all of them together within `most`. Gives whether it does.
 CREATE FUNCTION take_stream(whose TEXT, this TEXT, mine BIGINT, most BIGINT, now DOUBLE PRECISION) RETURNS BOOLEAN
@@ -65,3 +67,8 @@ BEGIN
     ON CONFLICT (owner, process) DO UPDATE SET streams = excluded.streams;
   END IF;
 END $$;
+
+-- Whoever tells of its events by other means says so in its session, and is then the one who tells.
+DROP TRIGGER thread_says ON threads;
+CREATE TRIGGER thread_says AFTER UPDATE OF last_seq ON threads FOR EACH ROW
+WHEN (OLD.last_seq <> NEW.last_seq AND current_setting('stepwell.quiet', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION thread_says();

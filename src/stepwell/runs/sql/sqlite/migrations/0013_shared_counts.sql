@@ -3,6 +3,7 @@
 CREATE TABLE processes (
   process     TEXT PRIMARY KEY,
   capacity    INTEGER NOT NULL,                -- how many runs it drives at once; 0: it takes none
+  hears       TEXT NOT NULL,                   -- by what it hears of events: 'postgres' or 'redis'
   alive_until REAL NOT NULL                    -- from then on it counts for nothing
 ) WITHOUT ROWID;
 CREATE TABLE open_streams (
