@@ -92,6 +92,7 @@ async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Ef
     first in the short form, so that the rest happens meanwhile."""
     until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(len(ROUND), 2_000)
     waiting: list[str] = []
+    await _until_at_work(faults)
     while time.monotonic() < until and faults.counts.total() < most:
         assert book.failures == [], "\n".join(book.failures)
         if len(waiting) <= 1:
@@ -100,6 +101,13 @@ async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Ef
             waiting.remove(begun)
         await asyncio.sleep(chance.uniform(0.1, effort.seconds(0.9, 0.8)))
     await faults.end()
+
+
+async def _until_at_work(faults: Faults) -> None:
+    """A worker that has nothing to do cannot be disturbed."""
+    async with asyncio.timeout(SETTLED_S):
+        while len(faults.installation.drivers()) < 2:  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.1)
 
 
 async def _read_states(person: Person, snapshot: checks.Snapshot, book: Book) -> None:

@@ -11,15 +11,18 @@ import urllib.request
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.served.process import Server, serve
 from tests.integration.served.warm import run_warm
 
 from stepwell.errors import LimitReachedError
+from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.server.login.throttle import CredentialThrottle
 from stepwell.server.workspace.shares import Shares
+from stepwell.testing.driven_runs import a_run, new_id
 
 PATIENCE_S = 60
 
@@ -76,6 +79,19 @@ def post(url: str, key: str, body: object) -> tuple[int, dict]:
 def open_stream(server: Server, thread: str, key: str):
     request = urllib.request.Request(f"{server.url}/threads/{thread}/stream", headers={"x-api-key": key})
     return urllib.request.urlopen(request, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("limit", [{"max_active": 5}, {"max_of_tenant": 5, "tenant": "acme"}])
+async def test_runs_that_are_asked_for_at_once_on_two_servers_do_not_pass_the_limit(postgres_url: str, limit: dict[str, Any]):
+    async with PostgresPersistence(postgres_url) as one, PostgresPersistence(postgres_url) as other:
+        asked = [
+            server.queue.admit(Admission(a_run(new_id()), create_thread=True, **limit))
+            for _ in range(8)
+            for server in (one, other)
+        ]
+        told = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(answer, Admitted) for answer in told) == 5
+        assert sum(isinstance(answer, LimitReachedError) for answer in told) == 11
 
 
 async def test_wrong_keys_are_counted_on_all_servers(postgres_url: str):

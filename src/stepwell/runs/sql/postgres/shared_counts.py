@@ -89,7 +89,14 @@ class PostgresCounts:
         Postgres."""
         now = self._now()
         says = (self.process, self.capacity, self.hears, now, now + self._lease_s)
-        told = connection.execute("SELECT fresh, notify FROM process_lives(?, ?, ?, ?, ?)", says).fetchone()
+        try:
+            told = connection.execute("SELECT fresh, notify FROM process_lives(?, ?, ?, ?, ?)", says).fetchone()
+        except psycopg.Error as error:
+            if connection.raw.closed:
+                raise
+            # On a disk that is full, for instance. There is still a lot to listen to.
+            logger.warning("this process could not say that it lives: %s", type(error).__name__)
+            return True
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell_all if told["fresh"] else self._tell_rest)
         return bool(told["notify"])
