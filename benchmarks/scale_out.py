@@ -270,8 +270,8 @@ def _table(found: dict[str, Any]) -> list[Row]:
     idle = found["idle"]
     return [
         scaling("waiting", "2 workers over 1, node of 50 ms, 2 runs at once each", "≥ 1.7x", 1.7),
-        scaling("trivial", "2 workers over 1, trivial graph (the cores are full)", "–", None),
-        scaling("working", "2 workers over 1, node that uses 20 ms of CPU (the cores are full)", "–", None),
+        scaling("trivial", "2 workers over 1, trivial graph", "–", None),
+        scaling("working", "2 workers over 1, node that uses 20 ms of CPU", "–", None),
         Row("trivial graph on Postgres, runs/s", "–", two["runs_per_s"] / peer["runs_per_s"] if peer else None,
             embedded["runs_per_s"] / peer["runs_per_s"] if peer else None, 1.0 if peer else None, None, times, at_most=False,
             note=f"runs/s: {one['runs_per_s']:.0f} and {two['runs_per_s']:.0f} with one and two workers, floor is the embedded mode: "
