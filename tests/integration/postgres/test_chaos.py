@@ -134,6 +134,7 @@ def _record(
         "most_attempts": max(row["attempt"] for row in snapshot.tables["runs"]),
         "messages_acknowledged": sum(said.run_id is not None for said in book.said),
         "messages_unconfirmed": sum(said.run_id is None for said in book.said),
+        "messages_refused": sum(said.refused for said in book.said),
         "answers": len(book.answers),
         "cancelled": len(book.cancelled),
         "streams_followed": len(book.followed),

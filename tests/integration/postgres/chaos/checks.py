@@ -105,12 +105,11 @@ def messages_stand_once(snapshot: Snapshot, book: Book) -> Iterator[str]:
     threads: defaultdict[str, list[Said]] = defaultdict(list)
     for said in book.said:
         threads[said.thread_id].append(said)
-    runs = {row["run_id"]: row for row in snapshot.tables["runs"]}
     for thread_id, all_said in threads.items():
         values = snapshot.states.get(thread_id, {})
         marks = _marks(values, all_said[0].graph)
         for said in all_said:
-            least, most = _bounds(said, runs, book)
+            least, most = _bounds(said, book)
             if not least <= marks[said.mark] <= most:
                 yield f"messages: {said} stands {marks[said.mark]} times"
         if foreign := marks.keys() - {said.mark for said in all_said}:
@@ -124,7 +123,7 @@ def _marks(values: Mapping[str, Any], graph: str) -> Counter[str]:
     return Counter(message["content"] for message in values.get("messages", ()) if message["type"] == "human")
 
 
-def _bounds(said: Said, runs: Mapping[str, Any], book: Book) -> tuple[int, int]:
+def _bounds(said: Said, book: Book) -> tuple[int, int]:
     if said.refused:
         return 0, 0
     # One that was stopped before it began never came to its thread.

@@ -29,11 +29,11 @@ Sdk = LangGraphClient
 
 PATIENCE_S = 300.0
 """Long: among many faults it may take a run many attempts to come to its end."""
-_THINK_S = 0.3
 FINISHED = ("success", "error", "timeout", "interrupted")
 AGENTS = ("deep", "sold")
 MODES = {"speaking": ["custom", "values"], "asking": ["values"], "deep": ["updates", "messages-tuple"], "sold": ["updates"]}
 _PAUSE_S = 0.05
+_THINK_S = 0.3
 _EXPECTED = (429, 503)
 _LOST = (httpx.TransportError, httpx.StreamError)
 
@@ -214,10 +214,10 @@ class Person:
         return self.chance.sample(self._sdks, len(self._sdks))
 
 
-Story = Callable[[Person, Book, str], Awaitable[None]]
+Story = Callable[[Person, str], Awaitable[None]]
 
 
-async def talk(person: Person, book: Book, thread_id: str) -> None:
+async def talk(person: Person, thread_id: str) -> None:
     """One or two messages without waiting, read along."""
     said = [await person.say("speaking", thread_id) for _ in range(person.chance.randint(1, 2))]
     for one in said:
@@ -225,7 +225,7 @@ async def talk(person: Person, book: Book, thread_id: str) -> None:
             await person.follow(thread_id, one.run_id)
 
 
-async def change_mind(person: Person, book: Book, thread_id: str) -> None:
+async def change_mind(person: Person, thread_id: str) -> None:
     """A message whose run is stopped, wherever it is."""
     said = await person.say("speaking", thread_id)
     if said.run_id:
@@ -234,7 +234,7 @@ async def change_mind(person: Person, book: Book, thread_id: str) -> None:
         await person.follow(thread_id, said.run_id)
 
 
-async def ask(person: Person, book: Book, thread_id: str) -> None:
+async def ask(person: Person, thread_id: str) -> None:
     """A question, answered on either server, and then once more."""
     said = await person.say("asking", thread_id)
     thread = await person.settle(thread_id)
@@ -249,7 +249,7 @@ async def ask(person: Person, book: Book, thread_id: str) -> None:
     await person.follow(thread_id, run_id)
 
 
-async def work(person: Person, book: Book, thread_id: str) -> None:
+async def work(person: Person, thread_id: str) -> None:
     """A deep agent: plan, files, a payment, two subagents."""
     said = await person.say("deep", thread_id)
     if said.run_id:
@@ -257,7 +257,7 @@ async def work(person: Person, book: Book, thread_id: str) -> None:
 
 
 def paying(funding_id: str) -> Story:
-    async def pay(person: Person, book: Book, thread_id: str) -> None:
+    async def pay(person: Person, thread_id: str) -> None:
         """Three model calls, each of them paid for."""
         said = await person.say("sold", thread_id, config={"configurable": {"funding_id": funding_id}})
         if said.run_id:
@@ -303,7 +303,7 @@ class Crowd:
                 async with self._places:
                     if self._enough.is_set():
                         return
-                    await story(person, self._book, thread_id)
+                    await story(person, thread_id)
                 if story is ask:
                     thread_id = str(uuid.uuid4())
                 await asyncio.sleep(person.chance.uniform(0, _THINK_S))
