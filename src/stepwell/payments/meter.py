@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from stepwell.payments.ledger import Reservation, Session
+from stepwell.payments.ledger import Ledger, Reservation, Session
 from stepwell.payments.pricing import CallSize, Price
 from stepwell.payments.wallet import Wallet
 
@@ -79,6 +79,10 @@ class WalletMeter:
     def __init__(self, wallet: Wallet, price: Price) -> None:
         self._wallet = wallet
         self._price = price
+
+    def through(self, ledger: Ledger) -> WalletMeter:
+        """The same for one run, which writes through a view of the ledger that is its own."""
+        return WalletMeter(self._wallet.through(ledger), self._price)
 
     @property
     def accepted_mints(self) -> Sequence[str]:

@@ -16,8 +16,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Self
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -89,6 +91,12 @@ class Wallet:
     @property
     def ledger(self) -> Ledger:
         return self._ledger
+
+    def through(self, ledger: Ledger) -> Self:
+        """The same wallet for the calls of one run, whose driver writes through a view of the ledger that is its own."""
+        other = copy(self)
+        other._ledger = ledger
+        return other
 
     @property
     def accepted_mints(self) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class Attempt:
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
         self._cashier = cashier
-        self._payments = cashier.payments_of(claim.run, self._said_until_stopped) if cashier else None
+        self._payments = cashier.payments_of(claim.run, claim.lease, self._said_until_stopped) if cashier else None
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
@@ -174,7 +174,7 @@ class Attempt:
         if self._cashier and self._payments:
             # Whoever stops a run has read what it said.
             ended = outcome.status == "success" or self._stop.done()
-            await self._cashier.confirm_charges(self._run, self._payments, ended=ended)
+            await self._cashier.confirm_charges(self._run, self._lease, self._payments, ended=ended)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` when the run was stopped while it was made."""

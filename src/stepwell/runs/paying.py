@@ -26,10 +26,10 @@ if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported w
     from stepwell.clock import Clock
     from stepwell.payments.configuration import Charging
     from stepwell.payments.ledger import HandedOut, Reservation, Session
-    from stepwell.payments.meter import Meter, RunPayments
+    from stepwell.payments.meter import RunPayments, WalletMeter
     from stepwell.payments.wallet import Wallet
     from stepwell.runs.persistence import ChargesStored, Persistence
-    from stepwell.runs.records import Run
+    from stepwell.runs.records import Lease, Run
     from stepwell.runs.starting import RunOrder
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Cashier:
     """Says who pays for a run before it is admitted, and hands its graph the meter."""
 
     def __init__(
-        self, wallet: Wallet, meter: Meter, charging: Charging, paid_graphs: Collection[str], persistence: Persistence
+        self, wallet: Wallet, meter: WalletMeter, charging: Charging, paid_graphs: Collection[str], persistence: Persistence
     ) -> None:
         self.wallet = wallet
         self.charging = charging
@@ -94,25 +94,25 @@ class Cashier:
         return with_session(order, session.session_id)
 
     def payments_of(
-        self, run: Run, said_until_stopped: Callable[[str], tuple[int, int] | None] | None = None
+        self, run: Run, lease: Lease, said_until_stopped: Callable[[str], tuple[int, int] | None]
     ) -> RunPayments | None:
-        """What the run's graph is handed; None where it costs nothing."""
+        """What the run's graph is handed; None where it costs nothing. It charges only as long as the lease holds."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
 
-        session_id = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
-        payments = RunPayments(self._meter, run.owner, session_id)
-        return replace(payments, said_until_stopped=said_until_stopped) if said_until_stopped else payments
+        meter = self._meter.through(self._persistence.ledger(lease))
+        return RunPayments(meter, run.owner, _session_of(run), said_until_stopped=said_until_stopped)
 
-    async def confirm_charges(self, run: Run, payments: RunPayments, *, ended: bool) -> None:
+    async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
         """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
         end, or was stopped by its caller, has given them all."""
         kept = payments.charged
         if kept and not ended:
             kept = sorted((await self._stored(run.thread_id, kept)).kept)
         if kept or payments.stopped:
-            await self.wallet.ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
+            ledger = self._persistence.ledger(lease)
+            await ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
         """What a crash or a stop left open: charges stand where the thread has stored the answer. Where it is at rest without, they are
@@ -132,10 +132,10 @@ class Cashier:
 
     async def resolve_charges_of(self, run: Run) -> None:
         """The same after a run that did not reach its end."""
-        payments = self.payments_of(run)
-        if payments and payments.session_id:
+        session_id = _session_of(run) if run.request.graph_id in self.paid_graphs else None
+        if session_id:
             try:
-                await self.resolve_charges(payments.session_id)
+                await self.resolve_charges(session_id)
             except StorageUnavailableError as error:
                 logger.warning("charges of a stopped run are decided later: %s", error)
 
@@ -189,6 +189,12 @@ class Cashier:
             needed_sats=deposit,
             request=encode_request(request),
         )
+
+
+def _session_of(run: Run) -> str | None:
+    """The session that was found to pay when the run was admitted."""
+    session_id: str | None = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
+    return session_id
 
 
 def _open(sessions: Sequence[Session]) -> Session | None:

@@ -61,8 +61,9 @@ class Persistence(Protocol):
         """A thread's evidence; without a lease for reading only."""
         ...
 
-    def ledger(self) -> Ledger:
-        """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`."""
+    def ledger(self, lease: Lease | None = None) -> Ledger:
+        """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`. With a lease, what is reserved,
+        charged and confirmed is refused to whoever has lost it, and comes after everything that was stored under it before."""
         ...
 
     async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:

@@ -55,6 +55,10 @@ class SqlLedger(ABC):
     @abstractmethod
     async def _write(self, work: Work[T], *, synced: bool = True) -> T: ...
 
+    async def _write_for_run(self, work: Work[T], *, synced: bool = True) -> T:
+        """What the driver of a run writes: reserving, charging, confirming."""
+        return await self._write(work, synced=synced)
+
     @abstractmethod
     async def _read(self, work: Work[T]) -> T: ...
 
@@ -110,21 +114,21 @@ class SqlLedger(ABC):
             return reservations.reserve(connection, owner, session_id, key, amount, now)
 
         # A hold that a power cut takes away was of no use to anybody; a charge that it takes back is a charge too many.
-        outcome = await self._write(work, synced=False)
+        outcome = await self._write_for_run(work, synced=False)
         if isinstance(outcome, reservations.Short):
             raise _shortage(outcome, amount)
         return outcome
 
     async def settle(self, key: str, attempt: int, cost: int) -> Reservation:
         now = self._now()
-        return await self._write(lambda connection: reservations.settle(connection, key, attempt, cost, now))
+        return await self._write_for_run(lambda connection: reservations.settle(connection, key, attempt, cost, now))
 
     async def release(self, key: str, attempt: int) -> Reservation:
         now = self._now()
         return await self._write(lambda connection: reservations.release(connection, key, attempt, now), synced=False)
 
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
-        return await self._write(lambda connection: reservations.confirm(connection, session_id, keys), synced=False)
+        return await self._write_for_run(lambda connection: reservations.confirm(connection, session_id, keys), synced=False)
 
     async def undecided(self, session_id: str | None = None) -> list[Reservation]:
         return await self._read(lambda connection: reservations.undecided(connection, session_id))

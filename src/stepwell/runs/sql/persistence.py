@@ -117,12 +117,12 @@ class SqlPersistence:
     def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
         return SqlVault(self.database, thread_id, lease, self._clock)
 
-    def ledger(self) -> DatabaseLedger:
+    def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
         from stepwell.runs.sql.ledger import (
             DatabaseLedger,  # with the extra, which a server without payments does not need
         )
 
-        return DatabaseLedger(self.database, self._clock)
+        return DatabaseLedger(self.database, self._clock, lease)
 
     async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
         saver = self.saver()

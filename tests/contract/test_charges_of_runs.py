@@ -1,0 +1,84 @@
+"""Whoever drives a run charges for it only as long as the lease holds, and only behind what was stored before."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.payments.ledger import Session
+from stepwell.payments.wallet import Wallet
+from stepwell.runs.sql import fence
+from stepwell.runs.sql.persistence import SqlPersistence
+from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.sql import Connection
+from stepwell.testing import MemoryMint
+from stepwell.testing.driven_runs import OWNER, driving, new_id
+
+KEY = "thread:call"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlPersistence]:
+    async with AsyncExitStack() as opened:
+        if request.param == "sqlite":
+            yield await opened.enter_async_context(EmbeddedPersistence(tmp_path / "stepwell.db"))
+        else:
+            yield await opened.enter_async_context(PostgresPersistence(request.getfixturevalue("postgres_url")))
+
+
+@pytest.fixture
+async def session(persistence: SqlPersistence) -> Session:
+    mint = MemoryMint()
+    wallet = Wallet(persistence.ledger(), [mint], bytes(32), pause_s=0)
+    funding = await wallet.fund(OWNER, mint.issue(100))
+    await wallet.release(await wallet.reserve(OWNER, funding.session_id, "first", 1))
+    return await wallet.session(OWNER, funding.session_id)
+
+
+async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: SqlPersistence, session: Session):
+    """It would confirm the charge of an answer that it could not store, and the run that goes on would pay for the same call again."""
+    async with driving(persistence) as runs:
+        old = await runs.begin(new_id())
+        overtaken = persistence.ledger(old.lease)
+        reserved = await overtaken.reserve(OWNER, session.session_id, KEY, 10)
+        await overtaken.settle(KEY, reserved.attempt, 10)
+        new = await runs.lose(old)
+        for write in (
+            overtaken.confirm(session.session_id, [KEY]),
+            overtaken.reserve(OWNER, session.session_id, "next", 10, confirms=[KEY]),
+            overtaken.settle(KEY, reserved.attempt, 10),
+        ):
+            with pytest.raises(LeaseLostError):
+                await write
+        current = persistence.ledger(new.lease)
+        again = await current.reserve(OWNER, session.session_id, KEY, 10)
+        await current.settle(KEY, again.attempt, 10)
+        await current.confirm(session.session_id, [KEY])
+        await runs.end(new)
+    assert (await persistence.ledger().session(OWNER, session.session_id)).spent == 10
+
+
+async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored(persistence: SqlPersistence, session: Session):
+    def refuse(connection: Connection) -> None:
+        connection.execute("INSERT INTO no_such_table VALUES (1)")
+
+    async with driving(persistence) as runs:
+        claim = await runs.begin(new_id())
+        ledger = persistence.ledger(claim.lease)
+        reserved = await ledger.reserve(OWNER, session.session_id, KEY, 10)
+        await ledger.settle(KEY, reserved.attempt, 10)
+        with pytest.raises((StorageUnavailableError, sqlite3.Error)):
+            await persistence.database.write(fence.in_order(claim.lease, refuse))
+        with pytest.raises(StorageUnavailableError, match="earlier write"):
+            await ledger.reserve(OWNER, session.session_id, "next", 10, confirms=[KEY])
+        again = await runs.lose(claim)
+        current = persistence.ledger(again.lease)
+        await current.settle(KEY, (await current.reserve(OWNER, session.session_id, KEY, 10)).attempt, 10)
+        await runs.end(again)
+    assert (await persistence.ledger().session(OWNER, session.session_id)).spent == 10
