@@ -30,6 +30,17 @@ def test_enter_sends_shift_enter_breaks_and_composing_does_not_send(page: Page):
     expect(last_answer(page)).to_contain_text("22 characters")
 
 
+def test_a_run_that_waited_and_ended_before_the_stream_opened_is_shown(page: Page, server: Server):
+    thread = httpx.post(f"{server.url}/threads", json={"metadata": {"graph_id": "echo"}}).json()["thread_id"]
+    runs = f"{server.url}/threads/{thread}/runs"
+    given = {"messages": [{"type": "human", "id": "asked", "content": "later"}]}
+    run = httpx.post(runs, json={"assistant_id": "echo", "input": given, "after_seconds": 2}).json()["run_id"]
+    page.route("**/threads/*/stream", lambda route: (httpx.get(f"{runs}/{run}/join", timeout=30), route.continue_()))
+    page.goto(f"/t/{thread}")
+    expect(last_answer(page)).to_contain_text("5 characters")
+    expect(page.get_by_text("Waits for its turn")).not_to_be_visible()
+
+
 def test_stop_cancels_on_the_server_and_keeps_the_text(page: Page, server: Server):
     ask(page, "talker", "Talk to me")
     expect(last_answer(page)).to_contain_text("word5")

@@ -64,7 +64,7 @@ export class ThreadSession {
   openNew(assistant: { assistantId: string; graphId: string }, title: string): void {
     this.status = "ready";
     this.dispatch({ type: "snapshot", snapshot: { title, assistantId: assistant.assistantId, graphId: assistant.graphId } });
-    this.follow("-1", null).catch((error: unknown) => this.fail(error));
+    this.follow("-1", []).catch((error: unknown) => this.fail(error));
   }
 
   async open(): Promise<void> {
@@ -74,7 +74,7 @@ export class ThreadSession {
       this.status = "ready";
       void this.loadRecords();
       void this.loadTurns();
-      await this.follow(await this.placeBefore(runs), runs[0]?.run_id ?? null);
+      await this.follow(await this.placeBefore(runs), runs);
     } catch (error) {
       this.fail(error);
     }
@@ -169,12 +169,12 @@ export class ThreadSession {
     return first;
   }
 
-  private async follow(after: string | undefined, newestRun: string | null): Promise<void> {
+  private async follow(after: string | undefined, known: readonly RunResponse[]): Promise<void> {
     this.caughtUp = after === undefined || after === "-1";
     let opened = false;
     const onState = (state: "open" | "cut") => {
       if (state === "cut") return server.cut();
-      if (!opened && after === undefined) void this.checkNothingBegan(newestRun);
+      if (!opened && after === undefined) void this.catchUp(known);
       opened = true;
     };
     const lastEventId = after === "0" ? "-1" : after;
@@ -185,18 +185,20 @@ export class ThreadSession {
     });
   }
 
-  /** A run may have begun between the snapshot and the stream's opening. */
-  private async checkNothingBegan(newestRun: string | null): Promise<void> {
-    const [newest] = await api.listRuns(this.threadId, 1).catch(() => []);
-    if (!newest?.run_id || newest.run_id === newestRun || this.view.runs.some((run) => run.runId === newest.run_id)) return;
-    const first = await this.firstEventOf(newest.run_id);
-    if (first === null) return;
-    const path = `/threads/${this.threadId}/runs/${newest.run_id}/stream`;
-    const isLast = (frame: Frame) => frame.event === "end";
-    await stream(path, { lastEventId: "-1", signal: this.closing.signal, isLast }, (frames) => {
-      const at = Date.now();
-      this.buffer.add(frames.map((frame) => ({ seq: Number(frame.id) || 0, event: frame.event, data: frame.data, at })));
-    });
+  /** Runs may have begun between the snapshot and the stream's opening, also such as waited for their turn in the snapshot. */
+  private async catchUp(known: readonly RunResponse[]): Promise<void> {
+    const begun = new Set(known.filter((run) => run.status !== "pending").map((run) => run.run_id));
+    const runs = await api.listRuns(this.threadId, 10).catch(() => []);
+    const missed = runs.filter((run) => run.status !== "pending" && !begun.has(run.run_id));
+    for (const { run_id: runId } of missed.reverse()) {
+      if (!runId || this.view.runs.some((run) => run.runId === runId) || (await this.firstEventOf(runId)) === null) continue;
+      const path = `/threads/${this.threadId}/runs/${runId}/stream`;
+      const isLast = (frame: Frame) => frame.event === "end";
+      await stream(path, { lastEventId: "-1", signal: this.closing.signal, isLast }, (frames) => {
+        const at = Date.now();
+        this.buffer.add(frames.map((frame) => ({ seq: Number(frame.id) || 0, event: frame.event, data: frame.data, at })));
+      });
+    }
   }
 
   // Events -----------------------------------------------------------------------------------------------------------------------
