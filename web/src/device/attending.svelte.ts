@@ -12,32 +12,41 @@ import type { ThreadSession } from "../state/session.svelte";
 import type { ThreadView } from "../state/types";
 import type { Asked, Decision, Executor, Note } from "./executor.svelte";
 
+const OPENED_MS = 3_000;
+
 class Attending {
   executor = $state.raw<Executor | null>(null);
   /** Why nothing can be carried out here. */
   problem = $state.raw<Error | null>(null);
-  private starting = false;
-  private accompanying = false;
+  private starting: Promise<void> | null = null;
   private latest: readonly Asked[] = [];
 
+  constructor() {
+    // A message that is sent while the device is still being opened waits for it: its project goes along, or the agent could not tell which.
+    // Not for ever: another tab may be in its way, and most agents want nothing of it.
+    accompany(async (asking) => {
+      await Promise.race([this.starting, new Promise((resolve) => setTimeout(resolve, OPENED_MS))]);
+      return this.executor ? (await import("./along")).projectAlong(asking) : null;
+    });
+  }
+
   /** Once the server has said who is there; again when somebody else has signed in. */
-  async start(): Promise<void> {
-    if (this.starting) return;
-    this.starting = true;
+  start(): Promise<void> {
+    this.starting ??= this.begin().finally(() => (this.starting = null));
+    return this.starting;
+  }
+
+  private async begin(): Promise<void> {
     try {
-      const [{ startExecutor }, { projectAlong }, { databaseName }] = await Promise.all([import("./executor.svelte"), import("./along"), import("./owner")]);
+      const [{ startExecutor }, { databaseName }] = await Promise.all([import("./executor.svelte"), import("./owner")]);
       if (this.executor?.device.name === (await databaseName())) return;
       this.executor?.stop();
       this.executor = null;
       this.executor = await startExecutor();
       this.problem = null;
-      if (!this.accompanying) accompany(projectAlong);
-      this.accompanying = true;
       this.executor.consider(this.latest);
     } catch (error) {
       this.problem = error instanceof Error ? error : new Error(String(error));
-    } finally {
-      this.starting = false;
     }
   }
 
