@@ -131,6 +131,7 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     assert (files / "papers" / "large.txt").read_bytes() == large.read_bytes()
 
     drop(page, "dropped.txt", "From a drop.\n")
+    expect(uploads.get_by_text("stored")).to_have_count(3)
     expect(panel(page).get_by_role("button", name="dropped.txt")).to_be_visible()
     assert (files / "papers" / "dropped.txt").read_text() == "From a drop.\n"
     page.route("**/slow.txt?*", lambda route: None)  # never answered
