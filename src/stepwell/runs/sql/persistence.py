@@ -6,6 +6,7 @@ open, whether anything can be written.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -69,7 +70,7 @@ async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> SqlTr
     return await database.read(work)
 
 
-class SqlPersistence:
+class SqlPersistence(ABC):
     """All seams over a database, once it is open; a subclass opens it and says `_assemble`."""
 
     database: SqlDatabase
@@ -85,13 +86,13 @@ class SqlPersistence:
         """By which everything here tells the time."""
         return self._clock
 
-    async def __aenter__(self) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    async def __aenter__(self) -> Self: ...
 
+    @abstractmethod
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        raise NotImplementedError
+    ) -> None: ...
 
     def _assemble(self, database: SqlDatabase, *, sole: bool) -> None:
         """`sole`: no other process has the database open."""
