@@ -17,6 +17,7 @@ from tests.integration.durability import checks
 from tests.integration.durability.clients import Book, Client
 from tests.integration.durability.oracle import Oracle
 from tests.integration.durability.processes import ForkServer, Server
+from tests.integration.full_disk import fill
 from tests.integration.served.warm import run_warm
 
 SIZE_MB = 24
@@ -44,19 +45,6 @@ def server(forks: ForkServer, small_disk: Path, oracle: Oracle) -> Iterator[Serv
     made.start()
     yield made
     made.close()
-
-
-def fill(folder: Path) -> Path:
-    """Take all the room there is."""
-    path = folder / "somebody-elses-file"
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 20, 1 << 12):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                continue
-    return path
 
 
 def post(http: httpx.Client, thread_id: str, mark: str) -> httpx.Response:

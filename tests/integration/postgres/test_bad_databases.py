@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import psycopg
 import pytest
+from tests.integration.full_disk import fill
 from tests.integration.operations.conftest import HERE, Place
 from tests.integration.served.warm import Started, start_warm
 
@@ -351,18 +352,6 @@ def small(postgres_cluster: PostgresCluster, tmp_path: Path) -> Iterator[tuple[s
         execute(admin, "DROP DATABASE IF EXISTS small WITH (FORCE)", "DROP TABLESPACE IF EXISTS small")
         subprocess.run(["umount", str(disk)], check=True)
         disk.rmdir()
-
-
-def fill(disk: Path) -> Path:
-    path = disk / "somebody-elses-file"
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 20, 1 << 12):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                continue
-    return path
 
 
 def test_a_full_disk_delays_and_loses_nothing(place: Place, small: tuple[str, Path]) -> None:
