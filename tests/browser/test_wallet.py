@@ -345,6 +345,7 @@ def test_the_rest_comes_back_and_the_history_agrees_with_the_ledger(
     expect(last_answer(page)).to_contain_text("All 1 calls are made.")
     funding_id = till.newest()["funding_id"]
     open_wallet(page)
+    expect(session.locator("summary")).to_contain_text("82 sats")  # the wallet has heard of the second session
     session.locator("summary").click()
     session.get_by_role("button", name="Take the rest back (82 sats").click()
     expect(session.get_by_test_id("refund")).to_contain_text("Waiting for you: 81 sats")
