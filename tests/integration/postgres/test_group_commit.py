@@ -150,7 +150,8 @@ def test_what_was_committed_is_not_reported_lost_with_what_comes_after_it(databa
     assert names(database) == ["a", "c"]
 
 
-def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: PostgresDatabase):
+@pytest.mark.parametrize("guarded", [False, True], ids=["by itself", "begun with its first statement"])
+def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: PostgresDatabase, guarded: bool):
     """Postgres ends transactions in which nothing happens, so that nobody waits for the locks of a process that is stopped."""
     times: list[float] = []
 
@@ -158,12 +159,36 @@ def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: 
         connection.execute(PUT, ("once", 0))
         times.append(time.monotonic())
         if len(times) == 1:
-            connection.execute("SELECT set_config('idle_in_transaction_session_timeout', '100ms', FALSE)").fetchone()
             time.sleep(0.5)
 
-    database.write_now(sleep_at_first)
+    impatient = "SELECT set_config('idle_in_transaction_session_timeout', '100ms', FALSE)"
+    database.write_now(lambda connection: connection.execute(impatient).fetchone())
+    database.write_now(OrderedWork(None, sleep_at_first, guarded=guarded))
     assert names(database) == ["once"]
     assert len(times) == 2
+
+
+def test_work_that_begins_with_its_first_statement_is_whole_or_nothing(database: PostgresDatabase):
+    """Also when that statement fails, when there is none, and when a piece has to be told from the others by a savepoint."""
+
+    def nothing(connection: Connection) -> str:
+        return "nothing to do"
+
+    def twice(connection: Connection) -> None:
+        connection.execute(PUT, ("a", 1))
+        connection.execute(PUT, ("a", 2))
+
+    def many(connection: Connection) -> int:
+        return connection.executemany(PUT, [("b", 1), ("c", 2)]).rowcount + connection.executemany(PUT, []).rowcount
+
+    works = [OrderedWork(None, work, guarded=True) for work in (nothing, twice, many, put("c"), put("it's 100% \\d ?", 2**40))]
+    first, second, third, fourth, fifth = (database.submit(work) for work in works)
+    assert first.result(20) == "nothing to do"
+    assert isinstance(second.exception(20), StorageUnavailableError)
+    assert third.result(20) == 2
+    assert isinstance(fourth.exception(20), StorageUnavailableError)
+    fifth.result(20)
+    assert names(database) == ["b", "c", "it's 100% \\d ?"]
 
 
 def test_whoever_waits_looks_again_when_the_writer_has_lost_its_connection(postgres_url: str):

@@ -59,6 +59,17 @@ class OrderedWork(Generic[T]):
         return self.work(connection)
 
 
+@dataclass(frozen=True)
+class Separate(Generic[T]):
+    """Work for `read` that needs no transaction: a single statement, which sees a snapshot by itself, or several that are each committed by
+    themselves. It may be run twice."""
+
+    work: Work[T]
+
+    def __call__(self, connection: Connection) -> T:
+        return self.work(connection)
+
+
 @dataclass
 class Job(Generic[T]):
     work: Work[T]

@@ -14,8 +14,8 @@ Each append stands for itself: one that is refused takes none of the others with
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
@@ -27,18 +27,27 @@ from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.events.rows import insert_rows, number_events
 from stepwell.sql import Connection
 
-_STANDING = {
-    "sqlite": "SELECT json_group_array(json_array(thread_id, fence, lease_run, last_seq)) FROM threads"
-    " WHERE thread_id IN (SELECT value FROM json_each(?))",
-    "postgres": "SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, fence, lease_run, last_seq)) AS TEXT), '[]') FROM threads"
-    " WHERE thread_id IN (SELECT value FROM json_each(?))",
-}
-_COUNT = {
-    "sqlite": "UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted"
-    " WHERE thread_id = json_extract(counted.value, '$[0]')",
-    "postgres": "UPDATE threads SET last_seq = CAST(counted.value ->> 1 AS BIGINT) FROM json_array_elements(CAST(? AS JSON)) AS counted"
-    " WHERE thread_id = counted.value ->> 0",
-}
+# Each takes a list of [thread, fence, run, number of events], raises the counter of every thread that is still had by that run, and gives
+# those threads, with where the counter stands now, their fence and their run. Postgres does it in one journey.
+_LOOK = """
+SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[3]'), t.fence, t.lease_run))
+FROM json_each(?) AS wanted CROSS JOIN threads AS t
+WHERE t.thread_id = json_extract(wanted.value, '$[0]') AND t.fence = json_extract(wanted.value, '$[1]')
+  AND t.lease_run = json_extract(wanted.value, '$[2]')
+"""
+_COUNT = """
+UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted
+WHERE thread_id = json_extract(counted.value, '$[0]')
+"""
+_LOOK_AND_COUNT = """
+WITH counted AS (
+  UPDATE threads AS t SET last_seq = t.last_seq + CAST(wanted.value ->> 3 AS BIGINT)
+  FROM json_array_elements(CAST(? AS JSON)) AS wanted
+  WHERE t.thread_id = wanted.value ->> 0 AND t.fence = CAST(wanted.value ->> 1 AS BIGINT) AND t.lease_run = wanted.value ->> 2
+  RETURNING t.thread_id, t.last_seq, t.fence, t.lease_run
+)
+SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, last_seq, fence, lease_run)) AS TEXT), '[]') FROM counted
+"""
 
 HandOver = Callable[[str, Sequence[RunEvent]], None]
 """Told of committed events of a thread."""
@@ -53,15 +62,6 @@ class _Append(NamedTuple):
     events: Sequence[NewEvent]
     now: float
     done: asyncio.Future[list[RunEvent]]
-
-
-@dataclass
-class _Place:
-    """Who has a thread, and its newest event's number."""
-
-    fence: int
-    run_id: str | None
-    last_seq: int
 
 
 class Appends:
@@ -120,8 +120,8 @@ def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Resul
     A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
     event loop gives it back late.
     """
-    places = _places(connection, {append.lease.thread_id for append in batch})
-    results: list[_Result] = [_number(append, places.get(append.lease.thread_id)) for append in batch]
+    first = _raise_counters(connection, batch)
+    results: list[_Result] = [_number(append, first) for append in batch]
     written = [
         (event, new.stored, append.now)
         for append, result in zip(batch, results, strict=True)
@@ -129,23 +129,38 @@ def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Resul
         for event, new in zip(result, append.events, strict=True)
     ]
     if written:
-        counts = {event.thread_id: event.seq for event, _, _ in written}
-        connection.execute(_COUNT[connection.dialect.name], (orjson.dumps(list(counts.items())).decode(),))
         insert_rows(connection, written)
     return results
 
 
-def _places(connection: Connection, thread_ids: set[str]) -> dict[str, _Place]:
-    """Where the threads stand, by id, in one row."""
-    row = connection.execute(_STANDING[connection.dialect.name], (orjson.dumps(list(thread_ids)).decode(),)).fetchone()
-    return {thread_id: _Place(fence, run_id, last_seq) for thread_id, fence, run_id, last_seq in orjson.loads(row[0])}
+_Holder = tuple[str, int, str]
+"""Thread, fence and run of a lease. Of those with the same thread at most one holds."""
 
 
-def _number(append: _Append, place: _Place | None) -> list[RunEvent] | LeaseLostError:
-    """The events as they will be written, or why they are not."""
-    lease = append.lease
-    if place is None or (place.fence, place.run_id) != (lease.fence, lease.run_id):
+def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_Holder, int]:
+    """Make room for the events of all leases that hold, and give each one's first number."""
+    counts: Counter[_Holder] = Counter()
+    for append in batch:
+        counts[_holder(append.lease)] += len(append.events)
+    wanted = orjson.dumps([(*holder, count) for holder, count in counts.items()]).decode()
+    if connection.dialect.name == "postgres":
+        counted = connection.execute(_LOOK_AND_COUNT, (wanted,)).fetchone()[0]
+    else:
+        counted = connection.execute(_LOOK, (wanted,)).fetchone()[0]
+        connection.execute(_COUNT, (counted,))
+    standing = {(thread_id, fence, run_id): last_seq for thread_id, last_seq, fence, run_id in orjson.loads(counted)}
+    return {holder: last_seq - counts[holder] + 1 for holder, last_seq in standing.items()}
+
+
+def _holder(lease: Lease) -> _Holder:
+    return lease.thread_id, lease.fence, lease.run_id
+
+
+def _number(append: _Append, first: dict[_Holder, int]) -> list[RunEvent] | LeaseLostError:
+    """The events as they will be written, or why they are not. What comes next of the same lease goes on from there."""
+    lease, holder = append.lease, _holder(append.lease)
+    if holder not in first:
         return fence.lease_lost_error(lease)
-    first = place.last_seq + 1
-    place.last_seq += len(append.events)
-    return number_events(lease.thread_id, lease.run_id, append.events, first)
+    start = first[holder]
+    first[holder] += len(append.events)
+    return number_events(lease.thread_id, lease.run_id, append.events, start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -76,6 +77,26 @@ def _rows(cursor: psycopg.Cursor[Any]) -> Any:
     return make
 
 
+@dataclass(frozen=True)
+class _Changed:
+    """What a statement with many parameters gave: how many rows it changed, and nothing else."""
+
+    rowcount: int
+    description: None = None
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
 class _FlagDumper(Int8BinaryDumper):
     """Flags are whole numbers in every table."""
 
@@ -94,21 +115,30 @@ class _NumberLoader(NumericBinaryLoader):
 class PostgresConnection:
     """A `Connection` over one of psycopg's, which is in autocommit: transactions are begun and ended by whoever runs the work.
 
-    Each statement is a journey to the database and back. Several are sent together only with another behind them: after psycopg's
-    pipeline Postgres does not count the time that a transaction is idle until the next statement has come, and a process that is stopped
-    then would keep its locks.
+    Each statement is a journey to the database and back. Several are sent together only with another behind them: psycopg ends a pipeline
+    with a request to flush, after which Postgres does not count the time that a transaction is idle until the next statement has come,
+    and a process that is stopped then would keep its locks.
     """
 
     dialect: Dialect = POSTGRES
 
     def __init__(self, raw: RawConnection) -> None:
         self.raw = raw
+        self._begin: str | None = None
+        """How the transaction begins that was asked for."""
+
+    def begin(self, sql: str) -> None:
+        """Begin a transaction on the journey of the first statement of its work, which takes and gives only text and numbers."""
+        self._begin = sql
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
         with _within_64_bits():
+            if self._begin is not None:
+                return self._begin_with(translate(sql), parameters)
             return self._cursor().execute(translate(sql), parameters)
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
+        self._begin_now()
         if len(statements) < 3:
             return [self.execute(sql, parameters) for sql, parameters in statements]
         with self.raw.pipeline():
@@ -116,17 +146,36 @@ class PostgresConnection:
         return [*found, self.execute(*statements[-1])]
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor:
-        cursor = self._cursor()
-        with _within_64_bits():
-            cursor.executemany(translate(sql), parameters)
-        return cursor
+        self._begin_now()
+        rows, changed = list(parameters), 0
+        if len(rows) > 1:
+            with _within_64_bits(), self._cursor() as cursor:
+                cursor.executemany(translate(sql), rows[:-1])
+                changed = cursor.rowcount
+        return _Changed(changed + sum(self.execute(sql, last).rowcount for last in rows[-1:]))
 
     def control(self, sql: str) -> None:
         """A statement about the transaction itself."""
+        if self._begin is not None and sql in ("COMMIT", "ROLLBACK"):
+            self._begin = None  # nothing was done
+            return
+        self._begin_now()
         self.raw.execute(sql.encode())
 
     def close(self) -> None:
         self.raw.close()
+
+    def _begin_now(self) -> None:
+        if self._begin is not None:
+            begin, self._begin = self._begin, None
+            self.raw.execute(begin.encode())
+
+    def _begin_with(self, sql: str, parameters: Parameters) -> Cursor:
+        begin, self._begin = self._begin, None
+        cursor = psycopg.ClientCursor(self.raw, row_factory=_rows)  # several statements in one message have no parameters
+        cursor.execute(f"{begin}; {sql}", parameters)
+        cursor.nextset()
+        return cursor
 
     def _cursor(self) -> psycopg.Cursor[Any]:
         return self.raw.cursor(binary=True, row_factory=_rows)

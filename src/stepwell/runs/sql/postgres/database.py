@@ -12,14 +12,13 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import psycopg
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.sql.database import GroupWritten, Job, SqlDatabase, Work, tell_waiting
+from stepwell.runs.sql.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, refusal
 from stepwell.runs.sql.postgres.in_use import have_alone, join
@@ -30,19 +29,6 @@ from stepwell.sql import POSTGRES, Connection
 __all__ = ["PostgresDatabase"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Committing(Generic[T]):
-    work: Work[T]
-
-    def __call__(self, connection: Connection) -> T:
-        return self.work(connection)
-
-
-def committing(work: Work[T]) -> Work[T]:
-    """For `read`: each statement of the work is committed by itself, outside of groups and of SERIALIZABLE. It may run twice."""
-    return _Committing(work)
 
 
 # A transaction with a number of its own is one that could be written.
@@ -196,7 +182,7 @@ class PostgresDatabase(SqlDatabase):
         for last_try in (False, True):
             connection = self._reader()
             try:
-                if isinstance(work, _Committing):
+                if isinstance(work, Separate):
                     result: T = work(connection)
                 else:
                     result = self._read_snapshot(connection, work)

@@ -142,10 +142,13 @@ class GroupCommit:
         return False
 
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
-        if not group[0].exclusive:
-            connection.control(_BEGIN_GUARDED if all(job.guarded for job in group) else _BEGIN)
-        elif not self._begin_exclusively(connection):
-            return  # they have no result
+        if group[0].exclusive:
+            if not self._begin_exclusively(connection):
+                return  # they have no result
+        elif all(job.guarded for job in group):
+            connection.begin(_BEGIN_GUARDED)
+        else:
+            connection.control(_BEGIN)
         if carefully:
             for job in group:
                 self._run_carefully(connection, job)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Self
 
 from stepwell.clock import Clock
 from stepwell.runs.queue import LEASE_S
-from stepwell.runs.sql.database import GroupWritten
+from stepwell.runs.sql.database import GroupWritten, Separate
 from stepwell.runs.sql.persistence import SqlPersistence
 from stepwell.runs.sql.postgres.clock import PostgresClock
 from stepwell.runs.sql.postgres.connection import PostgresConnection
-from stepwell.runs.sql.postgres.database import PostgresDatabase, committing
+from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.migrate import require_known
 from stepwell.runs.sql.postgres.news import News
 from stepwell.runs.sql.postgres.refusals import DatabaseAwayError
@@ -196,15 +196,15 @@ async def installation_fact(database: PostgresDatabase, name: str, make: Callabl
             row = connection.execute(known, (name,)).fetchone()
         return str(row["value"])
 
-    return await database.read(committing(work))
+    return await database.read(Separate(work))
 
 
 async def _tell_threads(database: PostgresDatabase, thread_ids: Sequence[str]) -> None:
     told = "SELECT tell_thread(value) FROM json_each(?)"
-    await database.read(committing(lambda connection: connection.execute(told, (dumps(list(thread_ids)),)).fetchall()))
+    await database.read(Separate(lambda connection: connection.execute(told, (dumps(list(thread_ids)),)).fetchall()))
 
 
 async def _newest_events(database: PostgresDatabase, thread_ids: Sequence[str]) -> Mapping[str, int]:
     asked = "SELECT thread_id, last_seq FROM threads WHERE thread_id IN (SELECT value FROM json_each(?))"
-    rows = await database.read(committing(lambda connection: connection.execute(asked, (dumps(list(thread_ids)),)).fetchall()))
+    rows = await database.read(Separate(lambda connection: connection.execute(asked, (dumps(list(thread_ids)),)).fetchall()))
     return {row["thread_id"]: row["last_seq"] for row in rows}

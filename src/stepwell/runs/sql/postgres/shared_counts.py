@@ -18,9 +18,9 @@ import psycopg
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.shared_counts import Counted, GiveBack
-from stepwell.runs.sql.database import Work
+from stepwell.runs.sql.database import Separate, Work
 from stepwell.runs.sql.postgres.connection import PostgresConnection
-from stepwell.runs.sql.postgres.database import PostgresDatabase, committing
+from stepwell.runs.sql.postgres.database import PostgresDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -159,4 +159,4 @@ class PostgresCounts:
         return self._turns[hash(owner) % _TURNS]
 
     async def _ask(self, work: Work[T]) -> T:
-        return await self._database.read(committing(work))
+        return await self._database.read(Separate(work))

@@ -17,9 +17,8 @@ import psycopg
 
 from stepwell.audit.signing import Signature, SigningKey, new_private_key, public_part, sign_with
 from stepwell.errors import ConfigurationError, MissingExtraError, SigningKeyError
-from stepwell.runs.sql.database import SqlDatabase
+from stepwell.runs.sql.database import Separate, SqlDatabase
 from stepwell.runs.sql.postgres.connection import connect
-from stepwell.runs.sql.postgres.database import committing
 from stepwell.runs.sql.postgres.migrate import version_of
 from stepwell.sql import Connection
 
@@ -57,7 +56,7 @@ class InstallationKey:
         mine = self._own.public_key()
         if self._own.is_chosen:
             if others is None:
-                others = self._database().read_now(committing(lambda connection: _put(connection, _PUBLIC, str(mine))))
+                others = self._database().read_now(Separate(lambda connection: _put(connection, _PUBLIC, str(mine))))
             if mine != others:
                 raise SigningKeyError(
                     f"STEPWELL_SIGNING_KEY_FILE holds the key {mine}, but the servers of this database sign with {others}. Give this "
@@ -81,7 +80,7 @@ class InstallationKey:
             return facts[_KEPT]
         self._agree()
         pem = (self._own.read() or new_private_key()).decode()
-        return self._database().read_now(committing(lambda connection: _put(connection, _KEPT, pem)))
+        return self._database().read_now(Separate(lambda connection: _put(connection, _KEPT, pem)))
 
 
 def kept_key(url: str) -> str | None:

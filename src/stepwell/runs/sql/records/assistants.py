@@ -13,6 +13,7 @@ from typing import Any, Literal
 from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
 from stepwell.runs.records import SYSTEM, Assistant
 from stepwell.runs.repository import AssistantFilter, Page
+from stepwell.runs.sql.database import Separate
 from stepwell.runs.sql.records.base import RecordsPart
 from stepwell.runs.sql.records.erasing import begin_erasing, refuse_if_busy
 from stepwell.runs.sql.records.searching import Clause, Order, all_of, contains, order_by, shown_to
@@ -48,7 +49,7 @@ class AssistantRecords(RecordsPart):
         return await self._database.write(work)
 
     async def get_assistant(self, owner: str | None, assistant_id: str) -> Assistant:
-        return await self._database.read(lambda connection: _find(connection, owner, assistant_id))
+        return await self._database.read(Separate(lambda connection: _find(connection, owner, assistant_id)))
 
     async def search_assistants(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]:
         where, tail = _matching(self._database.dialect, owner, wanted), order_by(page, _ORDER)

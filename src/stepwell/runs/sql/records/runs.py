@@ -7,6 +7,7 @@ from typing import Literal
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.runs.records import Run, RunStatus
 from stepwell.runs.repository import Page
+from stepwell.runs.sql.database import Separate
 from stepwell.runs.sql.documents import DocumentReader, forget_unneeded, read_text
 from stepwell.runs.sql.records.base import RecordsPart
 from stepwell.runs.sql.records.erasing import Kept, delete_slice
@@ -24,7 +25,7 @@ class RunRecords(RecordsPart):
     """The part of the repository that is about runs."""
 
     async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run:
-        return await self._database.read(lambda connection: _run(connection, owner, thread_id, run_id))
+        return await self._database.read(Separate(lambda connection: _run(connection, owner, thread_id, run_id)))
 
     async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]:
         chosen = [Clause("thread_id = ?", (thread_id,)), owned_by(owner)]

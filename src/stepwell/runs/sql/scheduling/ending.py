@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.runs import wire
-from stepwell.runs.records import CancelAction, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.runs.records import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 from stepwell.runs.sql import effect_journal
 from stepwell.runs.sql.checkpoints import statements
 from stepwell.runs.sql.documents import forget_unneeded
@@ -27,21 +27,18 @@ def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEve
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
-def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> list[RunEvent]:
-    """End a run that was driven. The caller has made sure that the lease still holds."""
+def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> tuple[Run, list[RunEvent]]:
+    """End a run that was driven, and give it as it stands now, or stood last. The caller has made sure that the lease still holds."""
+    run = _run(connection, lease.run_id)
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
-        _roll_back(connection, lease, outcome, now)
+        _roll_back(connection, lease, run, outcome, now)
         forget_unneeded(connection, lease.thread_id)
-        return []
+        return run, []
     keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
-    events = _end_run(connection, lease.run_id, outcome.status, outcome.error, outcome.events, now, paused=paused)
-    if outcome.result is not None:
-        kept = keep_text(connection, lease.thread_id, outcome.result)
-        connection.execute("UPDATE runs SET result = ?, result_document = ? WHERE run_id = ?", (*kept, lease.run_id))
-    return events
+    return _end_run(connection, run, outcome.status, outcome.error, outcome.events, now, paused=paused, result=outcome.result)
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
@@ -58,7 +55,7 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
         forget_unneeded(connection, run.thread_id)
         return []
     connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
-    events = _end_run(connection, run_id, "interrupted", None, (), now)
+    _, events = _end_run(connection, run, "interrupted", None, (), now)
     _free_thread(connection, run.thread_id, run_id, now, interrupted=run.attempt > 0)
     return events
 
@@ -71,7 +68,7 @@ def give_up(connection: Connection, run_id: str, crashes: int, now: float) -> li
         "The thread keeps all finished steps. Look at what that step does before sending it again.",
     }
     run = _run(connection, run_id)
-    events = _end_run(connection, run_id, "error", error, (NewEvent("error", wire.encode(error)),), now)
+    _, events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
     waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
     connection.execute(
@@ -101,32 +98,36 @@ def _run(connection: Connection, run_id: str) -> Run:
 
 def _end_run(
     connection: Connection,
-    run_id: str,
+    run: Run,
     status: RunStatus,
     error: Json | None,
     events: Sequence[NewEvent],
     now: float,
     *,
     paused: bool = False,
-) -> list[RunEvent]:
-    run = _run(connection, run_id)
-    connection.execute(
-        "UPDATE runs SET status = ?, error = ?, request = ?, updated_at = ?, finished_at = ? WHERE run_id = ?",
+    result: bytes | Document | None = None,
+) -> tuple[Run, list[RunEvent]]:
+    kept = (None, None) if result is None else keep_text(connection, run.thread_id, result)
+    row = connection.execute(
+        "UPDATE runs SET status = ?, error = ?, request = ?, result = ?, result_document = ?, updated_at = ?, finished_at = ?"
+        " WHERE run_id = ? RETURNING *",
         (
             status,
             None if error is None else dumps(error),
             # Keys that a request brought along were needed to drive it, and are not needed any more.
             request_to_text(run.request.without_secrets()),
+            *kept,
             now,
             now,
-            run_id,
+            run.run_id,
         ),
-    )
-    statements.forget_replaced(connection, run.thread_id, run_id)
+    ).fetchone()
+    statements.forget_replaced(connection, run.thread_id, run.run_id)
     insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
     if run.request.delete_thread_after:
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
-    return insert_events(connection, run.thread_id, run_id, [*events, end_event(run_id, status, paused=paused)], now)
+    end = end_event(run.run_id, status, paused=paused)
+    return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
 
 
 def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
@@ -189,9 +190,8 @@ def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> b
     return row is not None
 
 
-def _roll_back(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
+def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutcome, now: float) -> None:
     """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
-    run = _run(connection, lease.run_id)
     keeps_steps = effect_journal.stands_behind(connection, run)
     if keeps_steps:
         _keep_thread(connection, lease, outcome, now)

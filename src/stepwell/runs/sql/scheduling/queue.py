@@ -29,7 +29,7 @@ from stepwell.runs.records import (
     RunOutcome,
 )
 from stepwell.runs.sql import fence
-from stepwell.runs.sql.database import SqlDatabase
+from stepwell.runs.sql.database import Separate, SqlDatabase
 from stepwell.runs.sql.events.log import SqlEventLog, insert_events
 from stepwell.runs.sql.records.interrupts import ask
 from stepwell.runs.sql.records.usage import keep_usage
@@ -169,10 +169,7 @@ class SqlQueue:
 
         def work(connection: Connection) -> tuple[Run, list[RunEvent]]:
             fence.require(connection, lease)
-            before = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
-            events = ending.finish(connection, lease, outcome, now)
-            after = connection.execute("SELECT * FROM runs WHERE run_id = ?", (lease.run_id,)).fetchone()
-            return run_from_row(after or before), events
+            return ending.finish(connection, lease, outcome, now)
 
         run, events = await self._database.write(fence.guarded(work))
         self._tell_ended(lease.thread_id, lease.run_id, events)
@@ -262,7 +259,7 @@ class SqlQueue:
         self._waiting.setdefault(run_id, set()).add(ended)
         try:
             while True:
-                status = await self._database.read(lambda connection: _status(connection, run_id))
+                status = await self._database.read(Separate(lambda connection: _status(connection, run_id)))
                 if status is None:
                     return "gone"
                 if status in FINISHED:
