@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit.signing import SigningKey
-from stepwell.errors import ConfigurationError
+from stepwell.audit.signing import Signature, SigningKey
+from stepwell.errors import ConfigurationError, SigningKeyError
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.postgres.signing_key import InstallationKey, kept_key
 
@@ -38,6 +38,17 @@ async def test_a_key_from_before_stays_the_installations(postgres_url: str, tmp_
         await other.check()
         assert (await asyncio.to_thread(other.sign, b"x")).key == before
     assert "is not used: bundles are signed with the installation's key" in caplog.text
+
+
+async def test_of_two_that_begin_at_once_one_decides(postgres_url: str, tmp_path: Path):
+    """One has a file, the other lets the database keep its key. Both looked before either has signed."""
+    SigningKey(tmp_path / "chosen").sign(b"x")
+    async with PostgresPersistence(postgres_url) as one, PostgresPersistence(postgres_url) as other:
+        keys = [key_of(one, tmp_path / "one"), key_of(other, tmp_path, tmp_path / "chosen" / "signing.key")]
+        told = await asyncio.gather(*(asyncio.to_thread(key.sign, b"x") for key in keys * 3), return_exceptions=True)
+        signed = {signature.key for signature in told if isinstance(signature, Signature)}
+        assert signed == {kept_key(postgres_url)}
+        assert all(isinstance(each, Signature | SigningKeyError) for each in told)
 
 
 async def test_a_server_that_would_sign_with_another_key_does_not_start(postgres_url: str, tmp_path: Path):
