@@ -27,7 +27,7 @@ OPEN_ONLY = (
     *("runs_open", "runs_under_way", "runs_later", "runs_suspect", "threads_waiting", "webhooks_due"),
     *("payment_reservations_open", "payment_tokens_unclaimed", "threads_waiting_by_tenant"),
 )
-NO_TABLE = re.compile(r"SCAN (json_each|json_tree|CONSTANT ROW|\(subquery|\d+ CONSTANT ROWS|counted\b)")
+NO_TABLE = re.compile(r"SCAN (json_each|json_tree|CONSTANT ROW|\(subquery|\d+ CONSTANT ROWS|counted\b|wanted\b)")
 
 
 class Tally:
