@@ -74,14 +74,7 @@ class Reader:
         return look.events
 
     def _look_at(self, connection: Connection) -> Look:
-        newest = last_seq(connection, self._thread_id)
-        if newest is None:  # gone, also while its rows are still being deleted
-            return Look([], self._place, more=False, ended=True)
-        after = self._place
-        if after > newest:  # somebody asks for what follows an event that never was, and gets what came since they asked
-            first = self._follower.first_given
-            after = newest if first is None else min(newest, first - 1)
-        return _look(connection, self._thread_id, self._run_id, after, newest, self._documents)
+        return _look(connection, self._thread_id, self._run_id, self._place, self._documents)
 
 
 def _continues(events: list[RunEvent], place: int) -> bool:
@@ -118,9 +111,10 @@ def events_after(
         yield RunEvent(row["seq"], row["thread_id"], row["run_id"], row["event"], text)
 
 
-def _look(
-    connection: Connection, thread_id: str, run_id: str | None, after: int, newest: int, documents: DocumentReader
-) -> Look:
+def _look(connection: Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
+    newest = last_seq(connection, thread_id)
+    if newest is None:  # gone, also while its rows are still being deleted
+        return Look([], after, more=False, ended=True)
     events: list[RunEvent] = []
     size = 0
     for event in events_after(connection, thread_id, run_id, after, _PORTION, documents):
@@ -128,6 +122,7 @@ def _look(
         size += len(event.data)
         if size > _PORTION_BYTES or len(events) == _PORTION:
             return Look(events, event.seq, more=True, ended=False)
+    # The newest number, not `after`: somebody may ask for what follows an event that never was, and gets what comes next.
     return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
 
 
