@@ -17,7 +17,7 @@ from stepwell.sql import Connection
 from stepwell.testing.driven_runs import OWNER, a_run, driving, new_id
 from stepwell.testing.postgres import PostgresCluster
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 LEASE_S = 3.0
 
 
