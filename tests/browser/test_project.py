@@ -475,6 +475,7 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     dialog.get_by_label("to go on").fill("erase everything")
     confirm.click()
     expect(dialog.get_by_text("Everything is erased")).to_be_visible()
+    page.evaluate("window.dispatchEvent(new Event('online'))")  # whatever waits to be sent is looked for then
     assert page.evaluate(STORED) == []
     assert page.evaluate("navigator.serviceWorker.getRegistrations().then(all => all.length)") == 0
     dialog.get_by_role("button", name="Load the page again").click()
