@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
+from tests.browser.conftest import AT_REST
+from tests.browser.device import steps
 from tests.browser.steps import answers, ask, dock, last_answer, say, thread_id
 from tests.integration.served.process import Server
 
@@ -87,6 +91,30 @@ def test_every_clarification_by_keyboard(page: Page):
     expect(last_answer(page)).to_contain_text("['sq', 'my']")
     expect(last_answer(page)).to_contain_text("DuckDB")
     expect(answers(page)).to_have_count(3)
+
+
+def test_whoever_writes_the_next_answer_goes_on_writing_when_the_last_one_is_confirmed(page: Page):
+    late: list[tuple[Route, APIResponse]] = []
+
+    def tell_late(route: Route) -> None:
+        if "resume" in (route.request.post_data or "") and not late:
+            late.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/threads/[^/]+/runs$"), tell_late)
+    ask(page, "filer", steps(("ask_person", {"question": "First?"}), ("ask_person", {"question": "Second?"})))
+    dock(page).get_by_role("textbox", name="First?").fill("one")
+    page.keyboard.press("Enter")
+    second = dock(page).get_by_role("textbox", name="Second?")
+    second.fill("two")
+    ((route, answer),) = late
+    route.fulfill(response=answer)
+    expect(dock(page).locator(".receipts li")).to_have_count(1)
+    page.evaluate(AT_REST)
+    expect(second).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(last_answer(page)).to_contain_text("the person says two")
 
 
 def test_a_rejection_and_its_reason_reach_the_agent(page: Page):

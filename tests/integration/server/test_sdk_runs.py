@@ -180,7 +180,7 @@ async def test_many_runs_are_cancelled_by_status(server: Server) -> None:
 
 async def test_a_second_message_is_answered_after_the_first_unless_rejected(server: Server) -> None:
     runs, thread_id = server.client.runs, await new_thread(server)
-    first = await runs.create(thread_id, "ticks", input={"count": 4, "seconds": 0.05})
+    first = await runs.create(thread_id, "ticks", input={"count": 4, "seconds": 0.5})
     with pytest.raises(ConflictError):
         await runs.create(thread_id, "ticks", input={}, multitask_strategy="reject")
     second = await runs.create(thread_id, "ticks", input={"count": 0})
