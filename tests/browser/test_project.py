@@ -440,7 +440,7 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     page.keyboard.press("Control+Shift+L")
     page.get_by_test_id("composer").fill("a message that is not sent")
-    page.wait_for_function("Object.values(localStorage).includes('a message that is not sent')")
+    page.wait_for_function("() => Object.values(localStorage).includes('a message that is not sent')")
     page.evaluate("sessionStorage.setItem('stepwell.answer', 'half')")
     page.evaluate(
         """() => new Promise(done => {
