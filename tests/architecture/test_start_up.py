@@ -37,9 +37,15 @@ def test_importing_writes_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_import_costs_at_most_a_tenth_of_a_second():
-    assert cpu_seconds("-c", "import stepwell") <= 0.1
+@pytest.fixture(scope="module")
+def bare() -> float:
+    """What Python itself takes to start: on a slow machine everything takes longer."""
+    return cpu_seconds("-c", "pass")
 
 
-def test_help_costs_at_most_four_tenths_of_a_second():
-    assert cpu_seconds("-m", "stepwell", "--help") <= 0.4
+def test_import_costs_at_most_a_tenth_of_a_second(bare: float):
+    assert cpu_seconds("-c", "import stepwell") <= max(0.1, 5 * bare)
+
+
+def test_help_costs_at_most_four_tenths_of_a_second(bare: float):
+    assert cpu_seconds("-m", "stepwell", "--help") <= max(0.4, 20 * bare)

@@ -3,7 +3,10 @@ arguments, two approvals at once, a question from a subagent, every kind of clar
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -15,6 +18,7 @@ from stepwell import ClientToolsMiddleware
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
 
+WAITED_S = 60
 WORDS = " ".join(f"word{number}" for number in range(200))
 HOSTILE = "\n\n".join(
     [
@@ -40,8 +44,20 @@ def _results(asked: Asked) -> list[str]:
     return [message.text for message in asked.messages[newest:] if message.type == "tool"]
 
 
+def _wait_for(file: Path) -> None:
+    deadline = time.monotonic() + WAITED_S
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 async def _talk(state: MessagesState) -> dict[str, list[AIMessage]]:
-    return {"messages": [await ScriptedModel([slow(say(WORDS), seconds_per_chunk=0.02)]).ainvoke(state["messages"])]}
+    """`Talk slowly` leaves time to stop it; `Talk until <file>` is not over before there is such a file."""
+    words, _, file = state["messages"][-1].text.partition(" until ")
+    pace = 0.2 if words == "Talk slowly" else 0.02
+    said = await ScriptedModel([slow(say(WORDS), seconds_per_chunk=pace)]).ainvoke(state["messages"])
+    if file:
+        await asyncio.to_thread(_wait_for, Path(file))
+    return {"messages": [said]}
 
 
 def _echo(state: MessagesState) -> dict[str, list[AIMessage]]:

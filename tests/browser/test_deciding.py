@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
+from tests.browser.conftest import AT_REST
+from tests.browser.device import steps
 from tests.browser.steps import answers, ask, dock, last_answer, say, thread_id
 from tests.integration.served.process import Server
 
@@ -55,7 +59,7 @@ def test_a_subagents_question_names_it_and_the_row_has_a_badge(page: Page):
     expect(row).to_contain_text("waits for you")
     page.goto("/inbox")
     expect(page.get_by_test_id("inbox")).to_contain_text("Which river?")
-    page.get_by_test_id("inbox").get_by_role("link").or_(page.get_by_test_id("inbox").get_by_role("button")).first.click()
+    page.get_by_test_id("inbox").get_by_role("button").filter(has_text="Which river?").first.click()
     dock(page).get_by_role("textbox").fill("the Nile")
     dock(page).get_by_role("button", name="Answer").click()
     expect(last_answer(page)).to_contain_text("the person says the Nile")
@@ -81,11 +85,36 @@ def test_every_clarification_by_keyboard(page: Page):
     dock(page).get_by_role("checkbox", name="SQLite").press("Space")
     dock(page).get_by_role("checkbox", name="MySQL").press("Space")
     dock(page).get_by_role("checkbox", name="Something else").press("Space")
+    expect(dock(page).get_by_label("Your own answer")).to_be_focused()
     page.keyboard.type("DuckDB")
     dock(page).get_by_role("button", name="Answer").press("Enter")
     expect(last_answer(page)).to_contain_text("['sq', 'my']")
     expect(last_answer(page)).to_contain_text("DuckDB")
     expect(answers(page)).to_have_count(3)
+
+
+def test_whoever_writes_the_next_answer_goes_on_writing_when_the_last_one_is_confirmed(page: Page):
+    late: list[tuple[Route, APIResponse]] = []
+
+    def tell_late(route: Route) -> None:
+        if "resume" in (route.request.post_data or "") and not late:
+            late.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/threads/[^/]+/runs$"), tell_late)
+    ask(page, "filer", steps(("ask_person", {"question": "First?"}), ("ask_person", {"question": "Second?"})))
+    dock(page).get_by_role("textbox", name="First?").fill("one")
+    page.keyboard.press("Enter")
+    second = dock(page).get_by_role("textbox", name="Second?")
+    second.fill("two")
+    ((route, answer),) = late
+    route.fulfill(response=answer)
+    expect(dock(page).locator(".receipts li")).to_have_count(1)
+    page.evaluate(AT_REST)
+    expect(second).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(last_answer(page)).to_contain_text("the person says two")
 
 
 def test_a_rejection_and_its_reason_reach_the_agent(page: Page):
@@ -107,6 +136,6 @@ def test_a_long_diff_opens_folded_and_is_marked_by_sign(page: Page):
     assert "−" in signs or "-" in signs
     diff.get_by_role("button", name="unchanged lines").first.click()
     # Drawn some rows per frame: the 4,318 that were folded, and the eight around the change.
-    expect(diff.locator(".row")).to_have_count(4_326, timeout=20_000)
+    expect(diff.locator(".row")).to_have_count(4_326, timeout=60_000)
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("mended")

@@ -18,6 +18,7 @@ from tests.conftest import Effort
 from tests.integration.served.process import Server
 
 FILES = {"/notes/a.md": "# Rivers\n\nThe Nile is a long river.\n", "/b.md": "one two two\n"}
+DONE_S = 60
 EMBEDDER = re.compile("/api/embedder$")
 READ = ("read_file", {"file_path": "/project/notes/a.md"})
 READ_A = ("read_file", {"file_path": "/project/a.md"})
@@ -128,7 +129,7 @@ def test_a_second_device_is_told_who_has_it(
 ):
     """Both have the project. The first has done it and cannot send it yet; the second says so in words and does nothing."""
     watch.allow("409 \\(Conflict\\)|ERR_FAILED")
-    second = browser.new_context(base_url=server.url, viewport=WIDE)
+    second = browser.new_context(base_url=server.url, viewport=WIDE, service_workers="block")
     other = second.new_page()
     watch.look_at(other)
     other.goto("/")
@@ -142,7 +143,7 @@ def test_a_second_device_is_told_who_has_it(
         approve(other)
         expect(dock(other)).to_contain_text("Another device does this: Chrome on Linux")
         assert texts_of(other) == FILES
-    expect(last_answer(page)).to_contain_text("Results:", timeout=15_000)
+    expect(last_answer(page)).to_contain_text("Results:")
     expect(last_answer(other)).to_contain_text("Results:")
     assert texts_of(other) == FILES
     assert texts_of(page)["/c.md"] == "new words\n"
@@ -195,7 +196,7 @@ def test_a_browser_that_keeps_nothing_still_talks_and_can_refuse(context: Browse
 def test_grep_that_never_ends_is_cut_off(page: Page):
     put_project(page, {"/a.md": f"{'a' * 40}!\n"})
     ask(page, "filer", steps(("grep", {"pattern": "(a+)+$", "path": "/project/"}), READ_A))
-    expect(last_answer(page)).to_contain_text("did not finish", timeout=20_000)
+    expect(last_answer(page)).to_contain_text("did not finish")
     expect(last_answer(page)).to_contain_text("aaaa!")
 
 
@@ -217,13 +218,13 @@ def ask_from_elsewhere(server: Server, text: str) -> str:
 
 
 def wait_for_answer(server: Server, thread: str) -> str:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + DONE_S
     while time.monotonic() < deadline:
         found = httpx.get(f"{server.url}/threads/{thread}").json()
         if found["status"] == "idle":
             return str(found["values"]["messages"][-1]["content"])
         time.sleep(0.1)
-    raise AssertionError("nobody did it within 20 s")
+    raise AssertionError(f"nobody did it within {DONE_S} s")
 
 
 @pytest.mark.prove
@@ -239,16 +240,16 @@ def test_two_thousand_files_and_a_long_one_keep_the_page_free(
     edit = ("edit_file", {"file_path": long, "old_string": "line 100000\n", "new_string": "here\n"})
     part = ("read_file", {"file_path": long, "offset": 300_000, "limit": 3})
     say(page, steps(("ls", {"path": "/project/n"}), ("grep", {"pattern": "note 1999 ", "path": "/project/"}), part, edit))
-    expect(dock(page)).to_contain_text("only the part that changes is shown", timeout=30_000)
+    expect(dock(page)).to_contain_text("only the part that changes is shown", timeout=60_000)
     expect(dock(page).get_by_label("Change of /long.txt")).to_contain_text("here")
     approve(page)
-    expect(last_answer(page)).to_contain_text("line 150001", timeout=30_000)
+    expect(last_answer(page)).to_contain_text("line 150001", timeout=60_000)
     expect(last_answer(page)).to_contain_text("note 1999 about rivers")
     (version,) = rows_of(page, "versions")
     assert version["by"] == "agent"
     longest = page.evaluate("() => Math.max(0, ...window.longTasks)")
     record_property("longest task, ms", longest)
-    assert longest < effort.seconds(1_000, 200), "other tests share the machine; alone, `make prove` holds it to 200 ms"
+    assert longest < effort.seconds(3_000, 200), "other tests share the machine; alone, `make prove` holds it to 200 ms"
 
 
 PUT_LONG = """async (project) => {

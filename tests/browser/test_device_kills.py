@@ -10,12 +10,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Playwright, TimeoutError, expect, sync_playwright
 from tests.browser.conftest import FLAGS, GRAPHS, Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
 from tests.browser.steps import ask, dock, last_answer, thread_id
@@ -25,7 +25,7 @@ from tests.integration.served.process import Server, serve
 EDITS = 6
 DEVICE = 3
 """The place of the client tool among the four kinds."""
-STARTED_S = 30
+STARTED_S = 60
 DONE_S = 90
 
 
@@ -54,7 +54,7 @@ class KillableBrowser:
         )
         connected = self._playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{self._wait_for_port()}")
         context = connected.contexts[0]
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(30_000)
         return context.pages[0] if context.pages else context.new_page()
 
     def kill(self) -> None:
@@ -129,7 +129,7 @@ def test_a_browser_killed_between_deed_and_answer_sends_what_it_did(server: Serv
         page.context.route(lost, lambda route: None if "resume" in (route.request.post_data or "") else route.continue_())
         thread = ask_from_elsewhere(server, steps(_add_mark("/project/a.md", "once")))
         page.goto(f"{server.url}/t/{thread}")
-        page.wait_for_function(_IS_DONE)
+        page.evaluate(_WAIT_UNTIL_DONE)
         browser.kill()
         page = browser.start()
         page.goto(server.url)
@@ -138,13 +138,16 @@ def test_a_browser_killed_between_deed_and_answer_sends_what_it_did(server: Serv
         assert len(rows_of(page, "versions")) == 1
 
 
-_IS_DONE = """() => new Promise((resolve) => {
-  const request = indexedDB.open("stepwell");
-  request.onsuccess = () => {
-    const counting = request.result.transaction("outbox").objectStore("outbox").count();
-    counting.onsuccess = () => { request.result.close(); resolve(counting.result > 0); };
-  };
-})"""
+_WAIT_UNTIL_DONE = """async () => {
+  const count = () => new Promise((resolve) => {
+    const request = indexedDB.open("stepwell");
+    request.onsuccess = () => {
+      const counting = request.result.transaction("outbox").objectStore("outbox").count();
+      counting.onsuccess = () => { request.result.close(); resolve(counting.result); };
+    };
+  });
+  while (!(await count())) await new Promise((resolve) => setTimeout(resolve, 20));
+}"""
 
 
 @pytest.mark.prove
@@ -157,7 +160,7 @@ def test_a_chain_of_mixed_interrupts_survives_reload_lost_network_and_a_killed_s
     effort: Effort,
     record_property: Callable[[str, object], None],
 ):
-    watch.allow("ERR_")
+    watch.allow("ERR_|409")  # an answer that is given again may have arrived the first time
     count = effort.cases(8, 30)
     cut_off = next(number for number in range(count // 3, count) if number % 4 == DEVICE)
     put_project(page, {"/a.md": "The Nile is long.\n"})
@@ -210,7 +213,8 @@ def _answer_again(page: Page, number: int) -> None:
     deadline = time.monotonic() + DONE_S
     while time.monotonic() < deadline and dock(page).get_by_text(_shown(number)).is_visible():
         if dock(page).get_by_role("alert").is_visible():
-            _click(page, number)
+            with suppress(TimeoutError):  # it has arrived after all, and its card is gone
+                _click(page, number, timeout=5_000)
         page.wait_for_timeout(200)
 
 
@@ -218,12 +222,12 @@ def _shown(number: int) -> str:
     return [f"plan {number}", "pumps", f"Question {number}?", f"May /f{number}.md be changed?"][number % 4]
 
 
-def _click(page: Page, number: int) -> None:
+def _click(page: Page, number: int, *, timeout: float | None = None) -> None:
     if number % 4 == 2:
-        dock(page).get_by_role("textbox").fill(f"answer {number}")
-        dock(page).get_by_role("button", name="Answer").click()
+        dock(page).get_by_role("textbox").fill(f"answer {number}", timeout=timeout)
+        dock(page).get_by_role("button", name="Answer").click(timeout=timeout)
     else:
-        dock(page).get_by_role("button", name=re.compile("Approve|Try again")).first.click()
+        dock(page).get_by_role("button", name=re.compile("Approve|Try again")).first.click(timeout=timeout)
 
 
 def _add_mark(path: str, mark: str) -> tuple[str, dict[str, str]]:

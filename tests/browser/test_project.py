@@ -16,10 +16,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser.conftest import LOOKS, PHONE, STATIC, WIDE, violations
+from tests.conftest import Effort
 from tests.integration.served.process import Server
 
 MANY = 2_000
 LONGEST_TASK_MS = 200
+
+# As soon as some of it is in: whoever clicks from outside may come when all of it is.
+CANCEL_IN_THE_MIDDLE = """() => new MutationObserver((_, self) => {
+    const job = document.querySelector('[data-testid=import-progress]');
+    if (!(job?.querySelector('progress').value > 0)) return;
+    self.disconnect();
+    job.querySelector('button').click();
+}).observe(document, {childList: true, subtree: true, attributes: true, characterData: true})"""
 
 # Everything in the database, store by store: what a person would find with the browser's own tools.
 ROWS = """async () => {
@@ -44,7 +53,7 @@ ROWS = """async () => {
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """With a service worker, unlike other tests."""
     made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce", accept_downloads=True)
-    made.set_default_timeout(15_000)
+    made.set_default_timeout(30_000)
     yield made
     made.close()
 
@@ -177,13 +186,16 @@ def rows_of_first_project(page: Page) -> str:
     )
 
 
-def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(page: Page, tmp_path: Path, record_property):
+@pytest.mark.prove
+def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(
+    page: Page, tmp_path: Path, effort: Effort, record_property: Callable[[str, object], None]
+):
     packed = zip_of(**{f"folder {n % 20}/note {n}.md": f"# Note {n}\n\n{'words of a note ' * 20}" for n in range(MANY)})
     large = tmp_path / "z large.txt"
     large.write_bytes(os.urandom(1_000).hex().encode() * 10_000)
     dialog = project(page)
+    page.evaluate(CANCEL_IN_THE_MIDDLE)
     give(page, text_file("many.zip", packed))
-    page.get_by_test_id("import-progress").get_by_role("button", name="Cancel").click()
     expect(notice(page)).to_contain_text("Cancelled. Nothing was imported.")
     assert rows(page)["files"] == 0
 
@@ -210,16 +222,17 @@ def test_two_thousand_files_and_a_large_one_never_hold_the_page_up(page: Page, t
         expect(dialog.get_by_role("tab", name="Edit")).to_have_count(0)
         return page.evaluate("longest")
 
+    # Other tests share the machine; alone, `make prove` holds it to 200 ms.
+    most_ms = effort.seconds(3_000, LONGEST_TASK_MS)
     longest = work()
-    for _ in range(
-        2
-    ):  # The clock runs on while other programs have the processor: what counts is a round that was not disturbed.
-        if longest <= LONGEST_TASK_MS:
+    # The clock runs on while other programs have the processor: what counts is a round that was not disturbed.
+    for _ in range(2):
+        if longest <= most_ms:
             break
         choose_in_menu(page, "More about this project", "Delete this project")
         longest = min(longest, work())
     record_property("longest task (ms)", longest)
-    assert longest <= LONGEST_TASK_MS
+    assert longest <= most_ms
 
 
 def test_what_must_not_come_in_is_refused_with_a_sentence_and_leaves_nothing(
@@ -294,6 +307,7 @@ def test_an_exported_project_comes_in_again_byte_for_byte(page: Page, tmp_path: 
     choose_in_menu(page, "More about this project", "Rename this project")
     page.get_by_label("Name of the project").fill("On wells")
     page.keyboard.press("Enter")
+    expect(dialog.get_by_label("Project", exact=True).locator("option")).to_have_text(["On wells"])
     with page.expect_download() as saved:
         choose_in_menu(page, "More about this project", "Export as zip")
     assert saved.value.suggested_filename == "On wells.zip"
@@ -426,6 +440,7 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     page.keyboard.press("Control+Shift+L")
     page.get_by_test_id("composer").fill("a message that is not sent")
+    page.wait_for_function("() => Object.values(localStorage).includes('a message that is not sent')")
     page.evaluate("sessionStorage.setItem('stepwell.answer', 'half')")
     page.evaluate(
         """() => new Promise(done => {
@@ -460,6 +475,7 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     dialog.get_by_label("to go on").fill("erase everything")
     confirm.click()
     expect(dialog.get_by_text("Everything is erased")).to_be_visible()
+    page.evaluate("window.dispatchEvent(new Event('online'))")  # whatever waits to be sent is looked for then
     assert page.evaluate(STORED) == []
     assert page.evaluate("navigator.serviceWorker.getRegistrations().then(all => all.length)") == 0
     dialog.get_by_role("button", name="Load the page again").click()

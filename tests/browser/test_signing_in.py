@@ -38,12 +38,19 @@ def sign_in(page: Page, key: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def sign_out(page: Page, user: str) -> None:
+    page.get_by_role("button", name="More", exact=True).click()
+    with page.expect_event("load"):  # the page begins anew: what is written before that is gone
+        page.get_by_role("menuitem", name=f"Sign out {user}").click()
+
+
 def test_a_visitor_signs_in_with_a_key_and_talks(page: Page, folder: Path, allow_console):
     allow_console("401")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     sign_in(page, "sw_wrong_key")
     expect(page.get_by_role("alert")).to_be_visible()
     sign_in(page, make_key(folder, "--user", "ada"))
+    expect(composer(page)).to_be_visible()  # whoever goes elsewhere before the server has answered is not signed in
     ask(page, "echo", "hello")
     expect(last_answer(page)).to_contain_text("hello")
     page.keyboard.press("Control+k")
@@ -70,8 +77,7 @@ def test_the_next_account_in_a_browser_finds_nothing_of_the_one_before(page: Pag
     other_tab = open_page("/")
     expect(other_tab.get_by_role("button", name="Project 1 file")).to_be_visible()
 
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Sign out ada").click()
+    sign_out(page, "ada")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     expect(page.get_by_text("Project")).to_have_count(0)
     sign_in(page, make_key(folder, "--user", "bob"))
@@ -80,8 +86,7 @@ def test_the_next_account_in_a_browser_finds_nothing_of_the_one_before(page: Pag
         expect(tab.get_by_role("button", name="Project", exact=True)).to_be_visible()
         expect(tab.get_by_role("button", name="Project 1 file")).to_have_count(0)
 
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Sign out bob").click()
+    sign_out(page, "bob")
     sign_in(page, make_key(folder, "--user", "ada"))
     expect(composer(page)).to_have_value("a message of Ada's")
     expect(page.get_by_role("button", name="Project 1 file")).to_be_visible()

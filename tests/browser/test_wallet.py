@@ -196,8 +196,8 @@ def test_a_message_waits_for_money_and_each_call_takes_its_price(page: Page, til
     expect(page.get_by_test_id("meter")).to_contain_text("40 sats left")
     stands = till.newest()
     assert (stands["spent"], stands["balance"], stands["ceiling"]) == (4 * PRICE, 1099 - 4 * PRICE, 60)
-    seen = page.evaluate("window.meters.filter(text => text.includes('spent')).length")
-    assert seen >= 3, "the meter did not move while the run went on"
+    seen = page.evaluate("window.meters.filter(text => /[123] calls?, /.test(text)).length")
+    assert seen >= 1, "the meter did not move while the run went on"
 
     open_wallet(page)
     dialog(page).get_by_role("button", name="Add money").click()
@@ -228,6 +228,7 @@ def test_a_run_that_is_short_goes_on_in_the_same_thread(page: Page, till: Till, 
     expect(dock(page).locator("dl")).to_contain_text("The next call needs5 sats")
     thread = thread_id(page)
     page.reload()
+    expect(page.get_by_test_id("meter")).to_contain_text("1 call, 5 sats spent")  # it knows again which session to add to
     hand_in(dock(page), buy_token(2))
     expect(dock(page)).to_contain_text("Still missing for the next call: 1 sat.")
     last = buy_token(32)
@@ -294,7 +295,7 @@ def test_money_from_a_mint_survives_a_reload_and_a_mint_that_is_away(
     page.reload()
     proxy.faults = [("POST /v1/mint/bolt11", "lose_answer")]
     open_wallet(page)
-    expect(dialog(page).get_by_test_id("balance")).to_have_text("49 sats", timeout=20_000)
+    expect(dialog(page).get_by_test_id("balance")).to_have_text("49 sats", timeout=60_000)
     assert page.evaluate(PURSE) == []
     assert "POST /v1/restore" in proxy.seen, "the answer was not lost"
     nowhere([output["secret"] for output in kept["outputs"]])
@@ -335,6 +336,7 @@ def test_the_rest_comes_back_and_the_history_agrees_with_the_ledger(
     expect(last_answer(page)).to_contain_text("All 2 calls are made.")
     open_wallet(page)
     session = dialog(page).get_by_test_id("session").first
+    expect(session.locator("summary")).to_contain_text("89 sats")
     session.locator("summary").click()
     session.get_by_role("button", name="Take the rest back (89 sats").click()
     expect(session.get_by_test_id("refund")).to_contain_text("Waiting for you: 88 sats")
@@ -357,7 +359,7 @@ def test_the_rest_comes_back_and_the_history_agrees_with_the_ledger(
     expect(session.get_by_role("textbox", name="The token")).to_have_value(refund)
     look_everywhere(page)
     assert int(cashu_ts.ask(proxy.url, "receive", refund)) in (79, 80)
-    expect(session.locator("summary")).to_contain_text("paid back", timeout=15_000)
+    expect(session.locator("summary")).to_contain_text("paid back")
 
     lines = till.ask(f"history?funding_id={funding_id}")
     shown = session.get_by_test_id("history").locator("tbody tr")

@@ -55,10 +55,15 @@ def panel(page: Page) -> Locator:
 
 
 def open_file(page: Page, name: str) -> Locator:
-    panel(page).get_by_role("button", name=name).click()
+    stored(page, name).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     return dialog
+
+
+def stored(page: Page, name: str) -> Locator:
+    """A file of the tree. By its exact name: while it is uploaded there is a button to cancel that, which names it, too."""
+    return panel(page).get_by_role("button", name=name, exact=True)
 
 
 def drop(page: Page, name: str, text: str) -> None:
@@ -75,7 +80,7 @@ def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
     composer(page).press_sequentially("Move the tea in @ma")
     option = page.get_by_role("option", name="/plans/may.md")
     expect(option).to_be_visible()
-    assert composer(page).get_attribute("aria-activedescendant") == option.get_attribute("id")
+    expect(composer(page)).to_have_attribute("aria-activedescendant", option.get_attribute("id") or "none")
     assert violations(page) == []
     composer(page).press("Escape")
     expect(option).to_be_hidden()
@@ -83,6 +88,7 @@ def test_a_change_is_approved_by_its_diff(page: Page, files: Path):
         composer(page).press("Backspace")
     composer(page).press_sequentially("@ma")
     expect(option).to_be_visible()
+    expect(composer(page)).to_have_attribute("aria-activedescendant", option.get_attribute("id") or "none")
     composer(page).press("Enter")
     expect(composer(page)).to_have_value("Move the tea in @/plans/may.md ")
     composer(page).press_sequentially("to five")
@@ -127,12 +133,12 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     )
     panel(page).get_by_label("Files to upload").set_input_files([large, tmp_path / "dot.svg"])
     uploads = panel(page).get_by_role("list", name="Uploads")
-    expect(uploads.get_by_text("stored")).to_have_count(2, timeout=20_000)
+    expect(uploads.get_by_text("stored")).to_have_count(2, timeout=60_000)
     assert (files / "papers" / "large.txt").read_bytes() == large.read_bytes()
 
     drop(page, "dropped.txt", "From a drop.\n")
     expect(uploads.get_by_text("stored")).to_have_count(3)
-    expect(panel(page).get_by_role("button", name="dropped.txt")).to_be_visible()
+    expect(stored(page, "dropped.txt")).to_be_visible()
     assert (files / "papers" / "dropped.txt").read_text() == "From a drop.\n"
     page.route("**/slow.txt?*", lambda route: None)  # never answered
     drop(page, "slow.txt", "Slow.\n")
@@ -151,7 +157,7 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     page.wait_for_function("image => image.complete && image.naturalWidth === 9", arg=image.element_handle())
     page.get_by_role("dialog").get_by_role("button", name="Delete…").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete the file").click()
-    expect(panel(page).get_by_role("button", name="dot.svg")).to_have_count(0)
+    expect(stored(page, "dot.svg")).to_have_count(0)
     assert not (files / "papers" / "dot.svg").exists()
 
 
@@ -167,7 +173,7 @@ def test_a_conflict_shows_both_versions_and_a_way_out(
     expect(conflict.get_by_label("From what is there to yours")).to_contain_text("tea at four")
     assert violations(page) == []
     conflict.get_by_role("button", name="Keep both, mine as may (2).md").click()
-    expect(panel(page).get_by_role("button", name="may (2).md")).to_be_visible()
+    expect(stored(page, "may (2).md")).to_be_visible()
     assert (files / "plans" / "may.md").read_text() == PLAN
 
     dialog = open_file(page, "may.md")
@@ -180,6 +186,7 @@ def test_a_conflict_shows_both_versions_and_a_way_out(
     changed.get_by_role("button", name="Replace it with mine").click()
     expect(page.get_by_text("/plans/may.md is stored.")).to_be_visible()
     assert (files / "plans" / "may.md").read_text() == "# May\n\nMine.\n"
+    expect(dialog.locator(".prose")).to_contain_text("Mine.")  # read again: this is the version that it would delete
 
     dialog.get_by_role("button", name="Delete…").click()
     (files / "plans" / "may.md").write_text("# May\n\nTheirs again.\n")
@@ -190,12 +197,12 @@ def test_a_conflict_shows_both_versions_and_a_way_out(
 
 def test_the_panel_breaks_no_rule_in_any_look(page: Page, files: Path, watch: Watch):
     ask(page, "workspace", "Move the tea")
-    expect(panel(page).get_by_role("button", name="may.md", exact=True)).to_be_visible()
+    expect(stored(page, "may.md")).to_be_visible()
     for scheme, size in (("dark", WIDE), ("light", PHONE)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size(size)
         if size is PHONE:
             page.get_by_role("button", name="Details").click()
-        expect(panel(page).get_by_role("button", name="may.md", exact=True)).to_be_visible()
+        expect(stored(page, "may.md")).to_be_visible()
         assert violations(page) == [], scheme
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

@@ -29,6 +29,6 @@ def model_folder() -> Path:
 
 @pytest.fixture
 def server_process(tmp_path: Path) -> Iterator[Server]:
-    """`stepwell serve` on the graphs of `served/`, as a process with a folder of its own."""
-    with serve(tmp_path) as server:
+    """`stepwell serve` on the graphs of `served/`, as a process with a folder of its own. On a busy machine, too, runs end in time."""
+    with serve(tmp_path, STEPWELL_DRAIN_SECONDS="30") as server:
         yield server

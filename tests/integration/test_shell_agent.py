@@ -144,9 +144,9 @@ def test_exit_codes_and_errors_are_shown(tmp_path: Path):
 
 def test_a_time_out_is_told_with_what_was_printed_before(tmp_path: Path):
     script = [execute("echo begun; sleep 60"), execute("echo on"), say("done")]
-    final = agent_for(script, tmp_path, shell={"policy": BubblewrapPolicy(command_timeout=1.5)}).invoke(ASK)
+    final = agent_for(script, tmp_path, shell={"policy": BubblewrapPolicy(command_timeout=3)}).invoke(ASK)
     stopped, after = results(final)
-    assert stopped.startswith("begun\nError: the command was stopped after 1.5 s")
+    assert stopped.startswith("begun\nError: the command was stopped after 3 s")
     assert after == f"{NEW_SHELL}\non"
 
 

@@ -145,7 +145,7 @@ def test_leaving_the_shell_is_told_and_the_next_command_gets_a_new_one(open_sess
 
 
 def test_a_command_over_its_time_is_killed_with_all_it_started(open_session: Open):
-    session = open_session(command_timeout=1.0)
+    session = open_session(command_timeout=3.0)
     report = session.execute("echo before; sleep 300 & echo $!; wait")
     assert report.result.ending == "timed_out"
     before, child = report.output.text().split()

@@ -220,7 +220,7 @@ def test_ctrl_c_cancels_the_run_on_the_server_and_the_conversation_goes_on(serve
     watching = get_sync_client(url=server_process.url, api_key=None)
     with watching as client, on_a_terminal(server_process, "--assistant", "long_answer") as screen:
         screen.wait_for("you> ")
-        screen.type("go\n")
+        screen.type("slowly\n")
         screen.wait_for("word9 ")
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("(stopped)")

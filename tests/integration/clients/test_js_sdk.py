@@ -20,7 +20,7 @@ from stepwell.testing.provider_streams import SHAPES
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"
 PROJECT = ("package.json", "package-lock.json", ".npmrc")
-LONGEST_S = 100
+LONGEST_S = 200
 NO_NODE = "Node.js and npm are not installed (as root, scripts/system-packages installs them)"
 
 
@@ -36,7 +36,7 @@ def packages() -> Path:
         for name in PROJECT:
             shutil.copy(SCRIPTS / name, PACKAGES)
         command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        installed = subprocess.run(command, cwd=PACKAGES, capture_output=True, text=True, timeout=100, check=False)
+        installed = subprocess.run(command, cwd=PACKAGES, capture_output=True, text=True, timeout=200, check=False)
         if installed.returncode:
             message = f"npm ci failed: {installed.stderr.strip()[-300:]}"
             pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)

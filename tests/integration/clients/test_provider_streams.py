@@ -16,7 +16,6 @@ from tests.integration.clients.providers import PROVIDERS
 from stepwell.testing.provider_streams import SHAPES
 
 CASES = [*((shape, False) for shape in SHAPES), *((provider, True) for provider in PROVIDERS)]
-pytestmark = pytest.mark.timeout(60)
 
 
 def given(shape: str, address: str | None) -> dict[str, Any]:

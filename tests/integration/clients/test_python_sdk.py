@@ -93,7 +93,7 @@ async def test_every_call_of_threads(client: LangGraphClient) -> None:
     assert (await threads.get_state(copy["thread_id"]))["values"]["data"] == {"by": "hand"}
 
     events = threads.join_stream(thread_id, last_event_id="-1", stream_mode=["lifecycle", "state_update"])
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for part in await events:
             if part.event == "end":
                 break

@@ -20,8 +20,6 @@ from langgraph_sdk.client import LangGraphClient
 HI = {"messages": [{"role": "user", "content": "hi"}]}
 SAID = "You said: hi, I think"
 
-pytestmark = pytest.mark.timeout(60)
-
 
 async def beside(found: AsyncIterator[Any], read: Callable[[Any], Awaitable[Any]]) -> list[Any]:
     """Each thing that is found, read while the search goes on."""

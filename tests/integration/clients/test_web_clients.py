@@ -175,7 +175,7 @@ async def test_the_head_of_the_history_has_the_question_and_the_error(http: http
 async def test_a_history_read_during_the_run_has_the_message_already(http: httpx.AsyncClient) -> None:
     thread_id = await new_thread(http)
     run_id = await start(http, thread_id, "nested", input={**HI, **LONG})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (states := await history(http, thread_id, 1)) or not states[0]["values"].get("messages"):  # noqa: ASYNC110 - a page can only ask again
             await asyncio.sleep(0.02)
     assert texts(states[0]["values"]) == ["hi"]

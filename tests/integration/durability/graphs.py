@@ -205,7 +205,7 @@ async def hold(state: Marks, config: RunnableConfig) -> Marks:
     """Begins, waits long enough to be disturbed, then has an effect."""
     write = get_stream_writer()
     write({"holding": state["marks"][-1]})
-    await asyncio.sleep(1.5)
+    await asyncio.sleep(config["configurable"].get("hold_s", 1.5))
     await _effect(config, f"{state['marks'][-1]} held", "held")
     return {"done": ["held"]}
 

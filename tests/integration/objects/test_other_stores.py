@@ -59,7 +59,7 @@ def azurite() -> Path:
         environment = {**os.environ, "PATH": f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"}
         command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
         installed = subprocess.run(
-            command, cwd=PACKAGES, env=environment, capture_output=True, text=True, timeout=110, check=False
+            command, cwd=PACKAGES, env=environment, capture_output=True, text=True, timeout=280, check=False
         )
         if installed.returncode:
             message = f"azurite could not be installed: {installed.stderr.strip()[-300:]}"

@@ -9,7 +9,7 @@ import psycopg
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
 from stepwell.runs.sql.postgres.news import News
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def test_what_is_told_while_it_asks_for_something_else_is_heard(postgres_url: str):

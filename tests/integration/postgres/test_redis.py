@@ -15,7 +15,7 @@ from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.testing.driven_runs import DONE, a_run, driving, new_id
 from stepwell.testing.redis import RedisServer
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 async def until(fact: Callable[[], bool]) -> None:

@@ -18,7 +18,7 @@ from stepwell.runs.sql.scheduling import admission, leases
 from stepwell.sql import Connection
 from stepwell.testing.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LEASE_S = 2.0
 
 

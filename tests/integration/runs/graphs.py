@@ -60,7 +60,7 @@ async def wait(state: Words) -> Words:
 
 
 async def short_wait(state: Words) -> Words:
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(2)
     return {"words": ["waited"]}
 
 

@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
@@ -95,17 +96,26 @@ def broken(config: Any) -> Any:
     return _asking_both()
 
 
+SLOW: set[str] = set()
+"""The threads of which a task has been given a slow answer."""
+
+
+async def _be_slow() -> None:
+    SLOW.add(get_config()["configurable"]["thread_id"])
+    await asyncio.sleep(60)
+
+
 async def ask_a(state: Words) -> Words:
     answer = interrupt("a?")
     if answer == "slow":
-        await asyncio.sleep(60)
+        await _be_slow()
     return {"words": [f"a:{answer}"]}
 
 
 async def ask_b(state: Words) -> Words:
     answer = interrupt("b?")
     if answer == "slow":
-        await asyncio.sleep(60)
+        await _be_slow()
     if answer == "fail":
         raise ValueError("b has failed")
     return {"words": [f"b:{answer}", f"b:{interrupt('really?')}"]}

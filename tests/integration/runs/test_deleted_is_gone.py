@@ -32,7 +32,7 @@ async def test_a_deleted_item_is_soon_in_no_file(
         await store.aput(("notes",), "one", {"text": SAID})
         assert _on_disk(tmp_path)
         await store.adelete(("notes",), "one")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while _on_disk(tmp_path):
                 await asyncio.sleep(0.02)
                 if quiet_s > latest_s:
@@ -50,14 +50,14 @@ async def test_a_reader_puts_it_off_and_holds_up_no_writer(tmp_path: Path, monke
         reader = sqlite3.connect(tmp_path / "stepwell.db", isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM store_items").fetchone()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await store.adelete(("notes",), "one")
             await asyncio.sleep(0.1)
             await store.aput(("notes",), "two", {"text": "something else"})
         assert _on_disk(tmp_path)
         reader.execute("COMMIT")
         reader.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while _on_disk(tmp_path):  # noqa: ASYNC110 - nothing tells when the log is empty
                 await asyncio.sleep(0.02)
     finally:

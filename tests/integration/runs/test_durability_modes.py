@@ -72,7 +72,7 @@ async def _state(runs: Runs, thread_id: str) -> list[str]:
 
 
 async def _until_hello(runs: Runs, run_id: str, thread_id: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for batch in runs.engine.events(OWNER, thread_id, run_id):
             if any(b"hello" in event.data for event in batch):
                 return

@@ -97,7 +97,7 @@ class World(Runs):
         return run
 
     async def until_paying(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.till.begun.wait()
         self.till.begun.clear()
         self.till.hangs = False
@@ -165,7 +165,7 @@ async def test_after_a_rollback_the_call_is_closed_and_nothing_is_asked_again(wo
 async def test_after_a_rollback_what_was_done_keeps_its_result(world: World, thread_id: str) -> None:
     await world.paused(thread_id, "pay quick baker")
     run = await world.begin_paying(thread_id)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while "done" not in {effect.outcome for effect in await world.open_effects(known=True)}:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
     await world.roll_back(run)

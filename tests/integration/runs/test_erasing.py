@@ -72,7 +72,7 @@ async def test_a_thread_is_gone_at_once_and_its_rows_follow_also_after_a_crash(t
             with pytest.raises(NotFoundError):
                 await look
         assert await records.search_threads(OWNER, ThreadFilter(), Page()) == []
-        assert await persistence.queue.finished(run_id, timeout_s=5) == "gone"
+        assert await persistence.queue.finished(run_id, timeout_s=60) == "gone"
         assert [batch async for batch in persistence.events.follow_thread(thread_id)] == []
         with pytest.raises(ThreadBusyError, match="being deleted"):
             await records.create_thread(a_thread(thread_id=thread_id), if_exists="raise")

@@ -32,12 +32,12 @@ async def follow_live(runs: Runs, graph: str, thread_id: str, modes: list[str]) 
     taking = asyncio.create_task(take())
     await until(lambda: runs.persistence.events.following > 0)
     await runs.start(graph, thread_id, input=TALK, stream_modes=modes, stream_subgraphs=True)
-    await asyncio.wait_for(taking, 30)
+    await asyncio.wait_for(taking, 60)
     return gathered
 
 
 async def until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not fact():  # noqa: ASYNC110  the engine has no event for it
             await asyncio.sleep(0.005)
 

@@ -279,7 +279,7 @@ async def test_housekeeping_sweeps_by_itself_and_survives_its_own_failures(runs:
         raise ValueError("one bad row")
 
     async with Housekeeping(runs.persistence.maintenance, fail, sweep_s=0.01, retain_s=0.01):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(swept) < 3:  # noqa: ASYNC110 - nobody tells when it has swept
                 await asyncio.sleep(0.01)
 

@@ -11,6 +11,7 @@ from stepwell.clock import SystemClock
 from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.threads.operations import Threads
 
+from . import hostile_graphs
 from .conftest import OWNER, OpenRuns, Runs, new_id
 
 
@@ -34,12 +35,12 @@ async def answer(runs: Runs, thread_id: str, answers: dict[str, str], graph: str
     return await runs.result(await runs.start(graph, thread_id, command={"resume": answers}, **order))
 
 
-async def until_slow(runs: Runs, thread_id: str) -> None:
+async def until_slow(thread_id: str) -> None:
     """Until the answer has reached its task: the other one has been asked again meanwhile."""
-    async with asyncio.timeout(20):
-        while not runs.engine.driving:  # noqa: ASYNC110 - nobody tells when it has begun
+    async with asyncio.timeout(60):
+        while thread_id not in hostile_graphs.SLOW:  # noqa: ASYNC110 - a graph has no event that a test could wait for
             await asyncio.sleep(0.01)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)  # nobody tells when the other one has been asked
 
 
 async def test_a_question_whose_graph_cannot_be_made_is_still_open(runs: Runs, thread_id: str) -> None:
@@ -59,7 +60,7 @@ async def test_a_run_that_is_stopped_while_it_answers_leaves_the_other_question_
 ) -> None:
     asked = await ask(runs, thread_id, graph)
     slow = await runs.start(graph, thread_id, command={"resume": {asked["b?"]: "slow"}})
-    await until_slow(runs, thread_id)
+    await until_slow(thread_id)
     await runs.engine.cancel(OWNER, thread_id, [slow.run_id], wait=True)
     assert (await runs.thread(thread_id)).status == "interrupted"
     assert await open_questions(runs, thread_id) == {"a?": asked["a?"]}
@@ -88,7 +89,7 @@ async def test_rolling_back_brings_back_what_a_task_had_asked_and_been_answered_
     assert set(before) == {"a?", "really?"}
     answers = {before["really?"]: "wrong", before["a?"]: "slow"}
     doomed = await runs.start("both", thread_id, command={"resume": answers}, stream_modes=["updates"])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for batch in runs.engine.events(OWNER, thread_id, doomed.run_id):
             if any(b"b:wrong" in event.data for event in batch):
                 break
@@ -107,7 +108,7 @@ async def test_an_answer_to_a_run_that_was_handed_back_is_given_by_a_run_of_its_
     async with open_runs() as runs:
         asked = await ask(runs, thread_id)
         first = await runs.start("both", thread_id, command={"resume": {asked["b?"]: "slow"}})
-        await until_slow(runs, thread_id)
+        await until_slow(thread_id)
     async with open_runs(concurrency=0) as runs:  # nobody drives
         assert (await runs.run(first)).status == "pending"
         second = await runs.start("both", thread_id, command={"resume": {asked["a?"]: "2"}})
@@ -119,7 +120,7 @@ async def test_an_answer_that_a_message_before_it_has_overtaken_is_refused_and_d
     """Both were taken while a run was under way; the message came first and took the thread past the question."""
     asked = await ask(runs, thread_id)
     slow = await runs.start("both", thread_id, command={"resume": {asked["b?"]: "slow"}})
-    await until_slow(runs, thread_id)
+    await until_slow(thread_id)
     message = await runs.start("two", thread_id, input={"words": ["new"]})
     late = await runs.start("both", thread_id, command={"resume": {asked["a?"]: "late"}})
     await runs.engine.cancel(OWNER, thread_id, [slow.run_id], wait=True)

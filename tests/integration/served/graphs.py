@@ -45,6 +45,12 @@ def _work(asked: Asked) -> Any:
     return steps[done]
 
 
+async def answer_at_length(state: MessagesState) -> dict[str, list[AIMessage]]:
+    """In about four seconds, or `slowly`, so that somebody can stop it."""
+    pace = 0.2 if state["messages"][-1].text == "slowly" else 0.02
+    return {"messages": [await ScriptedModel([slow(say(WORDS), seconds_per_chunk=pace)]).ainvoke(state["messages"])]}
+
+
 def choose(state: MessagesState) -> dict[str, list[AIMessage]]:
     options = [{"id": "sq", "label": "SQLite"}, {"id": "pg", "label": "Postgres"}, {"id": "my", "label": "MySQL"}]
     request = {"type": "clarification_request", "tool": "ask_choices", "tool_call_id": "1", "question": "Which databases?"}
@@ -67,7 +73,7 @@ def hang_deaf(state: MessagesState) -> None:
 
 
 echo = _saying(say("a short answer"))
-long_answer = _saying(slow(say(WORDS), seconds_per_chunk=0.02))
+long_answer = _one(answer_at_length)
 fails = _saying(fail(ConnectionError("line is down")))
 chooser = _one(choose)
 pauses = _one(pause)

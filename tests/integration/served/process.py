@@ -62,7 +62,7 @@ class Server:
         self.signal(signal.SIGKILL)
         self.wait()
 
-    def stop(self, *, timeout_s: float = 30) -> int:
+    def stop(self, *, timeout_s: float = 90) -> int:
         self.signal(signal.SIGTERM)
         return self.wait(timeout_s)
 
@@ -75,7 +75,7 @@ class Server:
         assert self._process is not None, "the server does not run"
         self._process.send_signal(number)
 
-    def wait(self, timeout_s: float = 30) -> int:
+    def wait(self, timeout_s: float = 90) -> int:
         assert self._process is not None, "the server does not run"
         code = self._process.wait(timeout_s)
         self._process = None

@@ -83,7 +83,7 @@ async def listening(app: FastAPI) -> AsyncIterator[str]:
     config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server._serve())  # `serve` would take over the test's signals
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)
     try:

@@ -20,7 +20,7 @@ from stepwell.server.settings import ServerSettings
 GRAPHS = {"asking": asking, "asking_twice": asking_twice, "paying": paying, "typed": typed}
 APPROVE = {"decisions": [{"type": "approve"}]}
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

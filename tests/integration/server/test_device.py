@@ -18,7 +18,7 @@ from stepwell import ClarifyWithHumanMiddleware, ClientToolsMiddleware, create_d
 from stepwell.server.settings import ServerSettings
 from stepwell.testing import Asked, ScriptedModel, call, say
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def work(asked: Asked) -> Any:

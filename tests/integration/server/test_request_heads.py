@@ -17,16 +17,16 @@ ASK = b"GET /ok HTTP/1.1\r\nHost: localhost\r\n"
 
 
 async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
-    await asyncio.sleep(0.5 if scope["path"] == "/slow" else 0)  # longer than a head may take below
+    await asyncio.sleep(1.5 if scope["path"] == "/slow" else 0)  # longer than a head may take below
     await PlainTextResponse("fine")(scope, receive, send)
 
 
 @pytest.fixture
 async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    monkeypatch.setattr(heads, "HEAD_S", 0.3)
+    monkeypatch.setattr(heads, "HEAD_S", 1.0)
     server = uvicorn.Server(uvicorn.Config(_answer, port=0, lifespan="off", http=BoundedHeads, log_level="critical"))
     serving = asyncio.create_task(server._serve())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)
     yield server.servers[0].sockets[0].getsockname()[1]
@@ -36,7 +36,7 @@ async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
 
 async def _send(port: int, *pieces: bytes) -> bytes:
     """All that comes back until the server closes."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for piece in pieces:
             writer.write(piece)

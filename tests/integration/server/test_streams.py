@@ -62,7 +62,7 @@ async def test_a_quiet_stream_is_kept_alive(server: Server, monkeypatch: pytest.
 
 async def test_a_long_wait_is_kept_alive_with_white_space(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT_S", 0.05)
-    thread_id, run_id = await start(server, input={"count": 1, "seconds": 0.5})
+    thread_id, run_id = await start(server, input={"count": 1, "seconds": 2})
     response = await server.http.get(f"/threads/{thread_id}/runs/{run_id}/join")
     assert response.content.startswith(b"\n\n")
     assert response.json()["log"] == ["ticked"]

@@ -33,7 +33,7 @@ ALL = ["values", "updates", "messages", "tools", "lifecycle", "input", "checkpoi
 ENDS = ("completed", "failed", "interrupted")
 JSON = {"content-type": "application/json"}
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Talk(TypedDict, total=False):
@@ -129,7 +129,7 @@ async def events(http: httpx.AsyncClient, thread_id: str, **body: Any) -> AsyncI
 async def told(http: httpx.AsyncClient, thread_id: str, *, runs: int = 1, **body: Any) -> list[dict[str, Any]]:
     """Everything up to the end of so many runs. The subscription must bring the lifecycle of the root."""
     found = []
-    async with asyncio.timeout(20), aclosing(events(http, thread_id, **body)) as stream:  # type: ignore[type-var]
+    async with asyncio.timeout(60), aclosing(events(http, thread_id, **body)) as stream:  # type: ignore[type-var]
         async for event in stream:
             found.append(event)
             runs -= is_end(event)
@@ -205,7 +205,7 @@ async def test_channels_namespaces_and_depth_choose(talking: Server) -> None:
 
 
 async def _until_ended(http: httpx.AsyncClient, thread_id: str, **body: Any) -> AsyncIterator[dict[str, Any]]:
-    async with asyncio.timeout(20), aclosing(events(http, thread_id, **body)) as stream:  # type: ignore[type-var]
+    async with asyncio.timeout(60), aclosing(events(http, thread_id, **body)) as stream:  # type: ignore[type-var]
         async for event in stream:
             yield event
             if event["method"] == "lifecycle" and event["params"]["data"]["event"] == "completed":

@@ -110,7 +110,7 @@ READ = {
 @pytest.mark.parametrize(("path", "reason"), REFUSED.items())
 async def test_a_trap_is_refused(world: OfflineWorld, path: str, reason: str):
     with pytest.raises(FetchRefusedError) as refused:
-        await PageFetcher(world.web, timeout_s=2).fetch_page(f"https://traps.example/{path}")
+        await PageFetcher(world.web, timeout_s=10).fetch_page(f"https://traps.example/{path}")
     assert refused.value.reason == reason
     assert {host for host, _ in world.connected} == {"93.184.216.34"}
 
@@ -118,7 +118,7 @@ async def test_a_trap_is_refused(world: OfflineWorld, path: str, reason: str):
 @pytest.mark.parametrize(("path", "reason"), FAILED.items())
 async def test_a_trap_fails(world: OfflineWorld, path: str, reason: str):
     with pytest.raises(FetchFailedError) as failed:
-        await PageFetcher(world.web, timeout_s=2).fetch_page(f"https://traps.example/{path}")
+        await PageFetcher(world.web, timeout_s=10).fetch_page(f"https://traps.example/{path}")
     assert failed.value.reason == reason
 
 

@@ -71,7 +71,7 @@ async def test_a_cancelled_waiter_is_passed_over() -> None:
     with pytest.raises(asyncio.CancelledError):
         await gone
     lock.release()
-    await asyncio.wait_for(stays, 5)
+    await asyncio.wait_for(stays, 60)
 
 
 async def test_a_waiter_cancelled_after_its_turn_came_passes_the_lock_on() -> None:
@@ -83,7 +83,7 @@ async def test_a_waiter_cancelled_after_its_turn_came_passes_the_lock_on() -> No
     served.cancel()
     with pytest.raises(asyncio.CancelledError):
         await served
-    await asyncio.wait_for(after, 5)
+    await asyncio.wait_for(after, 60)
 
 
 def test_a_thread_waits_for_a_release_elsewhere() -> None:

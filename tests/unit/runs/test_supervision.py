@@ -16,7 +16,7 @@ from stepwell.runs.webhooks.sender import Webhook, WebhookSender, WebhookState
 
 
 async def until(supervisor: Supervisor, *failing: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while {duty.name for duty in supervisor.failing(vital=False)} != set(failing):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.001)
 

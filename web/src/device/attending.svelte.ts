@@ -12,7 +12,7 @@ import type { ThreadSession } from "../state/session.svelte";
 import type { ThreadView } from "../state/types";
 import type { Asked, Decision, Executor, Note } from "./executor.svelte";
 
-const OPENED_MS = 3_000;
+const OPENED_MS = 10_000;
 
 class Attending {
   executor = $state.raw<Executor | null>(null);

@@ -10,7 +10,8 @@
  * A worker opens the same database by its name: `openDevice(device.name)`.
  */
 
-import { openConnection, translate } from "./connection";
+import { isEverythingErased } from "../lib/kept";
+import { DeviceUnavailableError, openConnection, translate } from "./connection";
 
 export { DeviceUnavailableError, QuotaError } from "./connection";
 export { announceChange, onChange } from "./changes";
@@ -274,6 +275,8 @@ export class Device {
 
   /** The connection, opened again if the browser or a newer tab has closed it. */
   async open(): Promise<IDBDatabase> {
+    // Whoever looks into it now and then would make it anew.
+    if (isEverythingErased()) throw new DeviceUnavailableError("Everything of this page was erased in this browser. Load the page again.");
     const opening = (this.connection ??= openConnection(this.name, VERSION, create, () => (this.connection = null)));
     try {
       return await opening;

@@ -17,6 +17,10 @@ export function keepNothingMore(): void {
   isErased = true;
 }
 
+export function isEverythingErased(): boolean {
+  return isErased;
+}
+
 export function keep(name: string, value: string | null): void {
   if (isErased) return;
   try {

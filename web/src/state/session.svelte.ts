@@ -28,7 +28,7 @@ type Strategy = "enqueue" | "interrupt";
 const PAGE = 20;
 const EARLIER_PAGE = 60;
 const SLICE = 12;
-const FIRST_EVENT_MS = 4_000;
+const FIRST_EVENT_MS = 15_000;
 const REVEALED_FROM_CHARS = 160;
 
 export class ThreadSession {
@@ -271,9 +271,10 @@ export class ThreadSession {
 
   /** The server's truth after a run, unless something has happened meanwhile. */
   async refresh(): Promise<void> {
-    const { lastSeq } = this.view;
+    const [{ lastSeq }, branch] = [this.view, this.branchCheckpoint];
     const body = await this.readState().catch(() => null);
-    if (body && this.view.lastSeq === lastSeq && this.view.phase !== "streaming") this.dispatch({ type: "snapshot", snapshot: body });
+    const isStill = this.view.lastSeq === lastSeq && this.branchCheckpoint === branch && this.view.phase !== "streaming";
+    if (body && isStill) this.dispatch({ type: "snapshot", snapshot: body });
     void this.loadRecords();
     void this.loadTurns();
   }

@@ -18,6 +18,9 @@ export class ThreadList {
   /** Deleted here, and about to be deleted on the server. */
   private leaving = $state.raw<ReadonlySet<string>>(new Set());
   private timer: ReturnType<typeof setTimeout> | undefined;
+  // A look that began before another, or before something was changed here, tells what was: it does not count.
+  private looks = 0;
+  private changing = 0;
 
   get shown(): ThreadSummary[] {
     const words = this.search.trim().toLowerCase().split(/\s+/).filter(Boolean);
@@ -34,9 +37,10 @@ export class ThreadList {
   }
 
   async load(): Promise<void> {
+    const look = ++this.looks;
     try {
-      this.all = (await api.searchThreads({ limit: LIMIT })).map(readSummary);
-      this.problem = null;
+      const all = (await api.searchThreads({ limit: LIMIT })).map(readSummary);
+      if (look === this.looks && !this.changing) [this.all, this.problem] = [all, null];
     } catch (error) {
       this.problem = error;
     } finally {
@@ -62,12 +66,16 @@ export class ThreadList {
 
   private async change(threadId: string, shown: Partial<ThreadSummary>, metadata: Record<string, unknown>): Promise<void> {
     const before = this.all;
+    this.changing++;
     this.all = this.all.map((thread) => (thread.threadId === threadId ? { ...thread, ...shown } : thread));
     try {
       await api.patchThread(threadId, metadata);
     } catch (error) {
       this.all = before;
       toasts.fail(error);
+    } finally {
+      this.changing--;
+      void this.load();
     }
   }
 
@@ -91,6 +99,7 @@ export class ThreadList {
       const active = (await api.listRuns(threadId, 20)).filter((run) => run.status === "running" || run.status === "pending");
       for (const run of active) await api.cancelRun(threadId, run.run_id!);
       await this.deleteWhenFree(threadId);
+      this.looks++;
       this.all = this.all.filter((thread) => thread.threadId !== threadId);
     } catch (error) {
       toasts.fail(error);

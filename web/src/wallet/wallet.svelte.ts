@@ -31,6 +31,7 @@ class Wallet {
   /** Thread -> session. The server remembers it too; this saves asking. */
   private readonly payers = new Map<string, string>();
   private open: (() => void) | null = null;
+  private heard = 0;
   /** A server from before there were prices: everything is as it was. */
   private isOlder = false;
 
@@ -47,7 +48,7 @@ class Wallet {
     if (this.isOlder) return;
     try {
       this.pricing ??= await money.pricing();
-      if (this.pricing.charged) this.sessions = await money.sessions();
+      if (this.pricing.charged) await this.hear(() => money.sessions(), (sessions) => (this.sessions = sessions));
       this.problem = null;
     } catch (error) {
       this.isOlder = !this.pricing && error instanceof ApiError && error.status === 404;
@@ -57,10 +58,22 @@ class Wallet {
 
   /** One session, as after a call that it paid for. */
   async look(fundingId: string): Promise<void> {
-    const now = await money.balance(fundingId).catch((error: unknown) => void (this.problem = error));
-    if (!now) return;
-    const known = this.sessions.some((each) => each.funding_id === fundingId);
-    this.sessions = known ? this.sessions.map((each) => (each.funding_id === fundingId ? now : each)) : [now, ...this.sessions];
+    const put = (now: Session) => {
+      const known = this.sessions.some((each) => each.funding_id === fundingId);
+      this.sessions = known ? this.sessions.map((each) => (each.funding_id === fundingId ? now : each)) : [now, ...this.sessions];
+    };
+    await this.hear(() => money.balance(fundingId), put).catch((error: unknown) => (this.problem = error));
+  }
+
+  /** What was heard meanwhile may be newer than what was asked before: then it is asked again. */
+  private async hear<Told>(ask: () => Promise<Told>, take: (told: Told) => void): Promise<void> {
+    for (;;) {
+      const before = this.heard;
+      const told = await ask();
+      if (before !== this.heard) continue;
+      this.heard++;
+      return take(told);
+    }
   }
 
   get total(): number {

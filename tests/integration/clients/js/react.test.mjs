@@ -47,7 +47,7 @@ async function send(page, values, options) {
 
 test("useStream sends and shows the answer as it grows", async (t) => {
   const page = await mount(t, { assistantId: "echo" });
-  await send(page, { ...HI, seconds: 0.15 }, { optimisticValues: HI });
+  await send(page, { ...HI, seconds: 0.4 }, { optimisticValues: HI });
   assert.deepEqual(await until("history", () => page.stream.history.length && texts(page)), ["hi", "You said: hi, I think"]);
   const grown = page.seen.filter((text) => "You said: hi, I think".startsWith(text));
   assert.ok(new Set(grown).size > 2, JSON.stringify(page.seen));
@@ -101,7 +101,7 @@ test("useStream shows an error, also after coming back", async (t) => {
 
 test("useStream stops, and rejoins a run that went on", async (t) => {
   const page = await mount(t, { assistantId: "echo", reconnectOnMount: () => storage });
-  page.stream.submit({ ...HI, seconds: 0.15 });
+  page.stream.submit({ ...HI, seconds: 0.4 });
   await until("the run", () => memory.size === 1);
   page.root.unmount();
   const back = await mount(t, { assistantId: "echo", reconnectOnMount: () => storage, threadId: page.threadId });

@@ -25,7 +25,7 @@ export async function rejected(promise) {
   throw new Error("it was not refused");
 }
 
-export async function until(what, wanted, seconds = 30) {
+export async function until(what, wanted, seconds = 60) {
   const deadline = Date.now() + seconds * 1000;
   while (Date.now() < deadline) {
     const found = await wanted();

@@ -116,7 +116,7 @@ test("StreamController shows an answer as it grows, then a second turn on the sa
     const texts = () => now().messages.map((message) => message.text);
     const seen = new Set();
     page.rootStore.subscribe(() => seen.add(texts().at(-1)));
-    await page.submit({ ...HI, seconds: 0.15 });
+    await page.submit({ ...HI, seconds: 0.4 });
     await until("the answer", () => !now().isLoading && texts().at(-1) === SAID);
     assert.deepEqual(texts(), ["hi", SAID]);
     assert.ok([...seen].filter((text) => text && SAID.startsWith(text)).length > 2, JSON.stringify([...seen]));

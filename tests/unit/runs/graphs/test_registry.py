@@ -153,7 +153,7 @@ async def test_uses_of_a_graph_that_must_be_opened_do_not_wait_for_each_other() 
 
     registry = serve(g=make)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(built(registry, "g"), built(registry, "g"))
 
 

@@ -56,7 +56,7 @@ async def test_the_first_event_is_written_at_once_and_what_comes_meanwhile_goes_
 
 async def test_a_write_that_has_ended_before_it_is_waited_for_does_not_hold_up_the_flush():
     log = QuickLog()
-    async with Journal(log, LEASE) as journal, asyncio.timeout(10):
+    async with Journal(log, LEASE) as journal, asyncio.timeout(60):
         await journal.add(words(b"1"))
         await journal.add(words(b"2"))
         await journal.flush()

@@ -226,7 +226,7 @@ async def test_reads_that_take_long_leave_the_others_their_readers(persistence: 
     let_go = threading.Event()
     long = [asyncio.create_task(persistence.database.read(lambda _: let_go.wait(30), patient=True)) for _ in range(20)]
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(25):
             assert await persistence.records.count_threads(None, ThreadFilter()) == 0
     finally:
         let_go.set()
