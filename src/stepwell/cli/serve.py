@@ -14,9 +14,10 @@ import importlib.util
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from stepwell.server.monitoring.logs import LogSink
     from stepwell.server.settings import ServerSettings
 
+
+T = TypeVar("T")
 
 _LAST_CHANCE_S = 0.5
 
@@ -78,7 +81,8 @@ def run(
             stuck, superseded = False, Superseded()
             runner = asyncio.Runner(loop_factory=loop_factory())
             try:
-                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log, concurrency, superseded))
+                serving = _serve(settings, server_settings, served, database, bound, log, concurrency, superseded)
+                stuck = run_to_its_end(runner, serving)
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
@@ -148,6 +152,27 @@ async def has_stuck_tasks() -> bool:
 def require_extra() -> None:
     if any(importlib.util.find_spec(package) is None for package in NEEDED):
         raise MissingExtraError("The server", "server")
+
+
+def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:
+    """`runner.run(main)`, and `SystemExit` in another task is that task's error. An event loop stops when a task calls `exit()`, as a
+    graph may by a tool that is a command line; the task has the error nevertheless, and its run ends with it."""
+    task: asyncio.Task[T] | None = None
+
+    async def noted() -> T:
+        nonlocal task
+        task = asyncio.current_task()
+        return await main
+
+    try:
+        return runner.run(noted())
+    except SystemExit:
+        while task is not None and not task.done():
+            with suppress(SystemExit):
+                runner.get_loop().run_until_complete(task)
+        if task is None:
+            raise
+        return task.result()
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

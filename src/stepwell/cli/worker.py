@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra
+from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra, run_to_its_end
 from stepwell.errors import ConfigurationError
 from stepwell.server.addresses import DEFAULT_HOST
 from stepwell.settings import Settings, prefer_in_environment
@@ -64,7 +64,7 @@ def run(
             working = _work(
                 settings, server_settings, graphs_to_serve(graphs, demo=True), database, concurrency, bound, superseded
             )
-            stuck = runner.run(working)
+            stuck = run_to_its_end(runner, working)
         finally:
             if not stuck:
                 runner.close()
