@@ -28,6 +28,7 @@ from stepwell.settings import Settings, prefer_in_environment
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
     from stepwell.server.monitoring.logs import LogSink
+    from stepwell.server.monitoring.metrics import Metrics
     from stepwell.server.settings import ServerSettings
 
 
@@ -119,11 +120,15 @@ async def _serve(
     async with open_server(
         settings, server_settings, served, database, concurrency=concurrency, superseded=superseded
     ) as server:
-        server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
+        show_lost_lines(server.services.metrics, log)
         collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
         await listen(server.app, server.services, bound, tell, farewell, notice_s=server_settings.notice_s)
     return await has_stuck_tasks()
+
+
+def show_lost_lines(metrics: Metrics, log: LogSink) -> None:
+    metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
 
 
 class Superseded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +63,18 @@ def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_wo
         with urllib.request.urlopen(there, timeout=PATIENCE_S) as answer:
             assert json.load(answer)["status"] == "success"
         assert "  data      Postgres on this machine/shared" in one.output
+
+
+@pytest.mark.timeout(180)
+def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_path: Path):
+    with working(tmp_path, postgres_url, "--graphs", str(GRAPHS), "--metrics-port", "0") as said:
+        deadline = time.monotonic() + PATIENCE_S
+        while "Metrics at " not in said.read_text():
+            assert time.monotonic() < deadline, said.read_text()
+            time.sleep(0.05)
+        address = said.read_text().partition("Metrics at ")[2].split()[0]
+        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+            assert "stepwell_log_lines_lost 0.0" in answer.read().decode()
 
 
 @pytest.mark.timeout(180)
