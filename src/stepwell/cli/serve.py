@@ -14,9 +14,10 @@ import importlib.util
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
@@ -27,8 +28,11 @@ from stepwell.settings import Settings, prefer_in_environment
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
     from stepwell.server.monitoring.logs import LogSink
+    from stepwell.server.monitoring.metrics import Metrics
     from stepwell.server.settings import ServerSettings
 
+
+T = TypeVar("T")
 
 _LAST_CHANCE_S = 0.5
 
@@ -78,7 +82,8 @@ def run(
             stuck, superseded = False, Superseded()
             runner = asyncio.Runner(loop_factory=loop_factory())
             try:
-                stuck = runner.run(_serve(settings, server_settings, served, database, bound, log, concurrency, superseded))
+                serving = _serve(settings, server_settings, served, database, bound, log, concurrency, superseded)
+                stuck = run_to_its_end(runner, serving)
             except KeyboardInterrupt:  # before it served; later the listener takes care of it
                 return 130
             finally:
@@ -115,11 +120,15 @@ async def _serve(
     async with open_server(
         settings, server_settings, served, database, concurrency=concurrency, superseded=superseded
     ) as server:
-        server.services.metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
+        show_lost_lines(server.services.metrics, log)
         collect_less_often()
         farewell = Farewell(lambda: server.services.engine.driving, server_settings.drain_s, _say)
         await listen(server.app, server.services, bound, tell, farewell, notice_s=server_settings.notice_s)
     return await has_stuck_tasks()
+
+
+def show_lost_lines(metrics: Metrics, log: LogSink) -> None:
+    metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
 
 
 class Superseded:
@@ -148,6 +157,27 @@ async def has_stuck_tasks() -> bool:
 def require_extra() -> None:
     if any(importlib.util.find_spec(package) is None for package in NEEDED):
         raise MissingExtraError("The server", "server")
+
+
+def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:
+    """`runner.run(main)`, and `SystemExit` in another task is that task's error. An event loop stops when a task calls `exit()`, as a
+    graph may by a tool that is a command line; the task has the error nevertheless, and its run ends with it."""
+    task: asyncio.Task[T] | None = None
+
+    async def noted() -> T:
+        nonlocal task
+        task = asyncio.current_task()
+        return await main
+
+    try:
+        return runner.run(noted())
+    except SystemExit:
+        while task is not None and not task.done():
+            with suppress(SystemExit):
+                runner.get_loop().run_until_complete(task)
+        if task is None:
+            raise
+        return task.result()
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra
+from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra, run_to_its_end, show_lost_lines
 from stepwell.errors import ConfigurationError
 from stepwell.server.addresses import DEFAULT_HOST
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
+    from stepwell.server.monitoring.logs import LogSink
     from stepwell.server.settings import ServerSettings
 
 
@@ -57,14 +58,14 @@ def run(
     # Nobody reaches it, so nobody is asked who they are.
     server_settings = ServerSettings.load(settings.server, insecure=True, run_timeout_s=run_timeout_s, drain_s=drain_s)
     bound = None if metrics_port is None else bind(metrics_host, metrics_port)
-    with bound or nullcontext(), open_logs(server_settings.log_format, server_settings.log_level):
+    with bound or nullcontext(), open_logs(server_settings.log_format, server_settings.log_level) as log:
         runner = asyncio.Runner(loop_factory=loop_factory())
         stuck, superseded = False, Superseded()
         try:
             working = _work(
-                settings, server_settings, graphs_to_serve(graphs, demo=True), database, concurrency, bound, superseded
+                settings, server_settings, graphs_to_serve(graphs, demo=True), database, concurrency, bound, log, superseded
             )
-            stuck = runner.run(working)
+            stuck = run_to_its_end(runner, working)
         finally:
             if not stuck:
                 runner.close()
@@ -82,6 +83,7 @@ async def _work(
     database: PostgresPlace,
     concurrency: int,
     bound: socket.socket | None,
+    log: LogSink,
     superseded: Superseded,
 ) -> bool:
     """Work until a signal comes. Gives whether something is still at work that does not stop."""
@@ -94,6 +96,7 @@ async def _work(
     loop.set_default_executor(NodeThreads())
     opening = open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded)
     async with opening as server:
+        show_lost_lines(server.services.metrics, log)
         # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, stop, number)

@@ -217,3 +217,11 @@ def test_a_database_that_cannot_be_reached_is_told_from_one_that_refuses(databas
     with pytest.raises(StorageUnavailableError) as refused:
         database.write_now(put("a"))
     assert not refused.value.away
+
+
+async def test_a_database_that_only_lets_itself_be_read_is_not_ready(database: PostgresDatabase):
+    """As providers do with one whose disk is nearly full: connections stay, and each transaction may only read."""
+    await database.check()
+    await database.write(lambda connection: connection.execute("SET default_transaction_read_only = on"))
+    with pytest.raises(StorageUnavailableError, match="only lets itself be read"):
+        await database.check()

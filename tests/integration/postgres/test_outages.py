@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from time import time
+from time import sleep, time
 
 import pytest
 from tests.integration.postgres.chaos.proxy import DatabaseProxy
@@ -103,3 +103,16 @@ async def test_a_database_that_says_nothing_is_not_waited_for(
         proxy.unblock()
         await behind.check()
         assert (await behind.maintenance.backlog()).pending == 1, "it was told that this may be stored yet"
+
+
+async def test_a_worker_says_that_a_step_kept_it_from_saying_that_it_lives(postgres_url: str, caplog: pytest.LogCaptureFixture):
+    """A node that is `async` and blocks looks to others like a worker that died, and nothing else tells its author."""
+    async with PostgresPersistence(postgres_url, lease_s=1.0) as only, driving(only, worker="held up") as worker:
+        await only.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        await worker.next()
+        await asyncio.sleep(0.2)
+        sleep(1.0)  # noqa: ASYNC251 - what the test is about
+        async with asyncio.timeout(PATIENCE_S):
+            while "event loop stood still" not in caplog.text:  # noqa: ASYNC110 - nobody announces it
+                await asyncio.sleep(0.02)
+    assert "asyncio.to_thread" in caplog.text

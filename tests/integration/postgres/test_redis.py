@@ -137,6 +137,34 @@ async def test_a_redis_that_cannot_be_reached_keeps_nobody_from_starting(postgre
     assert "very-secret" not in caplog.text
 
 
+async def test_a_redis_that_cannot_be_reached_is_told_of_before_there_is_an_event(postgres_url: str):
+    async with PostgresPersistence(postgres_url, redis_url="redis://127.0.0.1:1/0") as one:
+        await until(lambda: not one.fan_out.up)
+
+
+async def test_a_redis_that_takes_nothing_more_is_told_of_once(
+    postgres_url: str, redis: RedisServer, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO, "stepwell")
+    async with (
+        PostgresPersistence(postgres_url, redis_url=redis.url) as one,
+        PostgresPersistence(postgres_url) as other,
+        Followed(one, other) as run,
+    ):
+        redis.ask("CONFIG SET maxmemory 1")
+        await run.say(3)
+        await run.all_heard()
+        await until(lambda: one.fan_out.failures >= 3)
+        assert not one.fan_out.up
+        redis.ask("CONFIG SET maxmemory 0")
+        await until(lambda: one.fan_out.up)
+        await run.end()
+    told = [record.getMessage() for record in caplog.records if "Redis at" in record.getMessage()]
+    assert len(told) == 2, told
+    assert "OutOfMemoryError" in told[0]
+    assert "is used again" in told[1]
+
+
 @pytest.mark.parametrize("url", ["http://localhost:6379", "localhost", "redis://[::1", "redis://host:port"])
 async def test_what_is_no_address_of_a_redis_is_refused_with_a_sentence(postgres_url: str, url: str):
     with pytest.raises(ConfigurationError, match="STEPWELL_REDIS_URL"):

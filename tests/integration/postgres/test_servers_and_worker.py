@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,6 +66,18 @@ def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_wo
 
 
 @pytest.mark.timeout(180)
+def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_path: Path):
+    with working(tmp_path, postgres_url, "--graphs", str(GRAPHS), "--metrics-port", "0") as said:
+        deadline = time.monotonic() + PATIENCE_S
+        while "Metrics at " not in said.read_text():
+            assert time.monotonic() < deadline, said.read_text()
+            time.sleep(0.05)
+        address = said.read_text().partition("Metrics at ")[2].split()[0]
+        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+            assert "stepwell_log_lines_lost 0.0" in answer.read().decode()
+
+
+@pytest.mark.timeout(180)
 def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_path: Path):
     """The graphs that need no model are served where nobody is asked who they are; a worker does not know where that is."""
     folders = [tmp_path / name for name in ("server", "worker")]
@@ -75,3 +88,23 @@ def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_pa
         order = {"assistant_id": "demo_agent", "input": {"messages": "hello"}, "if_not_exists": "create"}
         state = post(f"{server.url}/threads/8a8e7a52-5cf4-4c0f-9a55-0f4d1a0c9f10/runs/wait", order)
     assert state["__interrupt__"], "the demonstration asks the visitor something"
+
+
+@pytest.mark.timeout(180)
+def test_a_node_that_calls_exit_ends_its_run_and_neither_worker_nor_server(postgres_url: str, tmp_path: Path):
+    """Otherwise one run ends one worker after the other, and each hands it back as if it had been told to stop."""
+    for name in ("server", "worker"):
+        (tmp_path / name).mkdir()
+    with serve(tmp_path / "server", "--database-url", postgres_url, "--concurrency", "0") as server:
+        thread = post(f"{server.url}/threads", {})["thread_id"]
+        with working(tmp_path / "worker", postgres_url, "--graphs", str(GRAPHS)):
+            order = {"assistant_id": "leaves", "input": {"messages": "hello"}}
+            failed = post(f"{server.url}/threads/{thread}/runs/wait", order)
+            assert failed == {"__error__": {"error": "SystemExit", "message": "unknown argument"}}
+            state = post(f"{server.url}/threads/{thread}/runs/wait", order | {"assistant_id": "echo"})
+            assert state["messages"][-1]["content"] == "a short answer", "the same worker goes on"
+    (tmp_path / "alone").mkdir()
+    with serve(tmp_path / "alone") as alone:
+        failed = post(f"{alone.url}/runs/wait", order)
+        assert failed["__error__"]["error"] == "SystemExit"
+        assert alone.stop() == 0, alone.output

@@ -4,6 +4,7 @@ with choices, a long answer, a pause, an answer that breaks off, steps that neve
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from typing import Any
 
@@ -67,6 +68,12 @@ async def hang(state: MessagesState) -> None:
     await asyncio.Event().wait()
 
 
+async def leave(state: MessagesState) -> None:
+    """What a command line does that was called as a function, and was given arguments it does not know."""
+    await asyncio.sleep(0)
+    sys.exit("unknown argument")
+
+
 def hang_deaf(state: MessagesState) -> None:
     """A plain function, which cannot be stopped from outside."""
     threading.Event().wait()
@@ -79,5 +86,6 @@ chooser = _one(choose)
 pauses = _one(pause)
 hangs = _one(hang)
 hangs_deaf = _one(hang_deaf)
+leaves = _one(leave)
 deeptutor = build_tutor(None)
 worker = create_deep_agent(ScriptedModel.answering(_work), interrupt_on={"write_file": True})

@@ -273,6 +273,17 @@ class QueueConformance(WorkersCases, PipelineCases, UnfinishedCases):
         await persistence.queue.recover("next")
         assert (await persistence.records.get_run(OWNER, thread_id, admitted.run.run_id)).status == "interrupted"
 
+    async def test_who_stops_many_runs_keeps_nobody_waiting(self, persistence: Persistence, thread_id: str) -> None:
+        """In one transaction they would be in the way of all others, and all others in theirs."""
+        runs = [a_run(thread_id) for _ in range(300)]
+        await persistence.queue.admit_many([Admission(run, create_thread=True) for run in runs])
+        cancelling = asyncio.create_task(persistence.queue.cancel(OWNER, [run.run_id for run in runs], "interrupt"))
+        await asyncio.sleep(0)
+        await self.admit(persistence, new_id())
+        assert not cancelling.done()
+        assert {run.status for run in await cancelling} == {"interrupted"}
+        assert len(await cancelling) == len(runs)
+
     async def test_a_held_thread_has_no_runs_and_a_busy_one_cannot_be_held(
         self, persistence: Persistence, thread_id: str
     ) -> None:

@@ -31,8 +31,8 @@ __all__ = ["PostgresDatabase"]
 T = TypeVar("T")
 
 
-# A transaction with a number of its own is one that could be written.
-_ASK_FORM = "SELECT MAX(number), txid_current() FROM stepwell_form"
+# A transaction with a number of its own is one that could be written, if it may write at all.
+_ASK_FORM = "SELECT MAX(number), current_setting('transaction_read_only'), txid_current() FROM stepwell_form"
 _SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
 _ANSWER_S = 15.0
 _PATIENT_S = 120.0
@@ -154,7 +154,12 @@ class PostgresDatabase(SqlDatabase):
         return 0
 
     async def check(self) -> None:
-        form = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone()[0])
+        form, only_read, _ = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone())
+        if only_read == "on":
+            raise StorageUnavailableError(
+                "The database only lets itself be read now (default_transaction_read_only is on): its operator, or its provider when the "
+                "disk is nearly full, has set it so. Whatever is to be stored is refused until that is changed."
+            )
         if form != (known := migrations()[-1].number):
             raise StorageUnavailableError(
                 f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "

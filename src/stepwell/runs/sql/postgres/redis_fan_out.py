@@ -68,6 +68,7 @@ class RedisFanOut:
         self._place = place_of(url)
         self._redis = _connect(url)
         self._keys = [f"stepwell:{installation}:events:{shard}" for shard in range(SHARDS)]
+        self._asked = f"stepwell:{installation}:asked"
         self._process = process.encode()
         self._events = events
         self._tell = tell
@@ -215,6 +216,7 @@ class RedisFanOut:
     # And beside it
 
     async def _keep_looking(self) -> None:
+        await self._ask_again()  # before there is an event: whoever set a wrong address hears of it now
         while not self._closing:
             await asyncio.sleep(LOOK_S if self.up else AWAY_S)
             if _PASSING_ON in self._failing:
@@ -232,7 +234,8 @@ class RedisFanOut:
     async def _ask_again(self) -> None:
         try:
             async with asyncio.timeout(_SOON_S):
-                await self._redis.ping()
+                # A write: one that is full, or another's copy, answers everything else.
+                await self._redis.set(self._asked, b"", ex=60)
         except _TROUBLE as error:
             self._fails(_PASSING_ON, error)
         else:

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from time import monotonic
 from typing import cast
 
 from stepwell.errors import StorageUnavailableError
@@ -89,9 +90,11 @@ class Heartbeats:
 
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
-        odd = _Odd()
+        odd, pause = _Odd(), self._lease_s / _BEATS / _LOOKS
         for look in count(1):
-            await asyncio.sleep(self._lease_s / _BEATS / _LOOKS)
+            began = monotonic()
+            await asyncio.sleep(pause)
+            self._tell_if_held_up(worker, monotonic() - began - pause)
             try:
                 if look % _LOOKS == 0 and (driving or worker == self.holder):
                     odd = await self._renew(worker, driving, odd)
@@ -101,6 +104,16 @@ class Heartbeats:
                 logger.warning("it cannot be said now that a worker lives: %s", error, extra={"worker": worker})
             except Exception:
                 logger.exception("a worker could not say that it lives", extra={"worker": worker})
+
+    def _tell_if_held_up(self, worker: str, late_s: float) -> None:
+        if not self._sole and late_s > self._lease_s / 2:
+            logger.warning(
+                "the event loop stood still for %.1f s, and after %g s other workers take the runs of this one over: a step that blocks "
+                "belongs in a plain function or in asyncio.to_thread, not in `async def`; or the machine is overloaded",
+                late_s,
+                self._lease_s,
+                extra={"worker": worker},
+            )
 
     async def leave(self, worker: str) -> None:
         """What the worker has not given back, others need not wait for."""

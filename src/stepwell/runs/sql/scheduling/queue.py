@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from random import random
 from typing import Literal
 
@@ -44,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
+_CANCELLED_AT_ONCE = 50
+"""In one transaction. With thousands, others would wait for it, and on Postgres workers that take runs would undo it each time."""
 
 
 class SqlQueue:
@@ -143,17 +146,20 @@ class SqlQueue:
     async def cancel(
         self, owner: str | None, run_ids: Sequence[str], action: CancelAction, *, reason: str = "cancelled by the caller"
     ) -> list[Run]:
-        now = self._now()
+        now, stopped = self._now(), list[Run]()
 
-        def work(connection: Connection) -> tuple[list[Run], list[RunEvent]]:
-            known = [run_id for run_id in run_ids if _is_open(connection, owner, run_id)]
+        def cancel_some(portion: Sequence[str], connection: Connection) -> tuple[list[Run], list[RunEvent]]:
+            known = [run_id for run_id in portion if _is_open(connection, owner, run_id)]
             return _cancel(connection, [(run_id, action) for run_id in known], reason, now)
 
-        # Also on a full disk: a thread can be deleted once its runs have ended.
-        runs, events = await self._database.write(work, frees=True)
-        self._tell_stopped(runs, events)
-        self._changed.set()
-        return runs
+        for start in range(0, len(run_ids), _CANCELLED_AT_ONCE):
+            work = partial(cancel_some, run_ids[start : start + _CANCELLED_AT_ONCE])
+            # Also on a full disk: a thread can be deleted once its runs have ended.
+            runs, events = await self._database.write(work, frees=True)
+            self._tell_stopped(runs, events)
+            self._changed.set()
+            stopped += runs
+        return stopped
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
         now = self._now()
