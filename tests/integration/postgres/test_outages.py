@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from time import sleep, time
 
 import pytest
@@ -10,6 +11,7 @@ from tests.integration.postgres.chaos.proxy import DatabaseProxy
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.queue import Admission, ClaimedRun
+from stepwell.runs.records import RunOutcome
 from stepwell.runs.sql.postgres import database as database_module
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.scheduling import leases
@@ -105,13 +107,26 @@ async def test_a_database_that_says_nothing_is_not_waited_for(
         assert (await behind.maintenance.backlog()).pending == 1, "it was told that this may be stored yet"
 
 
-async def test_a_worker_says_that_a_step_kept_it_from_saying_that_it_lives(postgres_url: str, caplog: pytest.LogCaptureFixture):
-    """A node that is `async` and blocks looks to others like a worker that died, and nothing else tells its author."""
+async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, caplog: pytest.LogCaptureFixture):
+    """A node that is `async` and blocks keeps its worker from everything. Others leave its runs alone, and the log tells its author."""
+    begun, over = threading.Event(), threading.Event()
+
+    async def work_elsewhere() -> None:
+        async with PostgresPersistence(postgres_url, lease_s=1.0) as other, driving(other, worker="other"):
+            begun.set()
+            await asyncio.to_thread(over.wait, PATIENCE_S)
+
     async with PostgresPersistence(postgres_url, lease_s=1.0) as only, driving(only, worker="held up") as worker:
-        await only.queue.admit(Admission(a_run(new_id()), create_thread=True))
-        await worker.next()
-        await asyncio.sleep(0.2)
-        sleep(1.0)  # noqa: ASYNC251 - what the test is about
+        run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
+        claim = await worker.next()
+        elsewhere = threading.Thread(target=lambda: asyncio.run(work_elsewhere()))
+        elsewhere.start()
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        sleep(4.0)  # noqa: ASYNC251 - what the test is about
+        over.set()
+        await asyncio.to_thread(elsewhere.join)
+        await only.queue.finish(claim.lease, RunOutcome("success", "idle"))
+        assert (await only.records.get_run(run.owner, run.thread_id, run.run_id)).attempt == 1
         async with asyncio.timeout(PATIENCE_S):
             while "event loop stood still" not in caplog.text:  # noqa: ASYNC110 - nobody announces it
                 await asyncio.sleep(0.02)

@@ -65,7 +65,7 @@ def give_up(connection: Connection, run_id: str, crashes: int, now: float) -> li
     error = {
         "error": "RunAbandonedError",
         "message": f"The server stopped {crashes} times while this run was at the same step, so it is not tried again. On Postgres "
-        "a worker that a step keeps from everything else for eight seconds counts as stopped, too. "
+        "a worker that a step keeps from everything else for two minutes counts as stopped, too. "
         "The thread keeps all finished steps. Look at what that step does before sending it again.",
     }
     run = _run(connection, run_id)

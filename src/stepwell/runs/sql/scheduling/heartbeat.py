@@ -5,17 +5,23 @@ itself was away: then all have half as long again. One statement for each worker
 has none says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else
 has by now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored,
 is given back.
+
+A step that blocks keeps the event loop from all that. Then a thread stands in for it and says that the worker lives, for
+`HELD_UP_S` at most: the process is there, and will go on. One that is stopped or dead says nothing at all.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
-from typing import cast
+from types import TracebackType
+from typing import Self, cast
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.queue import Cancellation
@@ -30,6 +36,9 @@ _BEATS = 4
 """How often a worker is heard of while a lease lasts."""
 _LOOKS = 2
 """How often in a beat it is looked for what others have left."""
+
+HELD_UP_S = 120.0
+"""For how long a step may keep the event loop of a worker to itself until others take its runs over."""
 
 Driving = Mapping[asyncio.Task[None], str]
 """What drives a run -> which."""
@@ -90,11 +99,22 @@ class Heartbeats:
 
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
+        stands_in = not self._sole and worker != self.holder
+        with (
+            _StandIn(lambda: self._say_alone(worker, driving), self._lease_s / _BEATS)
+            if stands_in
+            else nullcontext() as stand_in
+        ):
+            await self._keep_beating(worker, driving, stand_in)
+
+    async def _keep_beating(self, worker: str, driving: Driving, stand_in: _StandIn | None) -> None:
         odd, pause = _Odd(), self._lease_s / _BEATS / _LOOKS
         for look in count(1):
             began = monotonic()
             await asyncio.sleep(pause)
-            self._tell_if_held_up(worker, monotonic() - began - pause)
+            if stand_in:
+                stand_in.turned()
+                self._tell_if_held_up(worker, monotonic() - began - pause)
             try:
                 if look % _LOOKS == 0 and (driving or worker == self.holder):
                     odd = await self._renew(worker, driving, odd)
@@ -106,14 +126,20 @@ class Heartbeats:
                 logger.exception("a worker could not say that it lives", extra={"worker": worker})
 
     def _tell_if_held_up(self, worker: str, late_s: float) -> None:
-        if not self._sole and late_s > self._lease_s / 2:
+        if late_s > self._lease_s / 2:
             logger.warning(
-                "the event loop stood still for %.1f s, and after %g s other workers take the runs of this one over: a step that blocks "
-                "belongs in a plain function or in asyncio.to_thread, not in `async def`; or the machine is overloaded",
+                "the event loop stood still for %.1f s, and all runs of this worker with it; after %g s others would take them over. A "
+                "step that blocks belongs in a plain function or in asyncio.to_thread, not in `async def`; or the machine is overloaded",
                 late_s,
-                self._lease_s,
+                HELD_UP_S,
                 extra={"worker": worker},
             )
+
+    def _say_alone(self, worker: str, driving: Driving) -> None:
+        """In the thread that stands in for the event loop."""
+        now = self._now()
+        if driving:
+            self._database.write_now(lambda connection: self.say(connection, worker, now))
 
     async def leave(self, worker: str) -> None:
         """What the worker has not given back, others need not wait for."""
@@ -163,3 +189,32 @@ class Heartbeats:
 
         if await self._database.read(look):
             self._recovered(await self._database.write(lambda connection: self.recover(connection, None, now)))
+
+
+class _StandIn:
+    """Calls `say` every so often while the event loop does not turn."""
+
+    def __init__(self, say: Callable[[], None], every_s: float) -> None:
+        self._say = say
+        self._every_s = every_s
+        self._over = threading.Event()
+        self._turned_at = monotonic()
+
+    def turned(self) -> None:
+        """The event loop is there."""
+        self._turned_at = monotonic()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._watch, name="stepwell-beat", daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._every_s):
+            if self._every_s < monotonic() - self._turned_at < HELD_UP_S:
+                try:
+                    self._say()
+                except Exception as error:  # the event loop tries it too, as soon as it can
+                    logger.warning("it cannot be said now that a worker lives: %s", error)
