@@ -152,9 +152,18 @@ def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page
 def test_a_list_that_was_asked_for_before_a_rename_does_not_take_it_back(page: Page):
     ask(page, "echo", "About cisterns")
     expect(page.get_by_test_id("thread-row").filter(has_text="About cisterns")).to_have_count(1)
+    held: list[Route] = []
     late: list[tuple[Route, APIResponse]] = []
-    # The first is answered late, with what was then.
-    page.route("**/threads/search", lambda route: route.continue_() if late else late.append((route, route.fetch())))
+
+    def hold_the_first(route: Route) -> None:
+        """It is answered late, with what was then. While that is fetched, the next may come."""
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+            late.append((route, route.fetch()))
+
+    page.route("**/threads/search", hold_the_first)
     say(page, "And again")  # what the thread does is looked at in the list
     while not late:
         page.wait_for_timeout(20)

@@ -108,6 +108,8 @@ def test_whoever_writes_the_next_answer_goes_on_writing_when_the_last_one_is_con
     page.keyboard.press("Enter")
     second = dock(page).get_by_role("textbox", name="Second?")
     second.fill("two")
+    while not late:
+        page.wait_for_timeout(20)
     ((route, answer),) = late
     route.fulfill(response=answer)
     expect(dock(page).locator(".receipts li")).to_have_count(1)
