@@ -123,6 +123,26 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("SET default_transaction_read_only = on", "it only lets itself be read"),
+        ("SET search_path = nowhere", "no schema has been selected to create in. Make the schema"),
+        ("CONNECTION LIMIT 0", "has no connection left: too many connections for"),
+    ],
+)
+def test_a_database_that_cannot_be_written_says_what_to_do(place: Place, empty: str, setting: str, sentence: str) -> None:
+    name = urlsplit(empty).path[1:]
+    execute(empty, f'CREATE USER guest; GRANT ALL ON DATABASE "{name}" TO guest', f'ALTER DATABASE "{name}" {setting}')
+    try:
+        said = place.run("keys", "list", "--database-url", at_socket(empty, user="guest"), STEPWELL_DATABASE_WAIT_S="0")
+    finally:
+        execute(empty.replace(name, "postgres"), f'REVOKE ALL ON DATABASE "{name}" FROM guest', "DROP USER guest")
+    assert said.returncode == 2
+    assert sentence in said.stderr
+    assert "Traceback" not in said.stderr
+
+
 def test_what_cannot_be_reached_or_used_is_said_in_a_sentence_without_the_password(place: Place, careful: str) -> None:
     with_password = f"careful:{PASSWORD}"
     bad = {

@@ -6,7 +6,8 @@
 | somebody has it alone for a while | `in_use` | yes |
 | the password, the user or the database is not there | libpq's text: while connecting it gives no SQLSTATE | no |
 | a newer Stepwell has upgraded it | `migrate` | no |
-| the user may not make or change tables | SQLSTATE 42501 | no |
+| the user may not make or change tables, or there is no schema for them | SQLSTATE 42501, 3F000 | no |
+| it only lets itself be read | SQLSTATE 25006 | no |
 
 No sentence holds a password: addresses are shown without it, and what cannot be read as an address is not shown at all.
 """
@@ -43,6 +44,7 @@ _REFUSED = (
     (re.compile(r'role "[^"]*" does not exist'), "there is no such user. {check}"),
 )
 """What libpq says -> what we say."""
+_FULL = re.compile("remaining connection slots|too many clients|too many connections")
 
 
 class DatabaseAwayError(ConfigurationError):
@@ -70,6 +72,15 @@ def explain(url: str, error: psycopg.Error) -> ConfigurationError:
             f"{place} cannot be used: {said}. Let its owner give the user what is missing, to begin with: "
             "GRANT CREATE, USAGE ON SCHEMA public TO the_user."
         )
+    if isinstance(error, errors.InvalidSchemaName):
+        return ConfigurationError(
+            f"{place} cannot be used: {said}. Make the schema that the user's search_path names: CREATE SCHEMA public."
+        )
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return ConfigurationError(
+            f"{place} cannot be used: it only lets itself be read. It is a copy of another, or whoever keeps it has set "
+            "default_transaction_read_only: name the one that can be written, or let that be changed."
+        )
     if isinstance(error, NewerFormError):
         return ConfigurationError(f"{place} cannot be used: {said}.")
     if isinstance(error, HeldAloneError):
@@ -77,6 +88,10 @@ def explain(url: str, error: psycopg.Error) -> ConfigurationError:
     for words, sentence in _REFUSED:
         if words.search(said) and error.sqlstate is None:
             return ConfigurationError(f"{place} cannot be used: {sentence.format(check=_CHECK)}.")
+    if _FULL.search(said):
+        return DatabaseAwayError(
+            f"{place} has no connection left: {said}. Each process takes up to eight; raise max_connections there, or start fewer."
+        )
     if isinstance(error, psycopg.OperationalError):
         return DatabaseAwayError(f"{place} cannot be reached: {said}. {_CHECK}, and whether it runs.")
     return ConfigurationError(f"{place} cannot be used: {said}.")
@@ -95,4 +110,5 @@ def place_of(url: str) -> str:
         named = conninfo_to_dict(url)
     except psycopg.Error:
         return "?"
-    return f"{named.get('host') or 'localhost'}/{named.get('dbname') or ''}"
+    port = f":{named['port']}" if named.get("port") else ""
+    return f"{named.get('host') or 'localhost'}{port}/{named.get('dbname') or ''}"
