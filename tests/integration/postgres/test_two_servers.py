@@ -14,7 +14,7 @@ from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import NewEvent
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.scheduling import admission, leases
+from stepwell.runs.sql.scheduling import admission, heartbeat, leases
 from stepwell.sql import Connection
 from stepwell.testing.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
@@ -164,7 +164,10 @@ class Stopped:
         self._loop.close()
 
 
-async def test_a_worker_that_falls_silent_loses_its_run_and_writes_no_more_when_it_wakes(postgres_url: str):
+async def test_a_worker_that_falls_silent_loses_its_run_and_writes_no_more_when_it_wakes(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(heartbeat, "HELD_UP_S", 0.0)  # nor does the thread say anything that stands in for an event loop
     thread_id = new_id()
     async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as other:
         await other.queue.admit(Admission(a_run(thread_id), create_thread=True))
