@@ -121,7 +121,7 @@ def test_a_postgres_that_cannot_be_reached_is_one_sentence(tmp_path: Path):
     place = "postgresql://me:hunter2@127.0.0.1:1/agents"
     result = refused(tmp_path, "--database-url", place, STEPWELL_DATABASE_WAIT_S="0")
     said = result.stderr.splitlines()[-1]
-    assert said.startswith("The database '127.0.0.1/agents' cannot be reached: ")
+    assert said.startswith("The database '127.0.0.1:1/agents' cannot be reached: ")
     assert "Check STEPWELL_DATABASE_URL, DATABASE_URL or --database-url" in result.stderr
     assert "hunter2" not in result.stderr
 
