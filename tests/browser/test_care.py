@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import APIResponse, Browser, Page, Route, expect
+from playwright.sync_api import APIResponse, Browser, Locator, Page, Route, expect
 from tests.browser.conftest import AT_REST, LOOKS, PHONE, WIDE, Watch, violations
 from tests.browser.steps import ask, composer, dock, last_answer, say
 from tests.integration.served.process import Server
@@ -127,17 +127,23 @@ def test_a_narrow_screen_keeps_the_composer_in_view(page: Page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
 
 
+def rename(page: Page, row: Locator, title: str) -> Locator:
+    """Gives the row with its new title."""
+    row.hover()
+    row.get_by_role("button", name="More about").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_role("textbox", name="Title", exact=True).fill(title)
+    page.keyboard.press("Enter")
+    renamed = page.get_by_test_id("thread-row").filter(has_text=title)
+    expect(renamed).to_have_count(1)
+    return renamed
+
+
 def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page):
     ask(page, "echo", "About aqueducts")
     expect(last_answer(page)).to_contain_text("aqueducts")
     row = page.get_by_test_id("thread-row").filter(has_text="About aqueducts").first
-    row.hover()
-    row.get_by_role("button", name="More about").click()
-    page.get_by_role("menuitem", name="Rename").click()
-    page.get_by_role("textbox", name="Title", exact=True).fill("On pumps and pipes")
-    page.keyboard.press("Enter")
-    renamed = page.get_by_test_id("thread-row").filter(has_text="On pumps and pipes")
-    expect(renamed).to_have_count(1)
+    renamed = rename(page, row, "On pumps and pipes")
     page.get_by_test_id("thread-search").fill("nothing like it")
     expect(page.get_by_text("No title has these words")).to_be_visible()
     page.get_by_test_id("thread-search").fill("pipes")
@@ -168,13 +174,7 @@ def test_a_list_that_was_asked_for_before_a_rename_does_not_take_it_back(page: P
     while not late:
         page.wait_for_timeout(20)
     row = page.get_by_test_id("thread-row").filter(has_text="About cisterns")
-    row.hover()
-    row.get_by_role("button", name="More about").click()
-    page.get_by_role("menuitem", name="Rename").click()
-    page.get_by_role("textbox", name="Title", exact=True).fill("On tanks")
-    page.keyboard.press("Enter")
-    renamed = page.get_by_test_id("thread-row").filter(has_text="On tanks")
-    expect(renamed).to_have_count(1)
+    renamed = rename(page, row, "On tanks")
     ((route, answer),) = late
     with page.expect_response(lambda response: response.request == route.request) as told:
         route.fulfill(response=answer)

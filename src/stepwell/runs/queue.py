@@ -41,6 +41,8 @@ from stepwell.runs.supervision import Duty
 MAX_ATTEMPTS = 5
 LEASE_S = 8.0
 """For how long a worker that is not heard of keeps its leases. It says four times as often that it lives."""
+HELD_UP_S = 120.0
+"""For how long a step may keep the event loop of a worker to itself until others take its runs over, where there are any."""
 REPEATED_S = 1.0
 """How soon after an interrupt a bare answer may still be a repetition of the one before it."""
 

@@ -90,7 +90,7 @@ def explain(url: str, error: psycopg.Error) -> ConfigurationError:
             return ConfigurationError(f"{place} cannot be used: {sentence.format(check=_CHECK)}.")
     if _FULL.search(said):
         return DatabaseAwayError(
-            f"{place} has no connection left: {said}. Each process takes up to eight; raise max_connections there, or start fewer."
+            f"{place} has no connection left: {said}. Raise max_connections there, or start fewer processes."
         )
     if isinstance(error, psycopg.OperationalError):
         return DatabaseAwayError(f"{place} cannot be reached: {said}. {_CHECK}, and whether it runs.")

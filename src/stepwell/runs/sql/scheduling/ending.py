@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.runs import wire
+from stepwell.runs.queue import HELD_UP_S
 from stepwell.runs.records import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 from stepwell.runs.sql import effect_journal
 from stepwell.runs.sql.checkpoints import statements
@@ -62,10 +63,11 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
 
 def give_up(connection: Connection, run_id: str, crashes: int, now: float) -> list[RunEvent]:
     """A run that took the process down time and again is not tried any more."""
+    held_up = f"A worker that a step keeps from everything else for {HELD_UP_S:g} s counts as stopped, too. "
     error = {
         "error": "RunAbandonedError",
-        "message": f"The server stopped {crashes} times while this run was at the same step, so it is not tried again. On Postgres "
-        "a worker that a step keeps from everything else for two minutes counts as stopped, too. "
+        "message": f"The server stopped {crashes} times while this run was at the same step, so it is not tried again. "
+        f"{held_up if connection.dialect.name == 'postgres' else ''}"
         "The thread keeps all finished steps. Look at what that step does before sending it again.",
     }
     run = _run(connection, run_id)

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.queue import Cancellation
+from stepwell.runs.queue import HELD_UP_S, Cancellation
 from stepwell.runs.records import CancelAction
 from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.scheduling import leases
@@ -36,9 +36,6 @@ _BEATS = 4
 """How often a worker is heard of while a lease lasts."""
 _LOOKS = 2
 """How often in a beat it is looked for what others have left."""
-
-HELD_UP_S = 120.0
-"""For how long a step may keep the event loop of a worker to itself until others take its runs over."""
 
 Driving = Mapping[asyncio.Task[None], str]
 """What drives a run -> which."""
