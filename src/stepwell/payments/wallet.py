@@ -125,8 +125,8 @@ class Wallet:
             return known
         try:
             value = await self.validate(text)
-        except TokenSpentError:
-            # By ourselves, if somebody sent the same token at the same moment and it was redeemed since.
+        except (TokenSpentError, MintUnavailableError):
+            # Spent, or just being spent, by ourselves, if somebody sent the same token at the same moment.
             if known := await self._known(owner, token, session_id):
                 return known
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,6 +28,7 @@ from stepwell.payments.cashu.keysets import KeysetInfo
 from stepwell.payments.cashu.locks import unlock
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.mint import ProofState
 from stepwell.payments.wallet import Wallet
 from stepwell.testing import MemoryMint
 
@@ -237,6 +238,38 @@ async def test_a_worker_that_comes_too_early_does_not_give_up_what_another_is_do
     session = await first.session("alice", session_id)
     assert (session.credits, session.balance, session.reserved) == (100, 99, 2)
     assert (await first.audit()).adds_up
+
+
+@pytest.mark.parametrize("state", ["PENDING", "SPENT"])
+async def test_a_token_that_comes_twice_at_once_is_the_same_funding_though_the_first_is_being_redeemed(
+    ledger: MemoryLedger, state: ProofState
+):
+    """The second asks the mint after the first was taken and before its swap is done, or after that."""
+
+    class Overtaken(MemoryMint):
+        questions = 0
+
+        async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
+            self.questions += 1
+            if self.questions > 1:
+                return await super().states(points)
+            overtaking.append(await first.fund("alice", token))
+            return dict.fromkeys(points, state)
+
+    mint, overtaking = Overtaken(), []
+    first, second = (Wallet(ledger, [mint], SEED, pause_s=0.01) for _ in range(2))
+    token = mint.issue(100)
+    assert (await second.fund("alice", token)).session_id == overtaking[0].session_id
+
+
+async def test_a_token_that_is_just_being_spent_elsewhere_is_not_taken(ledger: MemoryLedger):
+    class Busy(MemoryMint):
+        async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
+            return dict.fromkeys(points, "PENDING")
+
+    mint = Busy()
+    with pytest.raises(MintUnavailableError, match="just being spent somewhere else"):
+        await Wallet(ledger, [mint], SEED).fund("alice", mint.issue(100))
 
 
 async def test_a_token_that_is_spent_between_validation_and_start_is_rejected(wallet: Wallet, mint: MemoryMint):
