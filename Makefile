@@ -6,6 +6,9 @@ READY     := .venv/.stamp
 TEST_DIRS := $(wildcard tests/browser tests/integration tests/contract tests/architecture tests/unit)
 # One worker for each core; a file stays on one of them, so that its server, model or process is started once.
 ON_ALL_CORES := -n auto --dist loadfile --no-loadscope-reorder
+# With real browsers, processes and leases, the machine itself can be late. Such a test has one more try, three of them at most in a
+# whole run, and what went wrong is printed; a single file (TEST_FILE) and `make prove` have none. Unit tests need no second one.
+SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks --rerun-exclude-path tests/unit --rerun-exclude-path tests/architecture
 TEST_FILE ?= $(TEST_DIRS)
 ARGS      ?=
 export PYTHON
@@ -32,7 +35,7 @@ test: $(READY) page ## all tests, long proofs in their short form (TEST_FILE=pat
 ifeq ($(origin TEST_FILE),command line)
 	$(PY) -m pytest $(TEST_FILE) $(ARGS)
 else
-	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(ARGS)
+	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(SECOND_TRY) $(ARGS)
 endif
 
 test_pythons: $(READY) ## unit and architecture tests with each other Python of this machine that Stepwell supports
