@@ -160,8 +160,9 @@ def require_extra() -> None:
 
 
 def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:
-    """`runner.run(main)`, and `SystemExit` in another task is that task's error. An event loop stops when a task calls `exit()`, as a
-    graph may by a tool that is a command line; the task has the error nevertheless, and its run ends with it."""
+    """`runner.run(main)`, and `SystemExit` or `KeyboardInterrupt` in another task is that task's error. An event loop stops when a task
+    calls `exit()`, as a graph may by a tool that is a command line; the task has the error nevertheless, and its run ends with it.
+    A person's Ctrl-C cancels `main`, before it has handlers of its own, and is passed on."""
     task: asyncio.Task[T] | None = None
 
     async def noted() -> T:
@@ -171,12 +172,12 @@ def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:
 
     try:
         return runner.run(noted())
-    except SystemExit:
-        while task is not None and not task.done():
-            with suppress(SystemExit):
-                runner.get_loop().run_until_complete(task)
-        if task is None:
+    except (SystemExit, KeyboardInterrupt):
+        if task is None or task.done() or task.cancelling():
             raise
+        while not task.done():
+            with suppress(SystemExit, KeyboardInterrupt):
+                runner.get_loop().run_until_complete(task)
         return task.result()
 
 

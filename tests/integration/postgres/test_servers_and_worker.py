@@ -91,7 +91,7 @@ def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_pa
 
 
 @pytest.mark.timeout(180)
-def test_a_node_that_calls_exit_ends_its_run_and_neither_worker_nor_server(postgres_url: str, tmp_path: Path):
+def test_a_node_that_calls_exit_or_raises_ctrl_c_ends_its_run_and_neither_worker_nor_server(postgres_url: str, tmp_path: Path):
     """Otherwise one run ends one worker after the other, and each hands it back as if it had been told to stop."""
     for name in ("server", "worker"):
         (tmp_path / name).mkdir()
@@ -101,10 +101,13 @@ def test_a_node_that_calls_exit_ends_its_run_and_neither_worker_nor_server(postg
             order = {"assistant_id": "leaves", "input": {"messages": "hello"}}
             failed = post(f"{server.url}/threads/{thread}/runs/wait", order)
             assert failed == {"__error__": {"error": "SystemExit", "message": "unknown argument"}}
+            failed = post(f"{server.url}/threads/{thread}/runs/wait", order | {"input": {"messages": "interrupt"}})
+            assert failed["__error__"]["error"] == "KeyboardInterrupt"
             state = post(f"{server.url}/threads/{thread}/runs/wait", order | {"assistant_id": "echo"})
             assert state["messages"][-1]["content"] == "a short answer", "the same worker goes on"
     (tmp_path / "alone").mkdir()
     with serve(tmp_path / "alone") as alone:
-        failed = post(f"{alone.url}/runs/wait", order)
-        assert failed["__error__"]["error"] == "SystemExit"
+        for message, error in ("hello", "SystemExit"), ("interrupt", "KeyboardInterrupt"):
+            failed = post(f"{alone.url}/runs/wait", order | {"input": {"messages": message}})
+            assert failed["__error__"]["error"] == error
         assert alone.stop() == 0, alone.output

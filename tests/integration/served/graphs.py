@@ -69,8 +69,10 @@ async def hang(state: MessagesState) -> None:
 
 
 async def leave(state: MessagesState) -> None:
-    """What a command line does that was called as a function, and was given arguments it does not know."""
+    """What a command line does that was called as a function, and was given arguments it does not know, or asked to end."""
     await asyncio.sleep(0)
+    if state["messages"][-1].content == "interrupt":
+        raise KeyboardInterrupt
     sys.exit("unknown argument")
 
 
