@@ -37,6 +37,10 @@ class RedisServer:
     def url(self) -> str:
         return f"unix://{self._socket}"
 
+    @property
+    def runs(self) -> bool:
+        return self._server is not None and self._server.poll() is None
+
     def __enter__(self) -> Self:
         try:
             self.start()

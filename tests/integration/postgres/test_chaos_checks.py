@@ -82,6 +82,13 @@ def test_a_sound_world_passes(world: World) -> None:
     assert world.wrong() == []
 
 
+def test_what_was_taken_back_is_gone_or_was_done_by_then(world: World) -> None:
+    world.book.taken_back.add("r")
+    assert world.wrong() == []
+    world.snapshot.states["spoken"] = {"marks": [], "done": []}
+    assert world.wrong() == []
+
+
 def _lose_message(world: World) -> None:
     world.snapshot.states["spoken"]["marks"] = []
 
@@ -100,6 +107,16 @@ def _do_step_twice(world: World) -> None:
 
 def _skip_step(world: World) -> None:
     world.snapshot.states["spoken"]["done"].remove("m second")
+
+
+def _take_back_half(world: World) -> None:
+    world.book.taken_back.add("r")
+    world.snapshot.states["spoken"]["marks"] = []
+
+
+def _take_back_a_step(world: World) -> None:
+    world.book.taken_back.add("r")
+    _skip_step(world)
 
 
 def _leave_call_open(world: World) -> None:
@@ -182,6 +199,8 @@ BROKEN: dict[Callable[[World], None], str] = {
     _keep_refused_message: "messages",
     _do_step_twice: "messages",
     _skip_step: "messages",
+    _take_back_half: "messages",
+    _take_back_a_step: "messages",
     _leave_call_open: "messages",
     _never_end: "ended",
     _give_up: "ended",

@@ -2,7 +2,8 @@
 all is well.
 
 ```
-messages   every acknowledged message stands once in its thread, with all that it led to; one that was refused never
+messages   every acknowledged message stands once in its thread, with all that it led to; one that was refused never; one that was
+           taken back wholly or not at all
 ended      every run has ended, no thread is leased, no worker is left that holds anything
 heard      what a reader put together from two servers is the log: no gap, nothing twice
 attempts   an attempt says nothing after the next one has begun, and no checkpoint has two successors
@@ -127,7 +128,8 @@ def _bounds(said: Said, book: Book) -> tuple[int, int]:
     if said.refused:
         return 0, 0
     # One that was stopped before it began never came to its thread.
-    return int(said.run_id is not None and said.run_id not in book.cancelled), 1
+    stopped = said.run_id in book.cancelled or said.run_id in book.taken_back
+    return int(said.run_id is not None and not stopped), 1
 
 
 def _steps_done(
@@ -139,6 +141,10 @@ def _steps_done(
     answered = {thread for thread, _ in book.answers}
     for said in all_said:
         if said.run_id is None or said.run_id in book.cancelled or (graph == "asking" and thread_id not in answered):
+            continue
+        if said.run_id in book.taken_back and not marks[said.mark]:
+            if left := [step for step in done if step.startswith(said.mark)]:
+                yield f"messages: thread {thread_id} keeps a piece of what was taken back: {left}"
             continue
         for step in DONE.get(graph, ()):
             if not done[step.format(mark=said.mark)]:
@@ -153,7 +159,7 @@ def _steps_done(
 
 def everything_ended(snapshot: Snapshot) -> Iterator[str]:
     for row in snapshot.tables["runs"]:
-        right = ("success", "interrupted") if row["cancel_action"] else ("success",)
+        right = ("success", "interrupted") if row["cancel_action"] == "interrupt" else ("success",)
         if row["status"] not in right:
             yield f"ended: {row}"
         if row["status"] not in FINISHED:
@@ -172,8 +178,9 @@ def readers_heard_the_log(snapshot: Snapshot, book: Book) -> Iterator[str]:
     thread_of = {row["run_id"]: row["thread_id"] for row in snapshot.tables["runs"]}
     for run_id, events in snapshot.events.items():
         numbers[thread_of[run_id]] += [event.seq for event in events]
+    with_gaps = {said.thread_id for said in book.said if said.run_id in book.taken_back}
     for thread_id, all_of_it in numbers.items():
-        if sorted(all_of_it) != list(range(1, len(all_of_it) + 1)):
+        if thread_id not in with_gaps and sorted(all_of_it) != list(range(1, len(all_of_it) + 1)):
             yield f"heard: the events of thread {thread_id} are not numbered from 1 without a gap: {sorted(all_of_it)}"
 
 

@@ -16,6 +16,8 @@ from typing import Self
 
 from tests.integration.postgres.chaos.installation import Installation, Node
 
+from stepwell.testing.redis import RedisServer
+
 LEASE_S = 8.0
 
 Trouble = Coroutine[None, None, None]
@@ -29,6 +31,8 @@ class Faults:
     def __init__(self, installation: Installation, seed: int) -> None:
         self.counts: Counter[str] = Counter()
         self.installation = installation
+        self.kinds = KINDS | (OF_REDIS if installation.redis else {})
+        self.round = [kind for kind in self.kinds for _ in range(OFTEN.get(kind, 1))]
         self.chance = random.Random(seed)
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: list[BaseException] = []
@@ -36,7 +40,7 @@ class Faults:
 
     def happen(self, kind: str) -> bool:
         """Begin a fault; it may go on beside the next ones. Whether it could."""
-        trouble = KINDS[kind](self)
+        trouble = self.kinds[kind](self)
         if trouble is None:
             return False
         self.counts[kind] += 1
@@ -142,6 +146,15 @@ def _restart(how: signal.Signals) -> Fault:
     return fault
 
 
+def _to_redis(do: Callable[[RedisServer], object]) -> Fault:
+    def fault(faults: Faults) -> Trouble | None:
+        if faults.installation.redis is None or faults.installation.redis_away.locked():
+            return None
+        return faults.installation.disturb_redis(do, faults.chance.uniform(0, 3))
+
+    return fault
+
+
 def _servers(installation: Installation) -> list[Node]:
     return installation.servers
 
@@ -163,6 +176,10 @@ KINDS: dict[str, Fault] = {
     "restart_postgres": _restart(signal.SIGINT),
     "crash_postgres": _restart(signal.SIGQUIT),
 }
+OF_REDIS: dict[str, Fault] = {
+    "crash_redis": _to_redis(RedisServer.kill),
+    "empty_redis": _to_redis(lambda redis: redis.ask("FLUSHALL")),
+}
+"""Where events go through one."""
 OFTEN = {"kill_worker": 3, "kill_server": 3, "cut_worker": 6, "cut_server": 6, "slow_worker": 3}
 """How many of a kind in a round, if not one: a database that is away most of the time would hide the rest."""
-ROUND = [kind for kind in KINDS for _ in range(OFTEN.get(kind, 1))]

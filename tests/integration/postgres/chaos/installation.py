@@ -16,7 +16,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ from tests.integration.served.process import environment
 from tests.integration.served.warm import Started, start_warm
 
 from stepwell.testing.postgres import PostgresCluster
+from stepwell.testing.redis import RedisServer
 
 GRAPHS = Path(__file__).parent / "langgraph.json"
 DATABASE = "chaos"
@@ -167,9 +168,19 @@ class Installation:
     """`cluster` runs already."""
 
     def __init__(
-        self, cluster: PostgresCluster, folder: Path, *, workers: int, wrong_clock: bool = False, **variables: str
+        self,
+        cluster: PostgresCluster,
+        folder: Path,
+        *,
+        workers: int,
+        wrong_clock: bool = False,
+        redis: RedisServer | None = None,
+        **variables: str,
     ) -> None:
         self.cluster = cluster
+        self.redis = redis
+        self.redis_away = asyncio.Lock()
+        """Held by whoever disturbs Redis."""
         self.servers: list[Node] = []
         self.workers: list[Node] = []
         self.away = asyncio.Lock()
@@ -177,7 +188,7 @@ class Installation:
         self._folder = folder
         self._count = workers
         self._wrong_clock = wrong_clock
-        self._variables = variables
+        self._variables = variables | ({"STEPWELL_REDIS_URL": redis.url} if redis else {})
         self._opened = AsyncExitStack()
 
     @property
@@ -236,6 +247,14 @@ class Installation:
             await asyncio.to_thread(self.cluster.stop, how=how)
             await asyncio.sleep(away_s)
             await asyncio.to_thread(self.cluster.start)
+
+    async def disturb_redis(self, do: Callable[[RedisServer], object], away_s: float) -> None:
+        assert self.redis is not None
+        async with self.redis_away:
+            await asyncio.to_thread(do, self.redis)
+            if not self.redis.runs:
+                await asyncio.sleep(away_s)
+                await asyncio.to_thread(self.redis.start)
 
     async def _add(self, name: str, command: Sequence[str], **variables: str) -> Node:
         socket = self.cluster.socket

@@ -64,6 +64,8 @@ class Book:
     """Thread and answer, as far as they were acknowledged."""
     cancelled: set[str] = field(default_factory=set)
     """Runs that somebody wanted stopped."""
+    taken_back: set[str] = field(default_factory=set)
+    """Runs that somebody wanted never to have been; one that was done by then stays."""
     responses: Counter[int] = field(default_factory=Counter)
     """Refusals by status."""
     connections: int = 0
@@ -131,6 +133,18 @@ class Person:
         run_id = said.run_id
         self._book.cancelled.add(run_id)
         await self.again(lambda sdk: sdk.runs.cancel(said.thread_id, run_id, wait=False))
+
+    async def take_back(self, said: Said) -> None:
+        """Until the run is gone, or has ended before that."""
+        assert said.run_id is not None
+        run_id = said.run_id
+        self._book.taken_back.add(run_id)
+        await self.again(lambda sdk: sdk.runs.cancel(said.thread_id, run_id, wait=False, action="rollback"), missing=True)
+        async with asyncio.timeout(PATIENCE_S):
+            while run := await self.again(lambda sdk: sdk.runs.get(said.thread_id, run_id), missing=True):
+                if run["status"] in FINISHED:
+                    return
+                await asyncio.sleep(_PAUSE_S)
 
     async def wait(self, thread_id: str, run_id: str) -> dict[str, Any]:
         """Until the run has ended."""
@@ -232,6 +246,15 @@ async def change_mind(person: Person, thread_id: str) -> None:
         await asyncio.sleep(person.chance.uniform(0, 1.2))
         await person.cancel(said)
         await person.follow(thread_id, said.run_id)
+
+
+async def take_back(person: Person, thread_id: str) -> None:
+    """A message that is taken back, wherever it is, and then another one, which finds nothing of it."""
+    said = await person.say("speaking", thread_id)
+    if said.run_id:
+        await asyncio.sleep(person.chance.uniform(0, 1.2))
+        await person.take_back(said)
+        await talk(person, thread_id)
 
 
 async def ask(person: Person, thread_id: str) -> None:
