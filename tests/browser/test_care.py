@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from playwright.sync_api import APIResponse, Browser, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Browser, BrowserContext, Locator, Page, Route, expect
 from tests.browser.conftest import AT_REST, LOOKS, PHONE, WIDE, Watch, violations
 from tests.browser.steps import ask, composer, dock, last_answer, say
 from tests.integration.served.process import Server
@@ -64,6 +65,19 @@ def test_no_accessibility_rule_is_broken_in_any_state(browser: Browser, server: 
     context.close()
     watch.allow("404")
     assert found == {}
+
+
+def test_nothing_moves_under_the_pointer_when_the_prices_come(context: BrowserContext, open_page: Callable[..., Page]):
+    held: list[Route] = []
+    context.route("**/api/wallet/pricing", lambda route: held.append(route))
+    page = open_page("/")
+    expect(composer(page)).to_be_visible()
+    buttons = [page.get_by_role("button", name=name).first for name in ("Project", "Knowledge", "This device")]
+    before = [button.bounding_box() for button in buttons]
+    assert page.get_by_role("button", name="Wallet").count() == 0
+    held.pop().continue_()
+    expect(page.get_by_role("button", name="Wallet Free")).to_be_visible()
+    assert [button.bounding_box() for button in buttons] == before
 
 
 def test_hostile_text_is_inert(page: Page, server: Server):

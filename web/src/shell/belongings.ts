@@ -13,6 +13,8 @@ export interface Belonging {
   readonly detail?: () => string;
   /** False: it has no place on this server. */
   readonly shown?: () => boolean;
+  /** True: it may be shown in a moment. Its place is kept, so that nothing moves under a pointer. */
+  readonly awaited?: () => boolean;
   readonly load: () => Promise<{ default: unknown }>;
 }
 
@@ -24,6 +26,7 @@ export const BELONGINGS: readonly Belonging[] = [
     label: "Wallet",
     detail: () => (wallet.pricing?.charged ? sats(wallet.total) : "Free"),
     shown: () => wallet.pricing !== null,
+    awaited: () => !wallet.isOlder,
     load: () => import("../wallet/WalletDialog.svelte").catch(wallet.unopened),
   },
   { id: "device", label: "This device", load: () => import("../keeping/DeviceDialog.svelte") },

@@ -33,7 +33,7 @@ class Wallet {
   private open: (() => void) | null = null;
   private heard = 0;
   /** A server from before there were prices: everything is as it was. */
-  private isOlder = false;
+  isOlder = $state(false);
 
   /** After signing in. `open` shows the dialog. */
   async load(open: () => void): Promise<void> {
