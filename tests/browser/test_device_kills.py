@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, Playwright, TimeoutError, expect, sync_playwright
-from tests.browser.conftest import FLAGS, GRAPHS, Watch
+from tests.browser.conftest import CHROMIUM, FLAGS, GRAPHS, Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
 from tests.browser.steps import ask, dock, last_answer, thread_id
 from tests.conftest import Effort
@@ -46,8 +45,8 @@ class KillableBrowser:
 
     def start(self) -> Page:
         self._port.unlink(missing_ok=True)
-        chromium = self._playwright.chromium.executable_path
-        command = [chromium if Path(chromium).exists() else shutil.which("chromium") or "chromium", *FLAGS, "--headless=new"]
+        assert CHROMIUM, "No Chromium on this machine."
+        command = [CHROMIUM, *FLAGS, "--headless=new"]
         options = ["--remote-debugging-port=0", f"--user-data-dir={self._profile}", "about:blank"]
         self._process = subprocess.Popen(
             [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True

@@ -106,6 +106,15 @@ def test_without_network_the_page_says_so_and_goes_on(page: Page, context: Brows
     assert composer(page).input_value() == "a draft that must survive"
 
 
+def test_a_tab_where_nobody_writes_leaves_the_draft_of_another_one(page: Page, open_page):
+    other = open_page("/")
+    expect(composer(other)).to_have_value("")
+    composer(page).fill("a draft of the first tab")
+    page.wait_for_function("() => Object.values(localStorage).includes('a draft of the first tab')")
+    other.goto("about:blank")
+    expect(composer(open_page("/"))).to_have_value("a draft of the first tab")
+
+
 def test_messages_queue_while_a_run_works(page: Page, tmp_path: Path):
     over = tmp_path / "over"
     ask(page, "talker", f"Talk until {over}")
