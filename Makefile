@@ -4,8 +4,10 @@ PY        := .venv/bin/python
 READY     := .venv/.stamp
 # Longest first: with the many short files at the end, no core waits for another.
 TEST_DIRS := $(wildcard tests/browser tests/integration tests/contract tests/architecture tests/unit)
-# One worker for each core; a file stays on one of them, so that its server, model or process is started once.
-ON_ALL_CORES := -n auto --dist loadfile --no-loadscope-reorder
+# Three workers for two cores, since many tests wait for processes, leases and pages: a sixth quicker than two. A file stays on one of
+# them, so that its server, model or process is started once.
+WORKERS   := $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
+ON_ALL_CORES := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # With real browsers, processes and leases, the machine itself can be late. Such a test has one more try, three of them at most in a
 # whole run, and what went wrong is printed; a single file (TEST_FILE) and `make prove` have none. Unit tests need no second one.
 SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks --rerun-exclude-path tests/unit --rerun-exclude-path tests/architecture
@@ -38,14 +40,14 @@ else
 	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(SECOND_TRY) $(ARGS)
 endif
 
-test_pythons: $(READY) ## unit and architecture tests with each other Python of this machine that Stepwell supports
+test_pythons: $(READY) ## unit tests with each other Python of this machine that Stepwell supports
 	@own=$$($(PY) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	for version in $$(./scripts/pythons | cut -d ' ' -f 1); do \
 	    [ "$$version" = "$$own" ] || $(MAKE) --no-print-directory test_python VERSION=$$version || exit 1; \
 	done
 
 test_python: .venv-$(VERSION)/.stamp
-	.venv-$(VERSION)/bin/python -m pytest tests/unit tests/architecture -q --hypothesis-profile again $(ON_ALL_CORES) $(ARGS)
+	.venv-$(VERSION)/bin/python -m pytest tests/unit -q --hypothesis-profile again -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 integration_tests: $(READY) page ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages
