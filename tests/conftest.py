@@ -4,7 +4,7 @@ A test with a long form is marked `prove` and asks the `effort` fixture how far 
 cases each time; `make prove` sets `STEPWELL_PROVE=1` and runs it long. Figures given to pytest's own `record_property` are
 printed at the end of `make prove`.
 
-`make test` runs one process for each core, a file in one of them. So a parameter is the same in every process (no random id), a
+`make test` runs some processes at once, a file in one of them. So a parameter is the same in every process (no random id), a
 port is 0, a folder is `tmp_path`, and a test waits for a fact, never for a time: the other core is busy with other tests.
 """
 
