@@ -118,7 +118,8 @@ export class ThreadSession {
       this.status = "missing";
       return null;
     }
-    const [body, runs] = await Promise.all([this.readState(), api.listRuns(this.threadId, 30)]);
+    const [{ body, checkpoint }, runs] = await Promise.all([this.readState(), api.listRuns(this.threadId, 30)]);
+    this.pageCheckpoint = checkpoint;
     const last = runs.find((run) => run.status !== "pending");
     const lastRun = last ? { runId: last.run_id!, status: last.status!, error: errorOf(thread) } : null;
     const metadata = thread.metadata ?? {};
@@ -130,21 +131,22 @@ export class ThreadSession {
     return runs;
   }
 
-  /** Messages by page, the rest of the state by name, what waits with who asks. */
-  private async readState(): Promise<Snapshot> {
+  /** Messages by page, the rest of the state by name, what waits with who asks; and the checkpoint that earlier pages belong to. */
+  private async readState(): Promise<{ body: Snapshot; checkpoint: string | null }> {
     if (server.old) {
       const whole = await api.wholeState(this.threadId);
       const values = (whole.values ?? {}) as Record<string, unknown>;
-      return { messages: (values["messages"] ?? []) as WireMessage[], before: null, values, interrupts: whole.interrupts as WireInterrupt[], checkpointId: checkpointOf(whole) };
+      const messages = (values["messages"] ?? []) as WireMessage[];
+      return { body: { messages, before: null, values, interrupts: whole.interrupts as WireInterrupt[], checkpointId: checkpointOf(whole) }, checkpoint: null };
     }
     const [page, state, waiting] = await Promise.all([
       api.messages(this.threadId, { limit: PAGE, checkpoint_id: this.branchCheckpoint }),
       api.state(this.threadId),
       api.interrupts(this.threadId),
     ]);
-    this.pageCheckpoint = page.checkpoint_id;
     const values = (state.values ?? {}) as Record<string, unknown>;
-    return { messages: page.messages.toReversed(), before: page.next, values, interrupts: waiting.interrupts, checkpointId: checkpointOf(state) };
+    const body = { messages: page.messages.toReversed(), before: page.next, values, interrupts: waiting.interrupts, checkpointId: checkpointOf(state) };
+    return { body, checkpoint: page.checkpoint_id };
   }
 
   /** Where the stream has to begin so that nothing is missed: before the current turn, if it is under way, waits, or ended badly. */
@@ -272,9 +274,12 @@ export class ThreadSession {
   /** The server's truth after a run, unless something has happened meanwhile. */
   async refresh(): Promise<void> {
     const [{ lastSeq }, branch] = [this.view, this.branchCheckpoint];
-    const body = await this.readState().catch(() => null);
+    const read = await this.readState().catch(() => null);
     const isStill = this.view.lastSeq === lastSeq && this.branchCheckpoint === branch && this.view.phase !== "streaming";
-    if (body && isStill) this.dispatch({ type: "snapshot", snapshot: body });
+    if (read && isStill) {
+      this.pageCheckpoint = read.checkpoint;
+      this.dispatch({ type: "snapshot", snapshot: read.body });
+    }
     void this.loadRecords();
     void this.loadTurns();
   }
@@ -297,13 +302,14 @@ export class ThreadSession {
   }
 
   async loadEarlier(): Promise<void> {
-    const { before } = this.view;
+    const [{ before }, checkpoint] = [this.view, this.pageCheckpoint];
     if (!before || this.loadingEarlier) return;
     this.loadingEarlier = true;
     try {
-      const page = await api.messages(this.threadId, { limit: EARLIER_PAGE, before, checkpoint_id: this.pageCheckpoint });
+      const page = await api.messages(this.threadId, { limit: EARLIER_PAGE, before, checkpoint_id: checkpoint });
       for (let at = 0; at < page.messages.length; at += SLICE) {
         if (at) await new Promise(requestAnimationFrame);
+        if (this.pageCheckpoint !== checkpoint) return; // another version is shown by now, with a past of its own
         const isLast = at + SLICE >= page.messages.length;
         this.dispatch({ type: "earlier", messages: page.messages.slice(at, at + SLICE).toReversed(), before: isLast ? page.next : before });
       }

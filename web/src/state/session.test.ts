@@ -1,0 +1,41 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Turn } from "../api/client";
+import { ThreadSession } from "./session.svelte";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const reply = (body: unknown) => new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
+const page = (id: string, before: string | null = null) =>
+  reply({ messages: [{ type: "human", id, content: id }], total: 2, next: before, checkpoint_id: `of-${id}` });
+const turn = (id: string): Turn => ({ turn_id: id, message_ids: [id], previous: null, last_checkpoint_id: id }) as unknown as Turn;
+
+/** A server with two versions of a message. What it says of the newest is held back until the test gives it. */
+function serve() {
+  const [held, asked]: [((response: Response) => void)[], string[]] = [[], []];
+  vi.stubGlobal("fetch", (place: string) => {
+    asked.push(place);
+    if (place.includes("before=")) return Promise.resolve(page("first"));
+    if (place.includes("checkpoint_id=older")) return Promise.resolve(page("older", "first"));
+    if (place.includes("/messages?")) return new Promise<Response>((resolve) => held.push(resolve));
+    return Promise.resolve(reply({ interrupts: [], turns: [], steps: [], next: null, values: {} }));
+  });
+  return { held, asked };
+}
+
+const shown = (session: ThreadSession) => session.view.messages.map((message) => message.id);
+
+test("a snapshot that was asked for before another version was opened does not take its place", async () => {
+  const { held, asked } = serve();
+  const session = new ThreadSession("t");
+  session.turns = [turn("older"), turn("newer")];
+  const refreshing = session.refresh();
+  await vi.waitFor(() => expect(held).toHaveLength(1));
+  await session.showVersion(session.turns[0]!);
+  held[0]!(page("newer"));
+  await refreshing;
+  expect(shown(session)).toEqual(["older"]);
+
+  await session.loadEarlier();
+  expect(asked.findLast((place) => place.includes("before="))).toContain("checkpoint_id=of-older");
+  expect(shown(session)).toEqual(["first", "older"]);
+});
