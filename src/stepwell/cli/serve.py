@@ -14,6 +14,7 @@ import importlib.util
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
 from stepwell.cli.serve_screen import Farewell, first_screen
-from stepwell.errors import MissingExtraError
+from stepwell.errors import ConfigurationError, MissingExtraError
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def run(
     )
     from stepwell.server.listening import bind
 
+    if settings.upload_dir is not None:
+        _require_folder("STEPWELL_UPLOAD_DIR", settings.upload_dir)
     with bind(server_settings.host, server_settings.port) as bound:
         from stepwell.cli.compose import graphs_to_serve
         from stepwell.server.monitoring.logs import open_logs
@@ -157,6 +160,18 @@ async def has_stuck_tasks() -> bool:
 def require_extra() -> None:
     if any(importlib.util.find_spec(package) is None for package in NEEDED):
         raise MissingExtraError("The server", "server")
+
+
+def _require_folder(variable: str, folder: Path) -> None:
+    """Now, and not at the first upload."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ConfigurationError(
+            f"Nothing can be stored in '{folder.name}', which {variable} names: {error.strerror}. Let this user write there, or name "
+            "another folder."
+        ) from error
 
 
 def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:

@@ -158,6 +158,12 @@ def test_a_database_that_cannot_be_opened_refuses_the_start_with_its_name(tmp_pa
     assert said.startswith("The database 'stepwell.db' cannot be opened: File exists. Fix that, or choose another folder")
 
 
+def test_a_folder_for_uploads_that_cannot_be_made_refuses_the_start(tmp_path: Path):
+    (tmp_path / "file").touch()
+    said = refused(tmp_path, STEPWELL_UPLOAD_DIR=str(tmp_path / "file" / "uploads")).stderr
+    assert said.startswith("Nothing can be stored in 'uploads', which STEPWELL_UPLOAD_DIR names: Not a directory. Let this user write")
+
+
 def test_an_open_address_without_keys_is_refused(tmp_path: Path):
     assert "stepwell keys create" in refused(tmp_path, "--host", "0.0.0.0", "--graphs", str(GRAPHS)).stderr
 

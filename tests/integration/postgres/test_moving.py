@@ -297,6 +297,12 @@ def test_a_file_that_is_not_as_it_should_be_is_refused(full: Place, empty: str, 
     assert tables_of(empty) == set()
 
 
+def test_a_database_that_is_not_there_is_named_with_its_options(full: Place, empty: str) -> None:
+    refused = full.run("db", "move", "--to", empty.replace("/empty-", "/none-"))
+    assert refused.returncode == 2
+    assert "there is no such database. Make one with `createdb`, or name another. Check --from and --to." in refused.stderr
+
+
 def test_nothing_is_moved_into_what_is_there(full: Place, empty: str) -> None:
     move(full, full.database, empty)
     again = full.run("db", "move", "--to", empty)

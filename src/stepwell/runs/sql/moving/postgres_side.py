@@ -40,7 +40,7 @@ class _PostgresSide:
                 yield tuple(values)
 
     def _connect(self) -> PostgresConnection:
-        with reaching(self._url):
+        with reaching(self._url, "Check --from and --to"):
             connection = connect(self._url)
             try:
                 connection.control(_PATIENCE)

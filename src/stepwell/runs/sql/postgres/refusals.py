@@ -52,20 +52,20 @@ class DatabaseAwayError(ConfigurationError):
 
 
 @contextmanager
-def reaching(url: str) -> Iterator[None]:
-    """`ConfigurationError` in place of what psycopg raises while a database is opened or read."""
+def reaching(url: str, check: str = _CHECK) -> Iterator[None]:
+    """`ConfigurationError` in place of what psycopg raises while a database is opened or read. `check` says where the address stands."""
     try:
         yield
     except psycopg.Error as error:
-        raise explain(url, error) from error
+        raise explain(url, error, check) from error
 
 
-def explain(url: str, error: psycopg.Error) -> ConfigurationError:
+def explain(url: str, error: psycopg.Error, check: str = _CHECK) -> ConfigurationError:
     place, said = f"The database '{place_of(url)}'", first_line(error)
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         # libpq quotes the part that it cannot read, and that may be a piece of the password.
         return ConfigurationError(
-            f"The address of the Postgres database cannot be read. {_CHECK}: postgresql://user:password@host:port/name."
+            f"The address of the Postgres database cannot be read. {check}: postgresql://user:password@host:port/name."
         )
     if isinstance(error, errors.InsufficientPrivilege):
         return ConfigurationError(
@@ -87,13 +87,13 @@ def explain(url: str, error: psycopg.Error) -> ConfigurationError:
         return DatabaseAwayError(f"{place} cannot be used now: {said}. Try again when that is done.")
     for words, sentence in _REFUSED:
         if words.search(said) and error.sqlstate is None:
-            return ConfigurationError(f"{place} cannot be used: {sentence.format(check=_CHECK)}.")
+            return ConfigurationError(f"{place} cannot be used: {sentence.format(check=check)}.")
     if _FULL.search(said):
         return DatabaseAwayError(
             f"{place} has no connection left: {said}. Raise max_connections there, or start fewer processes."
         )
     if isinstance(error, psycopg.OperationalError):
-        return DatabaseAwayError(f"{place} cannot be reached: {said}. {_CHECK}, and whether it runs.")
+        return DatabaseAwayError(f"{place} cannot be reached: {said}. {check}, and whether it runs.")
     return ConfigurationError(f"{place} cannot be used: {said}.")
 
 
