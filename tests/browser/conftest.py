@@ -66,7 +66,9 @@ def built() -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.fail("No Chromium on this machine. `scripts/system-packages` installs it (Debian package chromium-headless-shell).")
+        pytest.fail(
+            "No Chromium on this machine. `scripts/system-packages` installs it (Debian package chromium-headless-shell)."
+        )
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.graphs import WORDS
-from tests.browser.steps import answers, ask, composer, last_answer, say, thread_id
+from tests.browser.steps import THREAD, answers, ask, composer, last_answer, say, thread_id
 from tests.integration.served.process import Server
 
 # Seen by the page itself: whoever looks from outside may come too late.
@@ -112,7 +113,91 @@ def test_a_tab_where_nobody_writes_leaves_the_draft_of_another_one(page: Page, o
     composer(page).fill("a draft of the first tab")
     page.wait_for_function("() => Object.values(localStorage).includes('a draft of the first tab')")
     other.goto("about:blank")
-    expect(composer(open_page("/"))).to_have_value("a draft of the first tab")
+    other.goto("/")
+    expect(composer(other)).to_have_value("a draft of the first tab")
+
+    say(other, "sent from the other tab")
+    expect(other).to_have_url(THREAD)
+    page.reload()
+    expect(composer(page)).to_have_value("a draft of the first tab")
+
+
+def test_a_message_that_cannot_be_sent_is_kept_where_it_was_written(page: Page, context: BrowserContext, allow_console):
+    allow_console("ERR_FAILED|Failed to load resource")
+    ask(page, "echo", "first")
+    expect(last_answer(page)).to_contain_text("5 characters")
+    away = page.url
+    context.route("**/threads/*/runs", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    say(page, "on its way")
+    expect(composer(page)).to_have_value("")
+    page.reload()
+    expect(composer(page)).to_have_value("on its way")
+
+    composer(page).press("Enter")
+    expect(composer(page)).to_have_value("")
+    page.get_by_role("link", name="New conversation").click()
+    expect(page.get_by_text("What would you like to know?")).to_be_visible()
+    context.unroute_all()
+    page.goto(away)
+    expect(composer(page)).to_have_value("on its way")
+
+
+def test_a_first_message_that_is_refused_does_not_come_into_another_conversation(
+    page: Page, context: BrowserContext, allow_console
+):
+    allow_console("422")
+    ask(page, "echo", "first")
+    expect(last_answer(page)).to_contain_text("5 characters")
+    other, held = page.url, []
+    context.route(
+        "**/threads/*/runs", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("combobox", name="Ask").select_option("echo")
+    say(page, "refused")
+    expect(page).to_have_url(re.compile(rf"{THREAD.pattern}(?<!{other[-8:]})$"))
+    refused = page.url
+    page.get_by_role("navigation").get_by_role("link", name="first").first.click()
+    expect(page).to_have_url(other)
+    composer(page).fill("a draft of this conversation")
+    held.pop().fulfill(status=422, json={"detail": "not today"})
+    expect(page.get_by_text("not today")).to_be_visible()
+    expect(composer(page)).to_have_value("a draft of this conversation")
+    page.goto(refused)
+    expect(composer(page)).to_have_value("refused")
+
+
+def test_a_double_click_begins_one_conversation(page: Page, context: BrowserContext):
+    held: list[Route] = []
+    context.route("**/threads", lambda route: held.append(route))
+    page.goto("/new/echo")
+    page.get_by_role("button", name="Start: Plan and write").dblclick()
+    expect(page.get_by_role("button", name="Start: Plan and write")).to_be_visible()
+    assert len(held) == 1
+    held.pop().continue_()
+    expect(page).to_have_url(THREAD)
+
+
+def test_a_message_that_is_taken_back_on_its_way_is_not_sent(
+    page: Page, context: BrowserContext, tmp_path: Path, server: Server, allow_console
+):
+    allow_console("ERR_FAILED|Failed to load resource")
+    over = tmp_path / "over"
+    ask(page, "talker", f"Talk until {over}")
+    expect(last_answer(page)).to_contain_text("word3")
+    context.route("**/threads/*/runs", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    say(page, "taken back")
+    expect(page.get_by_text("On its way")).to_be_visible()
+    page.get_by_role("button", name="Take back").click()
+    context.unroute_all()
+    composer(page).fill("stays")
+    expect(page.get_by_role("button", name="Queue")).to_be_enabled()  # nothing is on its way any more
+    page.get_by_role("button", name="Queue").click()
+    expect(page.get_by_text("Waits for its turn")).to_be_visible()
+    over.touch()
+    expect(answers(page)).to_have_count(2)
+    runs = httpx.get(f"{server.url}/threads/{thread_id(page)}/runs").json()
+    assert [run["kwargs"]["input"]["messages"][0]["content"] for run in reversed(runs)] == [f"Talk until {over}", "stays"]
 
 
 def test_messages_queue_while_a_run_works(page: Page, tmp_path: Path):

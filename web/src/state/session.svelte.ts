@@ -31,6 +31,8 @@ const SLICE = 12;
 const FIRST_EVENT_MS = 15_000;
 const REVEALED_FROM_CHARS = 160;
 
+class Withdrawn extends Error {}
+
 export class ThreadSession {
   view = $state.raw<ThreadView>(emptyView(""));
   status = $state<"loading" | "ready" | "missing" | "failed">("loading");
@@ -53,6 +55,11 @@ export class ThreadSession {
   private lastRecord = 0;
   /** The turn on whose branch the thread stands. */
   private head: string | null = null;
+  /** Messages that were taken back before the server said that it has them. */
+  private readonly withdrawn = new Set<string>();
+  /** Counts what decides which messages are shown: a version that was asked for before that is not shown any more. */
+  private shownLast = 0;
+  private forking = false;
 
   constructor(readonly threadId: string) {
     this.view = emptyView(threadId);
@@ -328,6 +335,7 @@ export class ThreadSession {
   async send(words: string, assistantId: string, strategy: Strategy = "enqueue", input: Record<string, unknown> = {}): Promise<void> {
     const message = human(crypto.randomUUID(), words);
     const later = this.view.phase === "streaming";
+    this.shownLast++;
     if (later) this.queued = [...this.queued, { id: message.id!, text: words, runId: null }];
     else {
       this.dispatch({ type: "sent", message });
@@ -336,8 +344,10 @@ export class ThreadSession {
     try {
       const order = await this.orderFor(message, words, assistantId, input);
       const run = await this.startOnce(message.id!, { ...order, multitask_strategy: later ? strategy : "enqueue" });
-      this.noteSent(message, run);
+      if (this.withdrawn.has(message.id!)) await api.cancelRun(this.threadId, run.run_id!);
+      else this.noteSent(message, run);
     } catch (error) {
+      if (error instanceof Withdrawn) return;
       this.queued = this.queued.filter((each) => each.id !== message.id);
       if (!later) this.dispatch({ type: "unsent", messageId: message.id! });
       this.dispatch({ type: "submitting", on: false });
@@ -375,6 +385,7 @@ export class ThreadSession {
           const arrived = runs.find((run) => inputMessages(run).some((message) => message.id === messageId));
           if (arrived) return arrived;
         }
+        if (this.withdrawn.has(messageId)) throw new Withdrawn();
         return await api.startRun(this.threadId, graphId, { ...checkpoint, ...order });
       } catch (error) {
         if (!(error instanceof UnreachableError) || this.closing.signal.aborted) throw error;
@@ -390,6 +401,7 @@ export class ThreadSession {
 
   async unqueue(queued: Queued): Promise<void> {
     if (queued.runId) await api.cancelRun(this.threadId, queued.runId);
+    else this.withdrawn.add(queued.id);
     this.queued = this.queued.filter((each) => each !== queued);
   }
 
@@ -411,8 +423,19 @@ export class ThreadSession {
 
   /** Another version of a person's message: the thread forks before it, and both versions stay. */
   async sendInstead(messageId: string, words: string): Promise<void> {
+    if (this.forking) return;
+    this.forking = true;
+    try {
+      await this.fork(messageId, words);
+    } finally {
+      this.forking = false;
+    }
+  }
+
+  private async fork(messageId: string, words: string): Promise<void> {
     const turn = this.turns.find((each) => each.message_ids.includes(messageId));
     if (!turn) throw new Error("The server has no checkpoint before this message, so it cannot be asked again from there.");
+    this.shownLast++;
     const assistantId = this.view.assistantId ?? this.view.graphId!;
     const message = human(crypto.randomUUID(), words);
     const order = await this.orderFor(message, words, assistantId);
@@ -434,7 +457,9 @@ export class ThreadSession {
     const end = branchTo(this.turns, turn);
     const checkpoint = end.last_checkpoint_id;
     if (!checkpoint) throw new Error("This version has not been kept.");
+    const place = ++this.shownLast;
     const page = await api.messages(this.threadId, { limit: PAGE, checkpoint_id: checkpoint });
+    if (place !== this.shownLast) return;
     this.pageCheckpoint = page.checkpoint_id;
     this.branchCheckpoint = end.turn_id === this.head ? null : checkpoint;
     this.dispatch({ type: "snapshot", snapshot: { messages: page.messages.toReversed(), before: page.next, replaceMessages: true } });

@@ -39,3 +39,16 @@ test("a snapshot that was asked for before another version was opened does not t
   expect(asked.findLast((place) => place.includes("before="))).toContain("checkpoint_id=of-older");
   expect(shown(session)).toEqual(["first", "older"]);
 });
+
+test("of two versions that were asked for, the later one is shown, whichever comes first", async () => {
+  const { held } = serve();
+  const session = new ThreadSession("t");
+  session.turns = [turn("older"), turn("newer")];
+  const slow = session.showVersion(session.turns[1]!);
+  await vi.waitFor(() => expect(held).toHaveLength(1));
+  await session.showVersion(session.turns[0]!);
+  held[0]!(page("newer"));
+  await slow;
+  expect(shown(session)).toEqual(["older"]);
+  expect(session.branchCheckpoint).toBe("older");
+});
