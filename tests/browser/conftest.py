@@ -95,7 +95,7 @@ class Watch:
 
     def look_at(self, page: Page) -> None:
         page.on("console", self._heard)
-        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error.stack or error}"))
         page.on("request", self._asked)
 
     def _heard(self, message: ConsoleMessage) -> None:

@@ -180,6 +180,14 @@ it("knows from the server's own mark that a message was stopped", () => {
   expect(reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: [message] } }).messages[0]!.status).toBe("stopped");
 });
 
+it("a message stands once, also where the server took a later one before it", () => {
+  const message = (id: string, type = "human"): WireMessage => ({ type, id, content: id });
+  let view = emptyView("t");
+  for (const id of ["first", "second"]) view = reduce(view, { type: "sent", message: message(id) });
+  view = reduce(view, { type: "snapshot", snapshot: { messages: [message("second"), message("b", "ai"), message("first"), message("a", "ai")] } });
+  expect(view.messages.map(({ id }) => id)).toEqual(["second", "b", "first", "a"]);
+});
+
 it("forgets another branch, but not the text that streams now", () => {
   const message = (type: string, id: string): WireMessage => ({ type, id, content: id });
   let view = reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: ["a", "b", "c"].map((id) => message("human", id)) } });

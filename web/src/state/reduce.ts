@@ -145,7 +145,7 @@ class Draft {
     const first = page[0];
     const joint = first ? this.messages.findIndex((message) => message.id === first.id) : -1;
     const known = new Map(this.messages.map((message) => [message.id, message]));
-    const earlier = joint > 0 ? this.messages.slice(0, joint) : [];
+    const earlier = joint > 0 ? this.messages.slice(0, joint).filter((message) => !ids.has(message.id)) : [];
     const later = this.messages.slice(Math.max(joint, 0)).filter((message) => !ids.has(message.id) && this.isUnderWay(message, replace));
     const merged = page.map((message) => {
       const old = known.get(message.id);

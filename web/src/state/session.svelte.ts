@@ -60,6 +60,8 @@ export class ThreadSession {
   /** Counts what decides which messages are shown: a version that was asked for before that is not shown any more. */
   private shownLast = 0;
   private forking = false;
+  /** Ends when the message before has arrived, or has failed. */
+  private arrival: Promise<unknown> = Promise.resolve();
 
   constructor(readonly threadId: string) {
     this.view = emptyView(threadId);
@@ -342,8 +344,10 @@ export class ThreadSession {
       this.dispatch({ type: "submitting", on: true });
     }
     try {
-      const order = await this.orderFor(message, words, assistantId, input);
-      const run = await this.startOnce(message.id!, { ...order, multitask_strategy: later ? strategy : "enqueue" });
+      const run = await this.inOrder(async () => {
+        const order = await this.orderFor(message, words, assistantId, input);
+        return this.startOnce(message.id!, { ...order, multitask_strategy: later ? strategy : "enqueue" });
+      });
       if (this.withdrawn.has(message.id!)) await api.cancelRun(this.threadId, run.run_id!);
       else this.noteSent(message, run);
     } catch (error) {
@@ -353,6 +357,13 @@ export class ThreadSession {
       this.dispatch({ type: "submitting", on: false });
       throw error;
     }
+  }
+
+  /** One message after the other: what goes along with the first may take a while, and the second must not overtake it. */
+  private inOrder<Sent>(send: () => Promise<Sent>): Promise<Sent> {
+    const sent = this.arrival.then(send);
+    this.arrival = sent.catch(() => undefined);
+    return sent;
   }
 
   /** A run with this message, and with what other parts of the page send along. */

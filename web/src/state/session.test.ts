@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { Turn } from "../api/client";
+import { accompany } from "./companions";
 import { ThreadSession } from "./session.svelte";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -51,4 +52,23 @@ test("of two versions that were asked for, the later one is shown, whichever com
   await slow;
   expect(shown(session)).toEqual(["older"]);
   expect(session.branchCheckpoint).toBe("older");
+});
+
+test("messages arrive in the order in which they were sent, however long something takes that goes along", async () => {
+  const [arrived, waiting]: [string[], (() => void)[]] = [[], []];
+  vi.stubGlobal("fetch", (_: string, init?: RequestInit) => {
+    arrived.push((JSON.parse(String(init?.body)) as { input: { messages: { content: string }[] } }).input.messages[0]!.content);
+    return Promise.resolve(reply({ run_id: `run ${arrived.length}` }));
+  });
+  const leave = accompany(async ({ text }) => {
+    if (text === "first") await new Promise<void>((resolve) => waiting.push(resolve));
+    return {};
+  });
+  const session = new ThreadSession("t");
+  const sent = ["first", "second"].map((words) => session.send(words, "assistant"));
+  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  waiting[0]!();
+  await Promise.all(sent);
+  leave();
+  expect(arrived).toEqual(["first", "second"]);
 });
