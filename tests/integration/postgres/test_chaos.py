@@ -88,7 +88,7 @@ async def test_no_fault_breaks_a_promise(
         await installation.stop()
         wrong = [*checks.everything(snapshot, book, oracle, read_answers(answers)), *installation.lost]
     _record(record_property, faults, book, snapshot, settled_s, oracle)
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     assert set(faults.counts) == set(faults.kinds), "not everything was tried"
     assert book.followed
     assert book.changes
