@@ -296,6 +296,26 @@ def test_a_payment_that_is_late_answers_its_own_question(page: Page, till: Till,
     assert texts_of(page) == {"/a.md": "one\n", "/notes.md": "changed\n"}
 
 
+def test_what_says_no_to_paying_keeps_its_place(page: Page, till: Till, buy_token):
+    """Until it is known what is in the wallet, one can say no already; where that stood, there is no way to pay a moment later."""
+    page.goto("/new/counter")
+    say(page, "work 3")
+    hand_in(dialog(page), buy_token(9))
+    expect(dock(page)).to_contain_text("More money for the next call?")
+    till.ask("fund", {"token": buy_token(32)})
+    known, held = False, list[Route]()
+    page.route("**/api/wallet/sessions*", lambda route: route.continue_() if known else held.append(route))
+    page.reload()
+    stop = dock(page).get_by_role("button", name="Stop here")
+    expect(stop).to_be_visible()
+    before = stop.bounding_box()
+    known = True
+    for route in held:
+        route.continue_()
+    expect(dock(page).get_by_role("button", name="Pay from the wallet")).to_be_visible()
+    assert stop.bounding_box() == before
+
+
 def test_money_from_a_mint_survives_a_reload_and_a_mint_that_is_away(
     page: Page, till: Till, proxy: FaultProxy, allow_console, nowhere
 ):
