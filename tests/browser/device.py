@@ -84,7 +84,7 @@ def texts_of(page: Page) -> dict[str, str]:
 
 
 def steps(*listed: tuple[str, dict[str, Any]]) -> str:
-    """What the graph `filer` is told to do."""
+    """What the graph `filer` is told to do, or `juggler` at once."""
     return json.dumps(listed)
 
 

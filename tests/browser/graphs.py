@@ -1,5 +1,6 @@
 """What the tests of the page talk to. Each graph is one thing a person can meet: a quick answer, a slow one, an approval with typed
-arguments, two approvals at once, a question from a subagent, every kind of clarification, a diff, hostile text."""
+arguments, two approvals at once, several questions at once, a question from a subagent, every kind of clarification, a diff, hostile
+text."""
 
 from __future__ import annotations
 
@@ -168,9 +169,22 @@ def _follow(asked: Asked) -> Any:
     return call(name, **arguments)
 
 
+def _follow_at_once(asked: Asked) -> Any:
+    """The same, all in one turn: whatever they ask waits together."""
+    done = _results(asked)
+    if done:
+        return say(f"Results: {' | '.join(done)}")
+    return calls(*(call(name, **arguments) for name, arguments in json.loads(asked.messages[-1].text)))
+
+
 filer = create_deep_agent(
     ScriptedModel.answering(_follow),
     [order, ask_person, propose_plan],
     interrupt_on={"order": True},
+    middleware=[ClientToolsMiddleware(mount="/project/")],
+)
+juggler = create_deep_agent(
+    ScriptedModel.answering(_follow_at_once),
+    [ask_person, propose_plan],
     middleware=[ClientToolsMiddleware(mount="/project/")],
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import httpx
-from playwright.sync_api import APIResponse, Page, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, Page, Request, Route, expect
 from tests.browser.conftest import AT_REST
-from tests.browser.device import steps
+from tests.browser.device import put_project, steps, texts_of
 from tests.browser.steps import answers, ask, dock, last_answer, say, thread_id
 from tests.integration.served.process import Server
 
@@ -117,6 +117,81 @@ def test_whoever_writes_the_next_answer_goes_on_writing_when_the_last_one_is_con
     expect(second).to_be_focused()
     page.keyboard.press("Enter")
     expect(last_answer(page)).to_contain_text("the person says two")
+
+
+DEVICE = re.compile("/assets/owner-")  # without it nobody knows whose device it is
+HASTE = """(gone) => {
+  window.hasty = false;
+  const look = new MutationObserver(() => {
+    const card = document.querySelector("[data-testid=dock] .card");
+    const approve = [...(card?.querySelectorAll("button") ?? [])].find((each) => each.textContent.startsWith("Approve"));
+    if (!approve || gone.some((words) => card.textContent.includes(words))) return;
+    look.disconnect();
+    const { x, y, width, height } = approve.getBoundingClientRect();
+    document.elementFromPoint(x + width / 2, y + height / 2).closest("button")?.click();
+    const heading = document.querySelector("[data-testid=dock] h2");
+    for (const repeat of [false, true]) heading.dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat, bubbles: true }));
+    window.hasty = true;
+  });
+  look.observe(document, { childList: true, subtree: true, characterData: true });
+}"""
+"""Presses what is under the pointer, and the letter, at once when a card comes that has none of these words."""
+
+
+def test_a_press_that_was_meant_for_the_card_before_answers_nothing(page: Page, server: Server):
+    """A second click and a key that is held down; and a card that goes away because somebody else has answered it."""
+    answered: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.method == "POST" and request.url.endswith("/runs"):
+            answered.extend(request.post_data_json.get("command", {}).get("resume", {}))
+
+    page.on("request", note)
+    lakes = ("Erie", "Huron", "Ontario")
+    ask(page, "juggler", steps(*(("propose_plan", {"objective": name}) for name in lakes)))
+    card, thread = dock(page).locator(".card"), f"{server.url}/threads/{thread_id(page)}"
+    expect(dock(page)).to_contain_text("1 of 3")
+    tasks = httpx.get(f"{thread}/state").json()["tasks"]
+    ids = {asked["value"]["plan"]["objective"]: asked["id"] for task in tasks for asked in task["interrupts"]}
+    (first,) = (name for name in lakes if name in card.inner_text())
+    page.evaluate(HASTE, [first])
+    dock(page).get_by_role("button", name="Approve").click()
+    page.wait_for_function("() => window.hasty")
+    expect(dock(page)).to_contain_text("1 of 2")
+    (second,) = (name for name in lakes if name in card.inner_text())
+    page.evaluate(HASTE, [first, second])
+    elsewhere = {"assistant_id": "juggler", "command": {"resume": {ids[second]: {"decision": "reject", "reason": "dry"}}}}
+    httpx.post(f"{thread}/runs/wait", json={**elsewhere, "multitask_strategy": "enqueue"}, timeout=30).raise_for_status()
+    page.wait_for_function("() => window.hasty")
+    expect(dock(page)).to_contain_text("No longer waiting")
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("the plan is reject")
+    (third,) = {*lakes} - {first, second}
+    assert answered == [ids[first], ids[third]]
+
+
+def test_the_card_that_is_shown_stays_when_another_comes_before_it(page: Page, context: BrowserContext):
+    """A change of the person's files is shown when the device is ready, perhaps in the middle of a reading of something else."""
+    put_project(page, {"/a.md": "one\n"})
+    write = ("write_file", {"file_path": "/project/b.md", "content": "two\n"})
+    ask(page, "juggler", steps(write, ("propose_plan", {"objective": "Rivers"})))
+    expect(dock(page)).to_contain_text("1 of 2")
+    expect(dock(page)).to_contain_text("May /b.md be changed?")
+    held: list[Route] = []
+    context.route(DEVICE, lambda route: held.append(route))
+    page.reload()
+    expect(dock(page)).to_contain_text("Rivers")
+    dock(page).get_by_role("heading", level=2).focus()
+    while not held:
+        page.wait_for_timeout(20)
+    for route in held:
+        route.continue_()
+    expect(dock(page)).to_contain_text("2 of 2")
+    expect(dock(page)).to_contain_text("Rivers")
+    page.keyboard.press("a")
+    expect(dock(page)).to_contain_text("May /b.md be changed?")
+    expect(dock(page)).to_contain_text("You approved the plan.")
+    assert texts_of(page) == {"/a.md": "one\n"}
 
 
 def test_a_rejection_and_its_reason_reach_the_agent(page: Page):

@@ -14,6 +14,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.sync_api import Locator, Page, Request, Route, expect
 from tests.browser.conftest import PHONE, WIDE, Watch
+from tests.browser.device import put_project, texts_of
 from tests.browser.steps import composer, dock, last_answer, say, thread_id
 from tests.browser.test_care import violations
 from tests.integration.payments import cashu_ts
@@ -53,7 +54,7 @@ def variables(proxy: FaultProxy) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, variables: dict[str, str]) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("wallet")
-    with serve(folder, graphs=GRAPHS, STEPWELL_PAID_GRAPHS="counter,planner", **variables) as started:
+    with serve(folder, graphs=GRAPHS, STEPWELL_PAID_GRAPHS="counter,planner,secretary", **variables) as started:
         yield started
 
 
@@ -265,6 +266,54 @@ def test_plan_funding_and_tool_wait_in_a_row(page: Page, server: Server, till: T
     told = run_warm(["wallet", "audit", "--json"], server.folder, settings)
     assert told.returncode == 0, told.stdout + told.stderr
     assert json.loads(told.stdout)["adds_up"] is True
+
+
+def test_a_payment_that_is_late_answers_its_own_question(page: Page, till: Till, buy_token):
+    """Somebody pays and looks at the next card meanwhile, which asks whether a file may be changed: the money does not say yes to that."""
+    put_project(page, {"/a.md": "one\n"})
+    page.goto("/new/secretary")
+    say(page, "Mend the notes")
+    hand_in(dialog(page), buy_token(64))
+    expect(dock(page)).to_contain_text("1 of 2")
+    expect(dock(page)).to_contain_text("May /notes.md be changed?")
+    other = dock(page).get_by_role("button", name="Next question")
+    other.click()
+    expect(dock(page)).to_contain_text("The agent asks for money")
+    held: list[Route] = []
+    page.route("**/api/wallet/fund", lambda route: held.append(route))
+    hand_in(dock(page), buy_token(40))
+    other.click()
+    expect(dock(page)).to_contain_text("May /notes.md be changed?")
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(dock(page).locator(".receipts li")).to_have_count(1)
+    expect(dock(page)).to_contain_text("You paid; the work goes on.")
+    expect(dock(page)).to_contain_text("May /notes.md be changed?")
+    assert texts_of(page) == {"/a.md": "one\n"}
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("The user has added money")
+    assert texts_of(page) == {"/a.md": "one\n", "/notes.md": "changed\n"}
+
+
+def test_what_says_no_to_paying_keeps_its_place(page: Page, till: Till, buy_token):
+    """Until it is known what is in the wallet, one can say no already; where that stood, there is no way to pay a moment later."""
+    page.goto("/new/counter")
+    say(page, "work 3")
+    hand_in(dialog(page), buy_token(9))
+    expect(dock(page)).to_contain_text("More money for the next call?")
+    till.ask("fund", {"token": buy_token(32)})
+    known, held = False, list[Route]()
+    page.route("**/api/wallet/sessions*", lambda route: route.continue_() if known else held.append(route))
+    page.reload()
+    stop = dock(page).get_by_role("button", name="Stop here")
+    expect(stop).to_be_visible()
+    before = stop.bounding_box()
+    known = True
+    for route in held:
+        route.continue_()
+    expect(dock(page).get_by_role("button", name="Pay from the wallet")).to_be_visible()
+    assert stop.bounding_box() == before
 
 
 def test_money_from_a_mint_survives_a_reload_and_a_mint_that_is_away(

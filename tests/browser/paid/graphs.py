@@ -1,4 +1,5 @@
-"""Agents that are paid for: one makes as many calls as it is asked for, one meets a plan, a request for money and an approval in a row."""
+"""Agents that are paid for: one makes as many calls as it is asked for, one meets a plan, a request for money and an approval in a row,
+one asks for money and for a change of the person's files at once."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import Any
 from langchain_core.tools import tool
 from langgraph.types import interrupt
 
-from stepwell import CashuPaymentMiddleware, create_deep_agent
-from stepwell.testing import Asked, ScriptedModel, call, say, slow
+from stepwell import CashuPaymentMiddleware, ClientToolsMiddleware, create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
 
 _PLAN = {
     "objective": "Order pumps.",
@@ -56,8 +57,19 @@ def _work(asked: Asked) -> Any:
     return steps[min(len(done), 3)]
 
 
+def _ask_for_both(asked: Asked) -> Any:
+    done = _results(asked)
+    if done:
+        return say(f"Done: {' | '.join(done)}")
+    change = call("write_file", file_path="/project/notes.md", content="changed\n")
+    return calls(call("request_funding", amount_sats=40, reason="The notes are long."), change)
+
+
 counter = create_deep_agent(ScriptedModel.answering(_count), middleware=[CashuPaymentMiddleware()])
 planner = create_deep_agent(
     ScriptedModel.answering(_work), [propose_plan, order], interrupt_on={"order": True}, middleware=[CashuPaymentMiddleware()]
+)
+secretary = create_deep_agent(
+    ScriptedModel.answering(_ask_for_both), middleware=[CashuPaymentMiddleware(), ClientToolsMiddleware(mount="/project/")]
 )
 gratis = create_deep_agent(ScriptedModel.answering(lambda asked: say("This costs nothing.")))

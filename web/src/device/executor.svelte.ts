@@ -158,7 +158,8 @@ export class Executor {
     const readable = project ? calls.filter((call) => !CHANGING.has(call.name)) : [];
     const reads = [];
     for (const call of readable) reads.push(await this.host.read(project!.id, call));
-    const refusal = decision.approved ? {} : { refusal: decision.reason };
+    // It comes from outside as JSON, whatever its type says: all that is not a plain yes is a no.
+    const refusal = decision.approved === true ? {} : { refusal: decision.reason ?? "" };
     const to = assistantOf(asked.assistantId)?.name ?? asked.assistantId;
     const commission = { interrupt_id: asked.id, thread_id: asked.threadId, assistant_id: asked.assistantId, to, claim_id, calls, reads, ...refusal };
     const row = await this.host.carryOut(project?.id ?? "", commission);

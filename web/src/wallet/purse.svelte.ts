@@ -3,10 +3,11 @@
 //
 //   ordered ─ paid ─> collected (a token) ─ handed in ─> gone from here
 //
-// Each step can be done again without harm; a lock keeps two tabs from doing it at the same moment.
+// Each step can be done again without harm; a lock keeps two tabs from doing it at the same moment. A step ends on the device that it began
+// with, whoever is signed in by then.
 
 import { ApiError } from "../api";
-import { announceChange, onChange, openDevice } from "../device/database";
+import { announceChange, onChange, openDevice, type Device } from "../device/database";
 import { money } from "./api";
 import { collect, orderInvoice, renewOutputs, stateOf, type Ordered } from "./mint";
 
@@ -52,12 +53,13 @@ class Purse {
 
   /** An invoice to pay. It is shown only after its secrets are kept. */
   async order(mint: string, amountSats: number, target: Target): Promise<PurseItem> {
+    const device = await openDevice();
     const invoice = await orderInvoice(mint, amountSats);
     const item: PurseItem = {
       ...invoice, mint, amount_sats: amountSats, id: crypto.randomUUID(), made_at: new Date().toISOString(), token: null,
       funding_id: target.fundingId, ceiling_sats: target.ceilingSats,
     };
-    await this.put(item);
+    await this.put(device, item);
     return item;
   }
 
@@ -75,9 +77,7 @@ class Purse {
 
   /** For an invoice that nobody will pay. */
   async forget(id: string): Promise<void> {
-    await (await openDevice()).write("purse", (stores) => stores.purse.delete(id));
-    announceChange(TOPIC);
-    await this.load();
+    await this.remove(await openDevice(), id);
   }
 
   private async step(id: string): Promise<string | null> {
@@ -90,19 +90,26 @@ class Purse {
       let token = await collect(item, state === "ISSUED");
       if (token === "renew") {
         item = { ...item, ...(await renewOutputs(item)) };
-        await this.put(item);
+        await this.put(device, item);
         token = await collect(item, false);
       }
       item = { ...item, token };
-      await this.put(item);
+      await this.put(device, item);
     }
+    if ((await openDevice()) !== device) return null; // Somebody else is signed in by now: it waits for the one who has paid.
     const fundingId = await handIn(item);
-    await this.forget(id);
+    await this.remove(device, id);
     return fundingId;
   }
 
-  private async put(item: PurseItem): Promise<void> {
-    await (await openDevice()).write("purse", (stores) => stores.purse.put(item));
+  private async put(device: Device, item: PurseItem): Promise<void> {
+    await device.write("purse", (stores) => stores.purse.put(item));
+    announceChange(TOPIC);
+    await this.load();
+  }
+
+  private async remove(device: Device, id: string): Promise<void> {
+    await device.write("purse", (stores) => stores.purse.delete(id));
     announceChange(TOPIC);
     await this.load();
   }
