@@ -161,7 +161,9 @@ def test_a_database_that_cannot_be_opened_refuses_the_start_with_its_name(tmp_pa
 def test_a_folder_for_uploads_that_cannot_be_made_refuses_the_start(tmp_path: Path):
     (tmp_path / "file").touch()
     said = refused(tmp_path, STEPWELL_UPLOAD_DIR=str(tmp_path / "file" / "uploads")).stderr
-    assert said.startswith("Nothing can be stored in 'uploads', which STEPWELL_UPLOAD_DIR names: Not a directory. Let this user write")
+    assert said.startswith(
+        "Nothing can be stored in 'uploads', which STEPWELL_UPLOAD_DIR names: Not a directory. Let this user write"
+    )
 
 
 def test_an_open_address_without_keys_is_refused(tmp_path: Path):
