@@ -202,7 +202,9 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     expect(page.get_by_test_id("passage").locator("mark")).to_contain_text("High water is at noon.")
     page.get_by_role("button", name="All of your knowledge").click()
     box.fill("")
-    page.get_by_role("button", name="Remove survey.pdf").click()
+    page.get_by_role("button", name="Remove survey.pdf").dblclick()  # asks, and no more
+    expect(page.get_by_role("group", name="Remove survey.pdf?")).to_contain_text("This cannot be undone")
+    assert counts(page)["documents"] == 3
     page.get_by_role("button", name="Really remove survey.pdf").click()
     expect(page.get_by_test_id("preparing")).to_contain_text("2 documents, 2 passages")
     assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 0}
