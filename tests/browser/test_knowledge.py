@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
 import re
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Request, expect
+from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 from tests.browser.conftest import WIDE, Watch
 from tests.browser.documents import broken_pdf, pdf, scanned_pdf
 from tests.browser.steps import composer, dock
@@ -202,10 +204,33 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     expect(page.get_by_test_id("passage").locator("mark")).to_contain_text("High water is at noon.")
     page.get_by_role("button", name="All of your knowledge").click()
     box.fill("")
-    page.get_by_role("button", name="Remove survey.pdf").click()
+    page.get_by_role("button", name="Remove survey.pdf").dblclick()  # asks, and no more
+    # Nor if the list has moved, and the second click meets another button.
+    page.get_by_role("button", name="Really remove survey.pdf").dispatch_event("click", {"detail": 2})
+    expect(page.get_by_role("group", name="Remove survey.pdf?")).to_contain_text("This cannot be undone")
+    assert counts(page)["documents"] == 3
     page.get_by_role("button", name="Really remove survey.pdf").click()
     expect(page.get_by_test_id("preparing")).to_contain_text("2 documents, 2 passages")
     assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 0}
+
+
+def test_of_two_bundles_that_are_dropped_the_second_is_judged(page: Page):
+    held: list[Route] = []
+    page.route("**/api/research/verify", lambda route: held.append(route), times=1)
+    drop(page, "first.zip", b"no zip")
+    expect(page.get_by_role("dialog", name="Check of first.zip")).to_contain_text("Checking every byte")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "x")
+    with page.expect_response("**/api/research/verify"):
+        drop(page, "second.zip", packed.getvalue())
+    second = page.get_by_role("dialog", name="Check of second.zip")
+    expect(second).to_contain_text("a member named 'a.txt'")
+    with page.expect_response("**/api/research/verify") as late:
+        held[0].continue_()
+    late.value.finished()
+    page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    expect(second).to_contain_text("a member named 'a.txt'")
 
 
 def test_a_hundred_pages_are_read_and_a_thousand_can_be_stopped(page: Page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import threading
 import zipfile
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser.conftest import LOOKS, PHONE, STATIC, WIDE, violations
+from tests.browser.device import put_project, texts_of
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -184,6 +186,102 @@ def rows_of_first_project(page: Page) -> str:
     return (
         page.get_by_test_id("project").get_by_label("Project", exact=True).locator("option").first.get_attribute("value") or ""
     )
+
+
+def edit(page: Page, name: str, text: str) -> Locator:
+    """Opens a file and writes into it, without saving; its text field."""
+    tree(page).get_by_text(name).click()
+    project(page).get_by_role("tab", name="Edit").click()
+    field = project(page).get_by_role("textbox", name=f"Text of {name}")
+    field.fill(text)
+    return field
+
+
+def unsaved(page: Page) -> Locator:
+    return tree(page).get_by_role("treeitem").filter(has_text="unsaved")
+
+
+# A save hashes its text first: it waits there until `goOn()`.
+HOLD_SAVES = """() => {
+    const real = crypto.subtle.digest.bind(crypto.subtle);
+    const held = new Promise(done => window.goOn = () => { delete crypto.subtle.digest; done(); });
+    crypto.subtle.digest = (...given) => held.then(() => real(...given));
+}"""
+
+
+def test_what_is_written_while_a_save_is_under_way_is_kept(page: Page):
+    put_project(page, {"/a.md": "a", "/b.md": "b"})
+    dialog = project(page)
+    edit(page, "b.md", "b, not saved")
+    field = edit(page, "a.md", "a, saved")
+    page.evaluate(HOLD_SAVES)
+    page.keyboard.press("Control+s")
+    field.press_sequentially(" and more")
+    page.evaluate("goOn()")
+    expect(notice(page)).to_contain_text("“a.md” is saved")
+    expect(field).to_have_value("a, saved and more")
+    expect(unsaved(page)).to_have_count(2)
+    assert texts_of(page) == {"/a.md": "a, saved", "/b.md": "b"}
+
+    notice(page).get_by_role("button", name="Close this notice").click()
+    page.evaluate(HOLD_SAVES)
+    page.keyboard.press("Control+s")  # the next one is based on the one before: no conflict
+    tree(page).get_by_text("b.md").click()
+    page.evaluate("goOn()")
+    expect(notice(page)).to_contain_text("“a.md” is saved")
+    expect(unsaved(page)).to_have_text([re.compile("b.md")])
+    dialog.get_by_role("tab", name="Edit").click()
+    expect(dialog.get_by_role("textbox", name="Text of b.md")).to_have_value("b, not saved")
+    assert texts_of(page) == {"/a.md": "a, saved and more", "/b.md": "b"}
+
+
+def test_an_undo_is_of_the_file_that_was_changed_whatever_is_shown_by_then(page: Page):
+    put_project(page, {"/a.md": "a", "/b.md": "b"})
+    dialog = project(page)
+
+    def undo_with_the_other_file_shown() -> None:
+        tree(page).get_by_text("b.md").click()
+        expect(dialog.get_by_role("region", name="/b.md")).to_be_visible()
+        notice(page).get_by_role("button", name="Undo").click()
+        tree(page).get_by_text("a.md").click()
+
+    for name in ("b.md", "a.md"):  # each has a change that could be taken back
+        edit(page, name, f"{name}, changed")
+        page.keyboard.press("Control+s")
+        expect(notice(page)).to_contain_text(f"“{name}” is saved")
+    undo_with_the_other_file_shown()
+    expect(dialog.get_by_role("tabpanel")).to_have_text("a")
+    assert texts_of(page) == {"/a.md": "a", "/b.md": "b.md, changed"}
+
+    dialog.get_by_role("tab", name="Versions").click()
+    dialog.get_by_role("button", name="when you changed it").first.click()
+    dialog.get_by_role("button", name="Restore this version").click()
+    expect(notice(page)).to_contain_text("is as it was")
+    assert texts_of(page)["/a.md"] == "a.md, changed"
+    undo_with_the_other_file_shown()
+    expect(dialog.get_by_role("tabpanel")).to_have_text("a")
+    assert texts_of(page) == {"/a.md": "a", "/b.md": "b.md, changed"}
+
+
+def test_a_file_that_changed_while_its_edit_was_left_is_not_overwritten(page: Page):
+    put_project(page, {"/a.md": "a", "/b.md": "b"})
+    dialog = project(page)
+    edit(page, "a.md", "mine")
+    tree(page).get_by_text("b.md").click()
+    put_project(page, {"/a.md": "theirs"})  # as another tab does
+    expect(dialog.get_by_role("button", name="2 files, 7 B")).to_be_visible()  # the page knows of it
+    tree(page).get_by_text("a.md").click()
+    expect(dialog.get_by_role("tabpanel")).to_have_text("theirs")
+    dialog.get_by_role("tab", name="Edit").click()
+    expect(dialog.get_by_role("textbox", name="Text of a.md")).to_have_value("mine")
+    expect(dialog.get_by_role("alert")).to_contain_text("changed meanwhile")
+    page.keyboard.press("Control+s")
+    expect(dialog.get_by_role("button", name="Save", exact=True)).to_be_enabled()
+    assert texts_of(page)["/a.md"] == "theirs"
+    dialog.get_by_role("button", name="Save mine over it").click()
+    expect(notice(page)).to_contain_text("“a.md” is saved")
+    assert texts_of(page)["/a.md"] == "mine"
+    expect(dialog.get_by_role("alert")).to_have_count(0)
 
 
 @pytest.mark.prove

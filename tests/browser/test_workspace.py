@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.conftest import PHONE, WIDE, Watch, violations
 from tests.browser.model_server import calling, serve_model, tools_of
 from tests.browser.steps import ask, composer, dock, last_answer
@@ -193,6 +193,42 @@ def test_a_conflict_shows_both_versions_and_a_way_out(
     dialog.get_by_role("button", name="Delete the file").click()
     expect(dialog.get_by_role("alert")).to_contain_text("Theirs again.")
     assert (files / "plans" / "may.md").exists()
+
+
+def test_a_slow_save_or_deletion_leaves_the_file_that_is_open_by_then(page: Page, files: Path):
+    (files / "plans" / "june.md").write_text("# June\n")
+    ask(page, "workspace", "Move the tea")
+    held: list[Route] = []
+    page.route(
+        "**/api/workspace/files/plans/may.md*",
+        lambda route: route.continue_() if route.request.method == "GET" else held.append(route),
+    )
+
+    def go_on_with_another_file(end: str) -> None:
+        """Leaves the file while its request is held, edits another one, and lets the request end."""
+        page.keyboard.press("Escape")
+        dialog = open_file(page, "june.md")
+        dialog.get_by_role("button", name="Edit").click()
+        dialog.get_by_label("Text of /plans/june.md").fill("# June, being written\n")
+        held.pop().continue_()
+        expect(page.get_by_text(end)).to_be_visible()
+        expect(dialog.get_by_label("Text of /plans/june.md")).to_have_value("# June, being written\n")
+        page.keyboard.press("Escape")
+
+    dialog = open_file(page, "may.md")
+    dialog.get_by_role("button", name="Edit").click()
+    dialog.get_by_label("Text of /plans/may.md").fill("# May, saved\n")
+    with page.expect_request(lambda request: request.method == "PUT"):
+        dialog.get_by_role("button", name="Save").click()
+    go_on_with_another_file("/plans/may.md is stored.")
+    assert (files / "plans" / "may.md").read_text() == "# May, saved\n"
+
+    dialog = open_file(page, "may.md")
+    dialog.get_by_role("button", name="Delete…").click()
+    with page.expect_request(lambda request: request.method == "DELETE"):
+        dialog.get_by_role("button", name="Delete the file").click()
+    go_on_with_another_file("/plans/may.md is deleted.")
+    assert not (files / "plans" / "may.md").exists()
 
 
 def test_the_panel_breaks_no_rule_in_any_look(page: Page, files: Path, watch: Watch):

@@ -5,7 +5,7 @@
 //           \-> stopped | failed      (nothing of it is here)
 
 import { request } from "../api";
-import { announceChange, onChange, openDevice, type Chunk, type KnowledgeDocument } from "../device/database";
+import { announceChange, onChange, openDevice, type Chunk, type Device, type KnowledgeDocument } from "../device/database";
 import { recordDeparture } from "../device/departures";
 import type { Embedder } from "../embedding/embedder";
 import type { components } from "../api/schema";
@@ -234,12 +234,7 @@ class Library {
       this.preparing = { done: at, of: missing.length };
       const part = missing.slice(at, at + EMBEDDED_AT_ONCE);
       const vectors = await made.embed(part.map((chunk) => chunk.text), signal);
-      await device.write(["chunks", "vectors"], async (stores) => {
-        for (const [n, chunk] of part.entries()) {
-          // It may have been removed meanwhile.
-          if (await stores.chunks.get(chunk.id)) await stores.vectors.put({ chunk_id: chunk.id, document_id: chunk.document_id, embedder: made.id, vector: vectors[n]! });
-        }
-      });
+      await keepVectors(device, made.id, part, vectors);
       if (performance.now() - told < TELL_EVERY_MS && at + EMBEDDED_AT_ONCE < missing.length) continue;
       announceChange("documents");
       told = performance.now();
@@ -273,6 +268,15 @@ async function removeChunks(stores: Pick<KnowledgeStores, "chunks" | "vectors">,
     const query = store === stores.chunks ? IDBKeyRange.bound([id, 0], [id, Infinity]) : id;
     for (const key of await store.keysBy("document", query)) await store.delete(key);
   }
+}
+
+/** Of passages that are still what was embedded: meanwhile a page may have been fetched again, or a document removed. */
+export async function keepVectors(device: Device, embedder: string, embedded: readonly Chunk[], vectors: readonly Float32Array[]): Promise<void> {
+  await device.write(["chunks", "vectors"], async (stores) => {
+    for (const [n, { id, document_id, text }] of embedded.entries()) {
+      if ((await stores.chunks.get(id))?.text === text) await stores.vectors.put({ chunk_id: id, document_id, embedder, vector: vectors[n]! });
+    }
+  });
 }
 
 function chunksOf(document_id: string, read: Read): Chunk[] {

@@ -19,6 +19,13 @@ export interface Notice {
   readonly undo?: () => void;
 }
 
+/** A text that is being written. */
+export interface Draft {
+  readonly text: string;
+  /** The hash of the file that it was begun on: it may be saved in place of that one only. */
+  readonly base: string;
+}
+
 export interface Job {
   readonly title: string;
   readonly labels: readonly string[];
@@ -39,8 +46,8 @@ class Projects {
   problem = $state.raw<Error | null>(null);
   notice = $state.raw<Notice | null>(null);
   job = $state.raw<Job | null>(null);
-  /** Texts that are being written, by file: kept while the page is open. */
-  drafts = $state<Record<string, string>>({});
+  /** By the file's id: kept while the page is open. */
+  drafts = $state<Record<string, Draft>>({});
   private leaving = $state.raw<ReadonlySet<string>>(new Set());
   private watching = false;
   private refreshing: ReturnType<typeof setTimeout> | undefined;
@@ -173,6 +180,13 @@ class Projects {
       await this.loadFiles();
     });
     return made;
+  }
+
+  /** What was written while the text was being saved stays, and goes on from what is saved. */
+  settleDraft(id: string, saved: Draft): void {
+    const draft = this.drafts[id];
+    if (draft?.text === saved.text) delete this.drafts[id];
+    else if (draft) this.drafts[id] = { text: draft.text, base: saved.base };
   }
 
   // Import and export ------------------------------------------------------------------------------------------------------------

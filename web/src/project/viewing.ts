@@ -6,6 +6,8 @@ export type Look = "markdown" | "text" | "image" | "pdf" | "bytes";
 
 export interface Shown {
   readonly look: Look;
+  /** Of the file that this is read from. */
+  readonly hash: string;
   /** For a text: its beginning. */
   readonly text: string;
   /** All of it is here, and short enough to be edited. */
@@ -44,7 +46,7 @@ export async function readShown(device: Device, row: FileRow, most: number): Pro
   const isText = look === "text" || look === "markdown" || suffixOf(row.path) === "svg";
   const all = kept.text ?? (isText ? await content.slice(0, most * 4).text() : "");
   const whole = kept.text !== undefined ? kept.text.length <= MOST_EDITED : false;
-  return { look, text: isText ? all.slice(0, whole ? undefined : most) : "", whole, content, image: look === "image" ? await dataAddress(content) : "" };
+  return { look, hash: row.hash, text: isText ? all.slice(0, whole ? undefined : most) : "", whole, content, image: look === "image" ? await dataAddress(content) : "" };
 }
 
 function dataAddress(content: Blob): Promise<string> {
