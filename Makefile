@@ -4,10 +4,11 @@ PY        := .venv/bin/python
 READY     := .venv/.stamp
 # Longest first: with the many short files at the end, no core waits for another.
 TEST_DIRS := $(wildcard tests/browser tests/integration tests/contract tests/architecture tests/unit)
-# Three workers for two cores, since many tests wait for processes, leases and pages: a sixth quicker than two. A file stays on one of
-# them, so that its server, model or process is started once.
+# A file stays on one worker, so that its server, model or process is started once.
+BY_FILE   := --dist loadfile --no-loadscope-reorder
+# Three workers for two cores, since many tests wait for processes, leases and pages: about a tenth quicker than two.
 WORKERS   := $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
-ON_ALL_CORES := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+ON_ALL_CORES := -n $(WORKERS) $(BY_FILE)
 # With real browsers, processes and leases, the machine itself can be late. Such a test has one more try, three of them at most in a
 # whole run, and what went wrong is printed; a single file (TEST_FILE) and `make prove` have none. Unit tests need no second one.
 SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks --rerun-exclude-path tests/unit --rerun-exclude-path tests/architecture
@@ -47,7 +48,7 @@ test_pythons: $(READY) ## unit tests with each other Python of this machine that
 	done
 
 test_python: .venv-$(VERSION)/.stamp
-	.venv-$(VERSION)/bin/python -m pytest tests/unit -q --hypothesis-profile again -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	.venv-$(VERSION)/bin/python -m pytest tests/unit -q --hypothesis-profile again -n auto $(BY_FILE) $(ARGS)
 
 integration_tests: $(READY) page ## only the tests with real processes, files and loopback sockets
 	@./scripts/system-packages

@@ -82,7 +82,7 @@ def _thread_of(event: dict[str, Any]) -> tuple[int, int]:
 
 @contextmanager
 def start_chromium(url: str) -> Iterator[Chromium]:
-    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    program = shutil.which("chromium") or shutil.which("chromium-headless-shell")
     if program is None:
         raise ContestantError("no Chromium on this machine; scripts/system-packages installs it")
     with sync_playwright() as playwright:

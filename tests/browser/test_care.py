@@ -75,6 +75,8 @@ def test_nothing_moves_under_the_pointer_when_the_prices_come(context: BrowserCo
     buttons = [page.get_by_role("button", name=name).first for name in ("Project", "Knowledge", "This device")]
     before = [button.bounding_box() for button in buttons]
     assert page.get_by_role("button", name="Wallet").count() == 0
+    while not held:
+        page.wait_for_timeout(20)
     held.pop().continue_()
     expect(page.get_by_role("button", name="Wallet Free")).to_be_visible()
     assert [button.bounding_box() for button in buttons] == before

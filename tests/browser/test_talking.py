@@ -122,6 +122,18 @@ def test_a_tab_where_nobody_writes_leaves_the_draft_of_another_one(page: Page, o
     expect(composer(page)).to_have_value("a draft of the first tab")
 
 
+def test_a_draft_that_is_erased_stays_erased(page: Page):
+    composer(page).fill("to be forgotten")
+    page.wait_for_function("() => Object.values(localStorage).includes('to be forgotten')")
+    page.get_by_role("button", name="This device").click()
+    row = page.get_by_role("dialog").get_by_role("listitem").filter(has_text="A message you began")
+    row.get_by_role("button", name="Erase").first.click()
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Erased: A message you began.")
+    page.reload()
+    expect(composer(page)).to_have_value("")
+
+
 def test_a_message_that_cannot_be_sent_is_kept_where_it_was_written(page: Page, context: BrowserContext, allow_console):
     allow_console("ERR_FAILED|Failed to load resource")
     ask(page, "echo", "first")
@@ -137,7 +149,6 @@ def test_a_message_that_cannot_be_sent_is_kept_where_it_was_written(page: Page, 
     expect(composer(page)).to_have_value("")
     page.get_by_role("link", name="New conversation").click()
     expect(page.get_by_text("What would you like to know?")).to_be_visible()
-    context.unroute_all()
     page.goto(away)
     expect(composer(page)).to_have_value("on its way")
 
@@ -160,6 +171,8 @@ def test_a_first_message_that_is_refused_does_not_come_into_another_conversation
     page.get_by_role("navigation").get_by_role("link", name="first").first.click()
     expect(page).to_have_url(other)
     composer(page).fill("a draft of this conversation")
+    while not held:
+        page.wait_for_timeout(20)
     held.pop().fulfill(status=422, json={"detail": "not today"})
     expect(page.get_by_text("not today")).to_be_visible()
     expect(composer(page)).to_have_value("a draft of this conversation")
@@ -172,6 +185,8 @@ def test_a_double_click_begins_one_conversation(page: Page, context: BrowserCont
     context.route("**/threads", lambda route: held.append(route))
     page.goto("/new/echo")
     page.get_by_role("button", name="Start: Plan and write").dblclick()
+    while not held:
+        page.wait_for_timeout(20)
     expect(page.get_by_role("button", name="Start: Plan and write")).to_be_visible()
     assert len(held) == 1
     held.pop().continue_()

@@ -31,6 +31,13 @@ export function keep(name: string, value: string | null): void {
   }
 }
 
+/** Tells what another tab keeps under this name from now on; null: nothing any more. Gives the way back. */
+export function whenKeptElsewhere(name: string, tell: (value: string | null) => void): () => void {
+  const heard = ({ key, newValue }: StorageEvent) => key === PREFIX + name && tell(newValue);
+  window.addEventListener("storage", heard);
+  return () => window.removeEventListener("storage", heard);
+}
+
 export function kept(name: string): string | null {
   try {
     return localStorage.getItem(PREFIX + name);
