@@ -25,7 +25,7 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(READY) page ## start the server with the applications there are (ARGS="--port 9000")
-	@STEPWELL_FREE=$${STEPWELL_FREE-unless-priced} $(PY) -m stepwell serve $(ARGS)
+	@$(PY) -m stepwell serve $(ARGS)
 
 chat: $(READY) ## talk to the smallest real agent in the terminal (ARGS="--model provider:name", or ARGS=--url for the server)
 	@$(PY) -m stepwell chat $(ARGS)

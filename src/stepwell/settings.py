@@ -93,7 +93,7 @@ must not be able to open a server to the network."""
 
 PAYMENT_VARIABLES = (
     "STEPWELL_MINTS", "STEPWELL_SATS_PER_CALL", "STEPWELL_TOKEN_PRICES", "STEPWELL_PAID_GRAPHS", "STEPWELL_WALLET_SEED",
-    "STEPWELL_FREE", "STEPWELL_DEPOSIT_SATS", "STEPWELL_PAYMENT_IDLE_HOURS",
+    "STEPWELL_DEPOSIT_SATS", "STEPWELL_PAYMENT_IDLE_HOURS",
 )  # fmt: skip
 """What `stepwell.payments.configuration` reads."""
 

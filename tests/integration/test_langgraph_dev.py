@@ -21,6 +21,7 @@ import httpx
 import pytest
 from benchmarks.environments import EnvironmentFailure, peer_server_python
 from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
 from tests.integration.clients.processes import serving, started
 
 ROOT = Path(__file__).parents[2]
@@ -135,6 +136,17 @@ def check(url: str) -> None:
             assert len(pieces) > 3
             values = client.threads.get_state(thread_id)["values"]
             assert values["messages"][-1]["content"].strip() == ANSWER
+        for assistant in ("deeptutor", "seminar_agent"):
+            begin_a_seminar(client, assistant)
+
+
+def begin_a_seminar(client: SyncLangGraphClient, assistant: str) -> None:
+    """T1: with a model and no price set the tutor works, under both of its names."""
+    thread_id = client.threads.create()["thread_id"]
+    question = {"messages": [{"role": "user", "content": "Should cities close their centres to cars?"}]}
+    parts = list(client.runs.stream(thread_id, assistant, input=question, stream_mode=["values"]))
+    assert [part.data for part in parts if part.event == "error"] == []
+    assert client.threads.get_state(thread_id)["values"]["messages"][-1]["content"].startswith(ANSWER)
 
 
 def test_langgraph_dev_serves_the_project(project: Path, model: dict[str, str]) -> None:

@@ -239,7 +239,6 @@ def test_published_graph_is_loaded_without_a_key_and_built_with_one(name: str, m
         with pytest.raises(ConfigurationError, match="model"):
             make()
     monkeypatch.setenv("OLLAMA_MODEL_NAME", "qwen3:8b")
-    monkeypatch.setenv("STEPWELL_FREE", "yes")  # the tutor is paid for where nobody says otherwise
     graph = make()
     kept = {"messages", "user_query", "final_report"} if name == "research" else {"messages", "files", "todos"}
     assert kept <= graph.get_output_jsonschema()["properties"].keys()

@@ -8,7 +8,7 @@ APPLICATIONS: Mapping[str, str] = {
     "research": "stepwell.apps.research.graph:make_graph",
     "deep_research": "stepwell.apps.deep_research.agent:make_graph",
     "deeptutor": "stepwell.apps.tutor.agent:make_graph",
-    "seminar_agent": "stepwell.apps.seminar.agent:make_graph",
+    "seminar_agent": "stepwell.apps.tutor.agent:make_seminar",
     "workspace": "stepwell.apps.workspace.agent:make_graph",
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }

@@ -33,7 +33,7 @@ from stepwell.evidence.policy.file import load_policy
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
-from stepwell.payments.configuration import PaymentSettings
+from stepwell.payments.configuration import load_charging
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -129,7 +129,7 @@ async def open_server(
                 answer_shapes=AnswerShapes(RESEARCH_ANSWERS),
                 watchers=[telemetry],
                 metrics=metrics,
-                charging=PaymentSettings.load(settings.payments).charging,
+                charging=load_charging(settings.payments),
                 payable=PAYABLE if graphs.ours else (),
                 knowledge=_make_knowledge_aid(settings, clock),
                 workspace=_open_workspace(settings, server_settings, persistence) if graphs.ours else None,

@@ -112,14 +112,11 @@ def _model(settings: Settings) -> Iterator[str]:
 
 
 def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
-    """What is paid for, and that nothing is where somebody might think so."""
+    """What costs something, what it costs, and where the money is taken. Nothing is said where every agent is free."""
     from stepwell.apps import PAYABLE
-    from stepwell.payments.configuration import PaymentSettings
+    from stepwell.payments.configuration import load_charging
 
-    payments = PaymentSettings.load(settings.payments)
-    if payments.free:
-        yield "  payments  free: everybody uses every agent for nothing (STEPWELL_FREE)"
-    if charging := payments.charging:
+    if charging := load_charging(settings.payments):
         paid = charging.graphs(PAYABLE)
         free = [name for name in served.registry.names if name not in paid]
         yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (

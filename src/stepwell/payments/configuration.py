@@ -5,9 +5,8 @@ STEPWELL_MINTS=https://mint.example.com     whose money is taken; several with c
 STEPWELL_SATS_PER_CALL=5                    the price of each model call, or
 STEPWELL_TOKEN_PRICES={"*": [1000, 4000]}   sats for a million tokens in and out, by model
 STEPWELL_WALLET_SEED=...                    64 hexadecimal digits: `stepwell wallet seed` makes some
-STEPWELL_FREE=yes                           nothing costs anything; with `unless-priced`, only where the others are not set
 ```
-Without any of them nothing is charged by agents that need not be paid, and those that must be do not run.
+Without a mint and a price, every agent is free.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from stepwell.clock import Clock
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.wallet import Wallet
 
-_FREE: Mapping[str, bool | Literal["unless priced"]] = {
-    "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "unless-priced": "unless priced",
-}  # fmt: skip
 _SEED_DIGITS = 64
 _USUAL_DEPOSIT_CALLS = 20
 _USUAL_DEPOSIT_SATS = 100
@@ -55,41 +51,26 @@ class Charging:
         return self.paid_graphs or tuple(payable)
 
 
-@dataclass(frozen=True)
-class PaymentSettings:
-    """Charged, free because somebody said so, or neither."""
-
-    charging: Charging | None = None
-    free: bool = False
-
-    @classmethod
-    def load(cls, variables: Mapping[str, str]) -> PaymentSettings:
-        """From `Settings.payments`."""
-        read = Variables(variables)
-        free = read.choice("STEPWELL_FREE", _FREE, False)
-        mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
-        price = _price(read)
-        if free is True and (mints or price):
-            raise ConfigurationError(
-                "STEPWELL_FREE is on, and STEPWELL_MINTS or a price is set. Remove one: agents are free, or they are paid for."
-            )
-        if not mints and price is None:
-            return cls(free=bool(free))
-        if not mints or price is None:
-            raise ConfigurationError(
-                "Payments need both a mint (STEPWELL_MINTS) and a price (STEPWELL_SATS_PER_CALL or STEPWELL_TOKEN_PRICES)."
-            )
-        usual = price.sats_per_call * _USUAL_DEPOSIT_CALLS if isinstance(price, FlatPrice) else _USUAL_DEPOSIT_SATS
-        return cls(
-            Charging(
-                mints,
-                price,
-                _seed(read),
-                read.listing("STEPWELL_PAID_GRAPHS") or None,
-                read.whole("STEPWELL_DEPOSIT_SATS", max(usual, 1)),
-                read.whole("STEPWELL_PAYMENT_IDLE_HOURS", 24, most=24 * 365),
-            )
+def load_charging(variables: Mapping[str, str]) -> Charging | None:
+    """What `Settings.payments` says; None where neither a mint nor a price is set, and every agent is free."""
+    read = Variables(variables)
+    mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
+    price = _price(read)
+    if not mints and price is None:
+        return None
+    if not mints or price is None:
+        raise ConfigurationError(
+            "Payments need both a mint (STEPWELL_MINTS) and a price (STEPWELL_SATS_PER_CALL or STEPWELL_TOKEN_PRICES)."
         )
+    usual = price.sats_per_call * _USUAL_DEPOSIT_CALLS if isinstance(price, FlatPrice) else _USUAL_DEPOSIT_SATS
+    return Charging(
+        mints,
+        price,
+        _seed(read),
+        read.listing("STEPWELL_PAID_GRAPHS") or None,
+        read.whole("STEPWELL_DEPOSIT_SATS", max(usual, 1)),
+        read.whole("STEPWELL_PAYMENT_IDLE_HOURS", 24, most=24 * 365),
+    )
 
 
 @asynccontextmanager

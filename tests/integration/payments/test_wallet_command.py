@@ -19,7 +19,7 @@ from stepwell.cli import main
 from stepwell.errors import MintUnavailableError
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.configuration import PaymentSettings
+from stepwell.payments.configuration import load_charging
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
@@ -235,7 +235,7 @@ async def test_a_server_is_asked_by_its_operators_only(till: Till, tmp_path: Pat
     await till.keep(lambda wallet: wallet.ledger.mark_unknown(operation_id, "an operator should look"))
     user = (await asyncio.to_thread(till.command, "keys", "create", "--user", "alice")).out.strip()
     root = (await asyncio.to_thread(till.command, "keys", "create", "--user", "root", "--operator")).out.strip()
-    charging = PaymentSettings.load({**till.settings(), "STEPWELL_PAID_GRAPHS": "paid"}).charging
+    charging = load_charging({**till.settings(), "STEPWELL_PAID_GRAPHS": "paid"})
     settings = ServerSettings.load({"STEPWELL_AUTH": "required"})
     async with serve(tmp_path, settings, {"paid": make_paid()}, charging=charging) as server:
 

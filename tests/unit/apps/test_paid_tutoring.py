@@ -1,24 +1,22 @@
-"""The tutor and the older seminar with real money of a mint in memory."""
+"""The tutor with real money of a mint in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell.apps.seminar.agent import Price
-from stepwell.apps.seminar.agent import build as build_seminar
 from stepwell.apps.tutor.agent import build as build_tutor
-from stepwell.apps.tutor.agent import make_graph
-from stepwell.errors import ConfigurationError
+from stepwell.apps.tutor.agent import make_graph, make_seminar
 from stepwell.middleware.payment import CashuPaymentMiddleware
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
+from stepwell.settings import PAYMENT_VARIABLES
 from stepwell.testing import MemoryMint, ScriptedModel, call, say
 
 PRICE = 10
@@ -55,23 +53,11 @@ async def test_each_call_of_the_tutor_is_charged_and_a_short_balance_pauses_it(w
     assert (await wallet.session("alice", session_id)).spent == PRICE * 3
 
 
-async def test_a_seminar_is_paid_for_in_one_piece_and_the_rest_comes_back(wallet: Wallet, mint: MemoryMint):
-    script = [call("write_artifact", text="Sound money keeps its worth.", note="first draft"), say("Written.")]
-    graph = build_seminar(ScriptedModel(script), price=Price(wallet, 30, lambda config: "alice"), checkpointer=InMemorySaver())
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
-    given = {"messages": [("user", "Write on sound money")], "funding_id": session_id}
-    done = await graph.ainvoke(given, {"configurable": {"thread_id": "1"}})
-    assert (done["payment_status"], done["payment_spent_sats"]) == ("refunded", 30)
-    assert mint.spend(await wallet.claim("alice", done["payment_refund_id"])) == 100 - 1 - 30 - 1
-    assert (await wallet.audit()).adds_up
-
-
-def test_a_tutor_that_must_be_paid_for_does_not_run_for_nothing_unless_that_is_said(monkeypatch: pytest.MonkeyPatch):
-    for name in ("STEPWELL_MINTS", "STEPWELL_SATS_PER_CALL", "STEPWELL_TOKEN_PRICES", "STEPWELL_FREE", "STEPWELL_WALLET_SEED"):
+@pytest.mark.parametrize("make", [make_graph, make_seminar])
+def test_with_a_model_and_no_price_the_tutor_is_free(make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch):
+    """T1"""
+    for name in PAYMENT_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("STEPWELL_MODEL", "anthropic:claude-sonnet-4-5")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "no key at all")
-    with pytest.raises(ConfigurationError, match="STEPWELL_FREE=yes"):
-        make_graph()
-    monkeypatch.setenv("STEPWELL_FREE", "yes")
-    assert make_graph().name == "deeptutor"
+    assert make().name == "deeptutor"

@@ -129,7 +129,7 @@ const NAMES: Record<string, string> = {
   research_demo: "Research, a demonstration",
   demo_agent: "Agent, a demonstration",
   deeptutor: "Tutor",
-  seminar_agent: "Seminar, the older tutor",
+  seminar_agent: "Tutor, under its older name",
   workspace: "Workspace",
 };
 const ORDER = ["research", "simple_agent", "deeptutor", "workspace", "deep_research"];

@@ -44,15 +44,26 @@ from stepwell.settings import Settings
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 NAME = "deeptutor"
+SEMINAR = "seminar_agent"
+"""The tutor's older name, for clients that ask for it. It is the same graph."""
 SCRATCH = ("/scratch/", "/summaries/", "/analysis/")
 READER_TIMEOUT_S = 600.0
 
 
 def make_graph() -> Graph:
-    """The tutor on the configured model, paid for unless the operator says it is free; on the method alone, which costs nothing, where no
+    """The tutor on the configured model, charged for if the operator has set a price; on the method alone, which costs nothing, where no
     model is configured that can use tools."""
+    return _make(NAME)
+
+
+def make_seminar() -> Graph:
+    """The tutor under its older name, which operators may price on its own (`STEPWELL_PAID_GRAPHS`)."""
+    return _make(SEMINAR)
+
+
+def _make(graph_id: str) -> Graph:
     model = find_model()
-    payment = next(iter(charge_for(NAME, required=True)), None) if model else None
+    payment = next(iter(charge_for(graph_id)), None) if model else None
     return build(model, payment=payment)
 
 

@@ -60,10 +60,10 @@ class Place:
 
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
         """Ask mints, and do something with the money. What moves it wants no server beside."""
-        from stepwell.payments.configuration import PaymentSettings, open_wallet
+        from stepwell.payments.configuration import load_charging, open_wallet
         from stepwell.runs.sql.ledger import DatabaseLedger
 
-        charging = PaymentSettings.load(self.settings.payments).charging
+        charging = load_charging(self.settings.payments)
         if charging is None:
             raise ConfigurationError(
                 "Payments are not configured here. Set STEPWELL_MINTS, a price and STEPWELL_WALLET_SEED as the server has them, "

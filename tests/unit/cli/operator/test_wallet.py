@@ -42,7 +42,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "STEPWELL_WALLET_SEED": SEED,
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.delenv("STEPWELL_FREE", raising=False)
     return tmp_path
 
 
