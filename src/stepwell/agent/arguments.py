@@ -5,8 +5,11 @@ It builds nothing and imports no SDK. Tool names, subagents' descriptions and ap
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import SystemMessage
@@ -17,12 +20,42 @@ from stepwell.models import choose_model
 from stepwell.settings import Settings
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_EARLY_FORM = ("tools", "instructions", "model", "subagents", "state_schema", "config_schema", "checkpointer")
+"""The order of arguments before the model came first."""
+
+
+def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
+    """Let a function that takes the model first also be called as `create(tools, instructions, ...)`, and name the nearest argument for one
+    that it does not know."""
+    known = inspect.signature(create).parameters
+
+    @functools.wraps(create)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        for name in named.keys() - known.keys():
+            nearest = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean '{nearest[0]}'?" if nearest else f"It takes: {', '.join(known)}."
+            raise TypeError(f"{create.__name__}() has no argument '{name}'. {hint}")
+        if given and isinstance(given[0], list | tuple) and len(given) <= len(_EARLY_FORM):
+            early = dict(zip(_EARLY_FORM, given, strict=False))
+            if twice := early.keys() & named.keys():
+                raise TypeError(f"{create.__name__}() got the argument '{min(twice)}' twice.")
+            return create(**{**early, **named})  # type: ignore[arg-type]  # checked by create itself
+        return create(*given, **named)
+
+    return call
+
+
 def check_arguments(tools: object, middleware: object, backend: object, prompt: object) -> None:
     """Refuse what has the wrong form; the message says which argument, and what to write instead."""
     _check_list("tools", tools)
     _check_list("middleware", middleware)
     for entry in middleware if isinstance(middleware, Iterable) else ():
         _check_middleware(entry)
+    if isinstance(backend, type):
+        raise ConfigurationError(f"backend is the class {backend.__name__}. Pass an instance: {backend.__name__}(...).")
     if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
         raise ConfigurationError(
             f"backend is a {type(backend).__name__}. Pass a backend, such as FilesystemBackend(root_dir=...), "

@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from stepwell.agent.approvals import check_approvals
-from stepwell.agent.arguments import check_arguments, check_subagent_models
+from stepwell.agent.arguments import accept_early_form, check_arguments, check_subagent_models
 from stepwell.agent.compile import Middleware, Tool, ToolLike, compile_agent, convert_tools
 from stepwell.agent.stack import default_stack
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 GENERAL_PURPOSE_DESCRIPTION = "for anything; has your tools and files."
 
 
+@accept_early_form
 def create_deep_agent(
     model: str | BaseChatModel | None = None,
     tools: Sequence[ToolLike] | None = None,
@@ -61,6 +62,8 @@ def create_deep_agent(
     config_schema: type[Any] | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A deep agent: it plans, keeps files, delegates, stays within its context and asks for approval.
+
+    The early form `create_deep_agent(tools, instructions, model, ...)` works too: a list in the first place is the tools.
 
     Args:
         model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.5 where a key is set).

@@ -7,8 +7,10 @@ on a string is the same whichever backend was asked. What is refused, and why:
 |---|---|
 | `..` as a segment, also percent-encoded or in look-alike characters | it names a place outside the folder it stands in |
 | NUL, control and bidirectional characters, invisible spaces, lone surrogates | they hide what a name really says |
-| backslashes, drive letters, `~`, `scheme://` | they are other systems' ways to say where |
+| drive letters, `\\\\host\\share`, `~`, `scheme://` | they are other systems' ways to say where |
 | segments above 255 bytes, paths above 1,024 bytes | no storage takes them all |
+
+A backslash separates folders as a slash does (`docs\\a.md` is `/docs/a.md`), so no file has one in its name; in a pattern it is refused.
 """
 
 from __future__ import annotations
@@ -45,14 +47,15 @@ _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 def resolve(raw: object) -> str | ErrorText:
     """The normal form of a path (`/a/b`, no trailing slash), or what is wrong with it.
 
-    A name without a leading slash is taken from the root; empty segments and `.` vanish.
+    A name without a leading slash is taken from the root; backslashes become slashes; empty segments and `.` vanish.
     """
     if not isinstance(raw, str):
         return ErrorText(f"Error: a path must be text, not {type(raw).__name__}. Pass a path such as '/notes.md'.")
     # Nearly every path is plain; the name class above cannot start with a dot, so no plain path is a traversal.
     if _PLAIN.fullmatch(raw) and os.name != "nt":
         return raw
-    return _complaint(raw) or _normal(raw)
+    slashed = raw if raw.startswith("\\\\") else raw.replace("\\", "/")
+    return _complaint(slashed) or _normal(slashed)
 
 
 def resolve_file(raw: object) -> str | ErrorText:

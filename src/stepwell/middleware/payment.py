@@ -29,6 +29,7 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
+from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
@@ -45,7 +46,7 @@ from stepwell.models.usage import label_of, usage_of
 from stepwell.payments.ledger import Reservation, Session
 from stepwell.payments.meter import Meter, RunPayments
 from stepwell.payments.pricing import CallSize
-from stepwell.payments.states import CHARGED, FUNDING_ID, PAYMENTS, TOKEN
+from stepwell.payments.states import CHARGED, FUNDING_ID, PAYMENTS, REFUNDED, TOKEN
 from stepwell.tools.effect_journal import effect_key
 
 _UNIT = "sat"
@@ -59,6 +60,8 @@ class PaymentState(AgentState[Any]):
     payment_balance_sats: NotRequired[int]
     payment_spent_sats: NotRequired[int]
     payment_status: NotRequired[str]
+    """`active`; `exhausted`: what is left is less than the next call costs; `refunded`: the session has ended."""
+    payment_refund_claimed: NotRequired[bool]
     payment_charged: NotRequired[Annotated[str | None, PrivateStateAttr]]
 
 
@@ -113,7 +116,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             run_in_portal(payments.meter.release(reservation))
             raise
         session = run_in_portal(self._settle(payments, request, response, reservation, call))
-        return _with_charge(request.state, response, reservation, session)
+        return _with_charge(request.state, response, reservation, _mirrors(session, payments.meter.price_of(call)))
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
@@ -137,7 +140,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             await payments.meter.release(reservation)
             raise
         session = await self._settle(payments, request, response, reservation, call)
-        return _with_charge(request.state, response, reservation, session)
+        return _with_charge(request.state, response, reservation, _mirrors(session, payments.meter.price_of(call)))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         with _paying_for_subagents(request.state):
@@ -151,6 +154,19 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
         with _paying_for_subagents(request.state):
             return await handler(request)
+
+    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return run_in_portal(self._look(self._payments(), state)) if _is_mirrored(state) else None
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return await self._look(self._payments(), state) if _is_mirrored(state) else None
+
+    async def _look(self, payments: RunPayments, state: Any) -> dict[str, Any] | None:
+        """What has happened to the session since the thread was last at work: more money, or a refund."""
+        standing = await payments.meter.look(state[FUNDING_ID])
+        price = payments.meter.price_of(CallSize())
+        mirrors = {**_mirrors(standing.session, price), "payment_refund_claimed": standing.claimed}
+        return _changed(state, mirrors) or None
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         run_in_portal(self._confirm(self._payments(), state))
@@ -245,11 +261,14 @@ def make_request_funding(own: Meter | None) -> BaseTool:
     """The tool by which an agent asks its user for money. It pauses: whoever answers approves by paying, or declines."""
 
     @tool
-    def request_funding(amount_sats: int, reason: str) -> str | Command[Any]:
+    def request_funding(amount_sats: int, reason: str, runtime: ToolRuntime) -> str | Command[Any]:
         """Ask the user for more money when the work ahead will cost more than the balance. Say briefly what it is for. Not for every
         call: a balance that runs short is asked for by itself."""
         meter = own or _require_handed((get_config().get("configurable") or {}).get(PAYMENTS)).meter
-        session_id = ask_payment({**_payload(meter, reason, "requested", max(amount_sats, 0), 0, 0), "reason": reason})
+        # The call that asks for this tool was charged, so the mirrors stand as the session does.
+        balance, spent = (runtime.state.get(name, 0) for name in ("payment_balance_sats", "payment_spent_sats"))
+        question = _payload(meter, reason, "requested", max(amount_sats, 0), balance, spent)
+        session_id = ask_payment({**question, "reason": reason})
         if session_id is None:
             return "The user declined to add money. Go on with what is left, or finish."
         return f"The user has added money (funding {session_id})."
@@ -296,17 +315,30 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
         _CALLERS_SESSION.reset(token)
 
 
-def _with_charge(state: Any, response: ModelResponse[Any], reservation: Reservation, session: Session) -> Response:
-    mirrors = {
+def _with_charge(
+    state: Any, response: ModelResponse[Any], reservation: Reservation, mirrors: Mapping[str, Any]
+) -> Response:
+    return ExtendedModelResponse(response, Command(update=_changed(state, {**mirrors, CHARGED: reservation.key})))
+
+
+def _mirrors(session: Session, price_sats: int) -> dict[str, Any]:
+    """What a thread's state shows of its session. `price_sats`: what the next call costs."""
+    status = "refunded" if session.state in REFUNDED else "exhausted" if session.balance < price_sats else "active"
+    return {
         FUNDING_ID: session.session_id,
-        CHARGED: reservation.key,
         "payment_balance_sats": session.balance,
         "payment_spent_sats": session.spent,
-        "payment_status": session.state,
+        "payment_status": status,
     }
-    # Only what has changed: each field that is written costs time and room at every step.
-    update = {name: value for name, value in mirrors.items() if state.get(name) != value}
-    return ExtendedModelResponse(response, Command(update=update))
+
+
+def _changed(state: Any, mirrors: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what has changed: each field that is written costs time and room at every step."""
+    return {name: value for name, value in mirrors.items() if state.get(name) != value}
+
+
+def _is_mirrored(state: Any) -> bool:
+    return bool(state.get("payment_status") and state.get(FUNDING_ID))
 
 
 def _last_words(why: PaymentError) -> AIMessage:

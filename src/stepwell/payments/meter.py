@@ -11,7 +11,16 @@ from typing import Protocol
 
 from stepwell.payments.ledger import Ledger, Reservation, Session
 from stepwell.payments.pricing import CallSize, Price
+from stepwell.payments.states import REFUNDED
 from stepwell.payments.wallet import Wallet
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A session, and whether its refund was fetched and spent."""
+
+    session: Session
+    claimed: bool = False
 
 
 class Meter(Protocol):
@@ -45,6 +54,10 @@ class Meter(Protocol):
 
     async def attach(self, session_id: str, thread_id: str) -> None:
         """A thread draws on the session, which lasts at least as long as the thread."""
+        ...
+
+    async def look(self, session_id: str) -> Standing:
+        """The session as it stands now, for its mirror in a thread's state."""
         ...
 
     def price_of(self, call: CallSize) -> int: ...
@@ -109,6 +122,11 @@ class WalletMeter:
 
     async def attach(self, session_id: str, thread_id: str) -> None:
         await self._wallet.ledger.attach(session_id, thread_id)
+
+    async def look(self, session_id: str) -> Standing:
+        session = await self._wallet.session(None, session_id)
+        refund = await self._wallet.ledger.refund_of(session_id) if session.state in REFUNDED else None
+        return Standing(session, claimed=refund is not None and refund.claimed)
 
     def price_of(self, call: CallSize) -> int:
         return self._price.cost(call)

@@ -36,6 +36,8 @@ EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
 
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
 """A token can be added. After a rejected one another may come."""
+REFUNDED: frozenset[SessionState] = frozenset({"settling", "refund_ready", "refunded"})
+"""It has ended, and its rest is the payer's again."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
 
 FUNDING_ID = "funding_id"

@@ -29,6 +29,8 @@ from stepwell.backends.protocol import ErrorText
         ("/a b/ü.md", "/a b/ü.md"),
         ("/100%/a%20b", "/100%/a%20b"),
         ("/~home", "/~home"),
+        ("docs\\a.md", "/docs/a.md"),
+        ("\\docs\\.\\a.md\\", "/docs/a.md"),
     ],
 )
 def test_a_path_has_one_normal_form(raw: str, normal: str) -> None:

@@ -165,6 +165,7 @@ def test_p5_an_agent_asks_for_money_and_a_person_decides(wallet: Wallet, mint: M
     agent = paid(wallet, call("request_funding", amount_sats=500, reason="forty pages to read"), say("thanks"))
     (question,) = invoke(agent, colour, ASK, thread(session_id))["__interrupt__"]
     assert (question.value["needed_sats"], question.value["reason"]) == (500, "forty pages to read")
+    assert (question.value["spent_sats"], question.value["balance_sats"]) == (10, 89)
     assert look(wallet, session_id).credits == 100
     fund(wallet, mint, 500, session_id=session_id)
     result = invoke(agent, colour, Command(resume={question.id: {"funding_id": session_id}}), thread(session_id))
@@ -179,6 +180,31 @@ def test_p5_declining_costs_nothing(wallet: Wallet, mint: MemoryMint):
     result = agent.invoke(Command(resume={question.id: {"cancel": True}}), thread(session_id))
     assert "declined" in result["messages"][-2].content
     assert look(wallet, session_id).credits == 100
+
+
+def test_the_status_says_exhausted_while_the_next_call_cannot_be_paid(wallet: Wallet, mint: MemoryMint, colour: str):
+    """T7"""
+    session_id = fund(wallet, mint, 16)
+    agent = paid(wallet, call("write_todos", todos=[]), say("done"))
+    (question,) = invoke(agent, colour, ASK, thread(session_id))["__interrupt__"]
+    assert agent.get_state(thread()).values["payment_status"] == "exhausted"
+    fund(wallet, mint, 100, session_id=session_id)
+    assert invoke(agent, colour, Command(resume={question.id: {"funding_id": session_id}}), thread())["payment_status"] == "active"
+
+
+def test_a_refund_shows_in_the_thread_when_it_goes_on(wallet: Wallet, mint: MemoryMint, colour: str):
+    """T7"""
+    session_id = fund(wallet, mint, 100)
+    agent = paid(wallet, say("one"), say("two"))
+    invoke(agent, colour, ASK, thread(session_id))
+    refund = run_in_portal(wallet.refund("alice", session_id))
+    paused = invoke(agent, colour, ASK, thread())
+    assert (paused["payment_status"], paused["payment_refund_claimed"]) == ("refunded", False)
+    mint.spend(run_in_portal(wallet.claim("alice", refund.token_id)))
+    run_in_portal(wallet.sweep())
+    (question,) = paused["__interrupt__"]
+    invoke(agent, colour, Command(resume={question.id: {"cancel": True}}), thread())
+    assert invoke(agent, colour, ASK, thread())["payment_refund_claimed"] is True
 
 
 def test_a_token_that_enters_the_graph_is_refused(wallet: Wallet, mint: MemoryMint):

@@ -139,12 +139,13 @@ test("a project is made, chosen, changed and removed with everything in it", asy
 });
 
 describe("a path", () => {
-  test.each(["../a", "/a/../b", "a/%2e%2e/b", "/a\\b", "C:/a", "~/a", "file:///a", "/a\u202eb", "/", "/a/%ff/b", "/ /a", `/${"a".repeat(300)}`, 7])("%s is refused", (raw) => {
+  test.each(["../a", "/a/../b", "a/%2e%2e/b", "/a\\..\\b", "\\\\host\\a", "C:\\a", "C:/a", "~/a", "file:///a", "/a\u202eb", "/", "/a/%ff/b", "/ /a", `/${"a".repeat(300)}`, 7])("%s is refused", (raw) => {
     expect(() => resolveFile(raw)).toThrow(/^Error: /);
   });
 
   test("has one form", () => {
     expect(resolveFile("./a//b/./c.md")).toBe("/a/b/c.md");
+    expect(resolveFile("a\\b\\c.md")).toBe("/a/b/c.md");
     expect(keyOf("/STRASSE.md")).toBe(keyOf("/Straße.md"));
     expect([typeOf("/drafts/x.bin"), typeOf("/a.py"), typeOf("/a.bin")]).toEqual(["draft", "code", "other"]);
   });

@@ -1,8 +1,9 @@
 /**
  * Paths and patterns of a project's files, by the rules that the server has for its own: `/` is the project's root.
  *
- * What is refused: `..` in any disguise, control, bidirectional and invisible characters, backslashes, drive letters, `~`, `scheme://`,
- * names above 255 bytes and paths above 1,024. Two names that differ only in case or in normal form have one key, and are one file.
+ * What is refused: `..` in any disguise, control, bidirectional and invisible characters, drive letters, `\\host\share`, `~`, `scheme://`,
+ * names above 255 bytes and paths above 1,024. A backslash separates folders as a slash does. Two names that
+ * differ only in case or in normal form have one key, and are one file.
  */
 
 import { FileError } from "./errors";
@@ -21,9 +22,10 @@ const DRIVE = /^[A-Za-z]:/;
 /** The normal form of a path (`/a/b`), or a `FileError` that says what is wrong with it. */
 export function resolvePath(raw: unknown): string {
   if (typeof raw !== "string") throw refuse(`a path must be text, not ${typeof raw}. Pass a path such as '/notes.md'.`);
-  const problem = complaintAbout(raw);
-  if (problem) throw refuse(`${show(raw)} ${problem}`);
-  return `/${partsOf(raw).join("/")}`;
+  const slashed = raw.startsWith("\\\\") ? raw : raw.replaceAll("\\", "/");
+  const problem = complaintAbout(slashed);
+  if (problem) throw refuse(`${show(slashed)} ${problem}`);
+  return `/${partsOf(slashed).join("/")}`;
 }
 
 /** The same for verbs that need a file: the root is refused. */

@@ -2,7 +2,8 @@
 
 `argument` is the document (`argument.document.to_data`), `progress` what follows from it for a client to show. Money never enters the
 graph: `payment_balance_sats`, `payment_spent_sats` and `payment_status` mirror the ledger; `payment_token` and `payment_refund_token`
-exist because clients of this schema know them, and are always None. A run's input may name the project and say something; what code
+exist because clients of this schema know them, and are always None: whoever reads a checkpoint could spend them. A refund is fetched
+from the wallet (`POST /api/wallet/refund`, then `claim`). A run's input may name the project and say something; what code
 keeps (argument, progress, payment) cannot be sent in.
 """
 

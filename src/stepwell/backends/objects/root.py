@@ -29,6 +29,8 @@ def check_root(raw: object) -> str:
         raise InvalidRequestError(
             "The workspace root is missing. Send it as config.configurable.gcs_root_path, such as '/company/workspace/'."
         )
+    if "\\" in raw:  # a root is a name of a grant, so it has one spelling only
+        raise InvalidRequestError(f"The workspace root {paths.show(raw)} holds a backslash. Separate its parts with '/'.")
     root = paths.resolve(raw)
     if isinstance(root, ErrorText):
         raise InvalidRequestError(f"The workspace root cannot be used. {root.removeprefix('Error: ')}")

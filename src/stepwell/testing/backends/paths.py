@@ -24,6 +24,7 @@ NASTY_PATHS: tuple[Any, ...] = (
     "/\u2025/a.md",
     "/docs\\..\\a.md",
     "\\\\host\\share",
+    "C:\\a.md",
     "C:/a.md",
     "/c:/a.md",
     "C:a.md",
@@ -76,7 +77,7 @@ class PathCases(BackendCase):
         assert self.error_in(files.call("glob_info", "*", raw)) == verdict
         assert files.holds("/a.md", "one")
 
-    @pytest.mark.parametrize("spelling", ["//a.md", "/./a.md", "/a.md/", "/././/a.md/.", "///a.md"])
+    @pytest.mark.parametrize("spelling", ["//a.md", "/./a.md", "/a.md/", "/././/a.md/.", "///a.md", "\\a.md"])
     def test_spellings_of_one_path_are_one_file(self, files: Verbs, spelling: str) -> None:
         assert files.write(spelling, "one").path == files.at("/a.md")
         assert files.names(files.ls("/")) == ["/a.md"]
