@@ -85,12 +85,12 @@ class ConfigurationError(StepwellError):
 class ToolNameConflictError(ConfigurationError):
     """Two tools of one name would silently hide one another."""
 
-    def __init__(self, name: str, first_owner: str, second_owner: str) -> None:
+    def __init__(self, name: str, first_owner: str, second_owner: str, way_out: str = "") -> None:
         self.name = name
         self.owners = (first_owner, second_owner)
         super().__init__(
             f"Two tools are named '{name}': one from {first_owner}, one from {second_owner}. "
-            "Rename one of them, or replace the middleware that brings the other."
+            + (way_out or "Rename one of them, or replace the middleware that brings the other.")
         )
 
 
@@ -256,7 +256,7 @@ class RunError(StepwellError):
     """A run cannot be started, resumed or found."""
 
 
-class InvalidRequestError(RunError):
+class InvalidRequestError(RunError, ValueError):
     """The request cannot be carried out as it stands; the message says what to change."""
 
 

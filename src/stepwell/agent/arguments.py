@@ -14,11 +14,12 @@ from typing import Any, ParamSpec, TypeVar
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import SystemMessage
 
+from stepwell.backends.composite import CompositeBackend
+from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.errors import ConfigurationError, ModelUnavailableError, SubAgentSpecError
 from stepwell.middleware.subagents.specs import SubAgentSpec
 from stepwell.models import choose_model
 from stepwell.settings import Settings
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,7 +55,9 @@ def check_arguments(tools: object, middleware: object, backend: object, prompt: 
     _check_list("middleware", middleware)
     for entry in middleware if isinstance(middleware, Iterable) else ():
         _check_middleware(entry)
-    if isinstance(backend, type):
+    if isinstance(backend, type) and issubclass(
+        backend, FilesystemBackend | CompositeBackend
+    ):  # others are made from a runtime
         raise ConfigurationError(f"backend is the class {backend.__name__}. Pass an instance: {backend.__name__}(...).")
     if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
         raise ConfigurationError(

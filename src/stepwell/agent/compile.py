@@ -112,13 +112,16 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:
     """Refuse two tools of one name: LangChain would let the later one win in silence."""
+    stack = list(stack)
+    ways_out = {middleware.name: getattr(middleware, "if_names_conflict", "") for middleware in stack}
     owners: dict[str, str] = {}
     named = [(tool_name(tool), middleware.name) for middleware in stack for tool in getattr(middleware, "tools", ())]
     for name, owner in [*named, *((tool_name(tool), "the tools argument") for tool in tools)]:
         if name is None:
             continue
         if name in owners:
-            raise ToolNameConflictError(name, owners[name], owner)
+            way_out = ways_out.get(owner) or ways_out.get(owners[name]) or ""
+            raise ToolNameConflictError(name, owners[name], owner, way_out)
         owners[name] = owner
 
 

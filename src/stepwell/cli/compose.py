@@ -230,7 +230,11 @@ def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
 
 def facades() -> dict[str, Facade]:
     """Routes that an application has beside those of runs. They answer 404 where its graph is not served."""
-    return {RESEARCH: Facade(research.GRAPH, research.make_input, research.make_answer, research.translate, _export)}
+    return {
+        RESEARCH: Facade(
+            research.GRAPH, research.make_input, research.make_answer, research.gather, research.translate, _export
+        )
+    }
 
 
 def _export(bundle: Path, form: str) -> bytes:

@@ -57,6 +57,8 @@ class Inquiry:
         self.turns = equipment.turns_for(config, self.scope)
         self.newest = newest
         """The key of what this branch told last; whoever told something keeps it for the next time."""
+        self.thoughts: list[str] = []
+        """What models said to themselves in it, where they give that."""
         self._retries = retries
         self._since = since
         # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
@@ -107,7 +109,7 @@ class Inquiry:
 
     @property
     def calls(self) -> RecordedModels:
-        return RecordedModels(self.recorder, self.scope, self.equipment.replay)
+        return RecordedModels(self.recorder, self.scope, self.equipment.replay, self.thoughts)
 
     def model(self, kind: TaskKind) -> BaseChatModel:
         if self.equipment.models is None:

@@ -19,6 +19,8 @@ def charge_for(graph_id: str, *, settings: Settings | None = None) -> list[Agent
     charging = load_charging((settings or Settings.load()).payments)
     if charging is None or graph_id not in charging.graphs((graph_id,)):
         return []
-    from stepwell.middleware.payment import CashuPaymentMiddleware  # needs the extra `payments`, so only operators who charge import it
+    from stepwell.middleware.payment import (
+        CashuPaymentMiddleware,
+    )  # needs the extra `payments`, so only operators who charge import it
 
     return [CashuPaymentMiddleware()]

@@ -53,6 +53,10 @@ class ClientToolsMiddleware(RequestMiddleware):
     state_schema = ClientToolsState
     reaches_subagents = True
     """Otherwise a subagent would write below the mount into its own files, where the user never sees it."""
+    if_names_conflict = (
+        "Mount the user's files among the agent's own instead, which needs no tools of its own: "
+        'ClientToolsMiddleware(mount="/project/").'
+    )
 
     def __init__(
         self,

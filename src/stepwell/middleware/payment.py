@@ -315,9 +315,7 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
         _CALLERS_SESSION.reset(token)
 
 
-def _with_charge(
-    state: Any, response: ModelResponse[Any], reservation: Reservation, mirrors: Mapping[str, Any]
-) -> Response:
+def _with_charge(state: Any, response: ModelResponse[Any], reservation: Reservation, mirrors: Mapping[str, Any]) -> Response:
     return ExtendedModelResponse(response, Command(update=_changed(state, {**mirrors, CHARGED: reservation.key})))
 
 

@@ -1,9 +1,9 @@
 """Where a run meets workspaces: which root it may work below, by who asks, and whose share of the server it takes.
 
 ```
-order ─> Doorkeeper.admit ─┬─ nobody is asked who they are ─────────────────> as it is: any root, and the local default
+order ─> Doorkeeper.admit ─┬─ nobody is asked who they are ─────────────────> any root, or the local default
                            ├─ a root it names, of its thread, or the only one > opened, and pinned into the run
-                           └─ not theirs, or a choice that was not made ──────> AccessError, InvalidRequestError: nothing was started
+                           └─ missing, not theirs, or a choice not made ──────> AccessError, InvalidRequestError: nothing was started
 ```
 What is pinned is stored with the run, so whoever drives it, and however often, works below the same root. A run that goes on after an
 answer is admitted like any other: with the grants of whoever answers.
@@ -11,7 +11,7 @@ answer is admitted like any other: with the grants of whoever answers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from stepwell.backends.objects.grants import (
@@ -27,7 +27,7 @@ from stepwell.backends.objects.grants import (
 )
 from stepwell.backends.objects.root import check_root
 from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
-from stepwell.runs.records import Assistant
+from stepwell.runs.records import Assistant, Run
 from stepwell.runs.repository import Page, Repository
 from stepwell.runs.starting import Place, RunOrder, root_asked_for
 
@@ -44,10 +44,14 @@ class Doorkeeper:
     max_runs: int | None = None
     """Runs of one tenant under way at a time."""
     granted: Granted = nothing_more
+    default_root: str | None = None
+    """Where a workspace's run works on a server that asks nobody who they are, if it names no root."""
 
     async def admit(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
         asked = root_asked_for(order, assistant)
         if not self.asks_who:
+            if assistant.graph_id in self.workspaces:
+                await self._require_root(owner, order, asked)
             return Place({}, _tenant_of_any(asked), self.max_runs)
         mine = (grants or NO_ROOTS).with_more(self.granted(owner) if owner else NO_ROOTS)
         opened = await self._open(owner, order, asked, mine, needed=assistant.graph_id in self.workspaces)
@@ -65,14 +69,22 @@ class Doorkeeper:
                 raise
             return None  # the graph may have no use for a root; one that has will say so
 
+    async def _require_root(self, owner: str | None, order: RunOrder, asked: object) -> None:
+        if asked or (self.default_root is None and not await self._runs_of_thread(owner, order.thread_id)):
+            check_root(asked)  # a thread that has worked before knows its root
+
     async def _root_of_thread(self, owner: str | None, thread_id: str | None) -> str | None:
         """The root that a thread's newest run was tied to: who goes on with a thread need not name it again."""
-        try:
-            runs = [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
-            kept = pinned_root(runs[0].request.config.get("configurable") or {}) if runs else None
-        except (AccessError, NotFoundError):  # a thread that is to be made has none; one that is missing is refused later
-            return None
+        runs = await self._runs_of_thread(owner, thread_id)
+        kept = pinned_root(runs[0].request.config.get("configurable") or {}) if runs else None
         return kept.root if kept else None
+
+    async def _runs_of_thread(self, owner: str | None, thread_id: str | None) -> Sequence[Run]:
+        """The newest run of a thread, if it has one."""
+        try:
+            return [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
+        except (AccessError, NotFoundError):  # a thread that is to be made has none; one that is missing is refused later
+            return []
 
 
 def _tenant_of_any(asked: object) -> str | None:

@@ -132,7 +132,14 @@ async def open_services(
             answer_shapes=answer_shapes,
             drain_s=settings.drain_s,
             cashier=cashier,
-            doorkeeper=Doorkeeper(persistence.records, settings.asks_who, named, settings.tenant_max_runs, granted),
+            doorkeeper=Doorkeeper(
+                persistence.records,
+                settings.asks_who,
+                named,
+                settings.tenant_max_runs,
+                granted,
+                workspace.default_root if workspace else None,
+            ),
         )
         async with engine:
             services = Services(

@@ -43,8 +43,10 @@ class Facade:
     """The fields of the request (in snake_case) -> the graph's input."""
     make_answer: Callable[[Mapping[str, Any], PendingInterrupt | None], Any]
     """The fields of the request and the open interrupt, where it is known -> the answer that resumes it."""
-    translate: Callable[[RunEvent], Sequence[tuple[str, Mapping[str, Any]]]]
-    """An event of a run -> names and data of the messages it becomes."""
+    gather: Callable[[dict[str, Any], RunEvent], dict[str, Any]]
+    """What is known of a question, and one more event of its runs -> what is known after it."""
+    translate: Callable[[RunEvent, Mapping[str, Any]], Sequence[tuple[str, Mapping[str, Any]]]]
+    """An event of a run, and what was known when the run began -> names and data of the messages it becomes."""
     export: Callable[[Path, str], bytes] | None = None
     """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for a format that is not to be had."""
 
@@ -72,15 +74,22 @@ async def research_of(request: Request) -> Facade:
 Research = Annotated[Facade, Depends(research_of)]
 
 
-async def messages(facade: Facade, batches: AsyncIterator[Sequence[RunEvent]]) -> AsyncGenerator[bytes, None]:
-    """What runs say, as the façade's clients read it."""
+async def messages(
+    facade: Facade, earlier: AsyncIterator[Sequence[RunEvent]], batches: AsyncIterator[Sequence[RunEvent]]
+) -> AsyncGenerator[bytes, None]:
+    """What runs say, as the façade's clients read it. `earlier` is what other runs of the same question said before."""
+    known: dict[str, Any] = {}
+    async for batch in earlier:
+        for event in batch:
+            known = facade.gather(known, event)
     async for batch in batches:
-        if piece := b"".join(_frames(facade, event) for event in batch):
+        if piece := b"".join(_frames(facade, event, known) for event in batch):
             yield piece
 
 
-def _frames(facade: Facade, event: RunEvent) -> bytes:
-    frames = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in facade.translate(event)]
+def _frames(facade: Facade, event: RunEvent, known: Mapping[str, Any]) -> bytes:
+    told = facade.translate(event, known)
+    frames = [b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data)) for name, data in told]
     return b"".join((*frames[:-1], b"id: %d\n" % event.seq, frames[-1])) if frames else b""
 
 

@@ -50,6 +50,8 @@ async def test_a_question_is_planned_approved_and_answered(http: httpx.AsyncClie
     assert waiting.state["rules"] == {"P1": "Be kind."}
     went_on = await approve(http, waiting, decision="approve", interruptId=waiting.state["interruptId"])
     assert shape(went_on) == AFTER
+    assert went_on[0].state["plan"] == waiting.state["plan"], "the start carries what is known by then"
+    assert [each["node"] for each in went_on[0].state["reasoning"]] == ["thinker"]
     assert went_on[-1].state["finalReport"] == "Why wells? | notes | https://a.example/x"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
 from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
@@ -31,6 +31,16 @@ async def trail(research: Research, kind: str) -> list[dict[str, Any]]:
 def gate(state: dict[str, Any]) -> dict[str, Any]:
     (question,) = state["__interrupt__"]
     return question.value
+
+
+async def test_what_a_model_thinks_before_it_answers_stands_in_the_trace(world: OfflineWorld, start: StartResearch) -> None:
+    """R3: `rawThought`, where a model gives it."""
+    thinking = AIMessage(
+        [{"type": "reasoning", "reasoning": "One search will do."}, {"type": "text", "text": plan(world.pages[0].subject)}]
+    )
+    state = await start(models=Roles(plans=[thinking], audits=[audit()]).routes).ask(QUESTION)
+    thoughts = {entry.node: entry.raw_thought for entry in state["reasoning"]}
+    assert (thoughts["thinker"], thoughts["auditor"]) == ("One search will do.", None)
 
 
 async def test_a_plan_is_revised_with_what_was_said_against_it(world: OfflineWorld, start: StartResearch) -> None:

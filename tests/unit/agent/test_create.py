@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from stepwell import (
     ConfigurationError,
     DeepAgentState,
+    FilesystemBackend,
     FilesystemMiddleware,
     StateBackend,
     ToolNameConflictError,
@@ -75,6 +76,29 @@ def test_older_names_are_accepted_and_mean_the_same():
     main, helper = model.asked[0], model.asked[1]
     assert main.system.startswith("You count things.")
     assert helper.system.startswith("You help.")
+
+
+def test_the_early_positional_form_works():
+    """D1: `create_deep_agent(tools, instructions, model, subagents, ...)`."""
+    model = ScriptedModel([call("add", a=2, b=3), say("5")])
+    for agent in (
+        create_deep_agent([add], "You add.", model),
+        create_deep_agent([add], "You add.", model=ScriptedModel([say("5")])),
+    ):
+        assert agent.invoke({"messages": [("user", "2 + 3?")]})["messages"][-1].text == "5"
+    assert "You add." in model.asked[0].system
+    with pytest.raises(TypeError, match="'tools' twice"):
+        create_deep_agent([add], "You add.", tools=[add])
+
+
+def test_an_argument_it_does_not_know_is_named_with_the_nearest_one():
+    with pytest.raises(TypeError, match=r"no argument 'sytem_prompt'\. Did you mean 'system_prompt'\?"):
+        create_deep_agent(ScriptedModel([]), sytem_prompt="You add.")
+
+
+def test_a_backend_class_in_place_of_a_backend_is_refused():
+    with pytest.raises(ConfigurationError, match=r"Pass an instance: FilesystemBackend\(\.\.\.\)"):
+        create_deep_agent(ScriptedModel([]), backend=FilesystemBackend)
 
 
 def test_new_and_older_name_together_are_refused():

@@ -403,7 +403,7 @@ def test_without_a_mount_there_are_seven_tools():
 
 
 def test_the_seven_names_beside_the_agents_own_files_are_refused():
-    with pytest.raises(ToolNameConflictError):
+    with pytest.raises(ToolNameConflictError, match=r"ClientToolsMiddleware\(mount=\"/project/\"\)"):
         create_deep_agent(ScriptedModel([]), middleware=[ClientToolsMiddleware()])
 
 

@@ -189,7 +189,9 @@ def test_the_status_says_exhausted_while_the_next_call_cannot_be_paid(wallet: Wa
     (question,) = invoke(agent, colour, ASK, thread(session_id))["__interrupt__"]
     assert agent.get_state(thread()).values["payment_status"] == "exhausted"
     fund(wallet, mint, 100, session_id=session_id)
-    assert invoke(agent, colour, Command(resume={question.id: {"funding_id": session_id}}), thread())["payment_status"] == "active"
+    assert (
+        invoke(agent, colour, Command(resume={question.id: {"funding_id": session_id}}), thread())["payment_status"] == "active"
+    )
 
 
 def test_a_refund_shows_in_the_thread_when_it_goes_on(wallet: Wallet, mint: MemoryMint, colour: str):

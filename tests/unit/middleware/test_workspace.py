@@ -70,8 +70,9 @@ async def test_the_async_forms_do_the_same(which: Any):
 def test_a_missing_root_is_an_error_before_a_model_is_asked(config: dict[str, Any]):
     model = ScriptedModel([])
     lone = create_agent(model, [whose], middleware=[ConfigToStateMiddleware()])
-    with pytest.raises(InvalidRequestError, match="workspace root"):
+    with pytest.raises(InvalidRequestError, match="workspace root") as refused:
         lone.invoke(ASK, config)
+    assert isinstance(refused.value, ValueError), "W2: what Python callers catch"
 
 
 def test_a_root_in_the_input_is_not_the_requests():

@@ -1,7 +1,8 @@
 """Between `/api/research` and the graph: what a caller asks as input, what a person says as an answer, what a run says as events.
 
 ```
-metadata (first attempt)      start         {"node": "_start", "state": {"status": "started", "threadId", "runId"}}
+metadata (first attempt)      start         {"node": "_start", "state": {"status": "started", "threadId", "runId"}}; after an answer also
+                                            plan and reasoning, as far as they had come
 values   (a later attempt)    start         the same, with the whole state so far: what no checkpoint held is told again after it
 updates  {node: update}       research      {"node": node, "state": the update, in camelCase}
 updates  {__interrupt__: ..}  research, hitl_waiting    status awaiting_approval, with what is asked and its id
@@ -26,6 +27,7 @@ from pydantic.alias_generators import to_camel
 
 from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
+from stepwell.apps.research.state import MAX_REASONING_ENTRIES
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
 from stepwell.runs.records import PendingInterrupt, RunEvent
@@ -117,11 +119,23 @@ def _check_plan(plan: Any) -> Any:
     return plan
 
 
-def translate(event: RunEvent) -> list[Message]:
-    """What one event of a run is on `/api/research`; nothing for those that only the server's own clients need."""
+def gather(known: Json, event: RunEvent) -> Json:
+    """What is known of a question after one more event of its runs: its plan, and the reasoning that a view shows."""
+    if event.event != "updates":
+        return known
+    for update in orjson.loads(event.data).values():
+        if isinstance(update, Mapping):
+            reasoning = [*known.get("reasoning", ()), *(update.get("reasoning") or ())][-MAX_REASONING_ENTRIES:]
+            known = {**known, **({"plan": update["plan"]} if "plan" in update else {}), "reasoning": reasoning}
+    return known
+
+
+def translate(event: RunEvent, known: Mapping[str, Any]) -> list[Message]:
+    """What one event of a run is on `/api/research`; nothing for those that only the server's own clients need. `known` is what was
+    known of the question when the run began (`gather`)."""
     match event.event:
         case "metadata":
-            return _tell_start(event, {}) if orjson.loads(event.data).get("attempt", 1) == 1 else []
+            return _tell_start(event, _show_state(known)) if orjson.loads(event.data).get("attempt", 1) == 1 else []
         case "values":
             values = orjson.loads(event.data)
             return _tell_start(event, _show_state(values) if isinstance(values, dict) else {})

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 Work = Callable[[Inquiry, ResearchState], Awaitable[Done]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
+_MAX_THOUGHT_CHARS = 8_000
+
 NODES: dict[Node, Work] = {
     "intake": intake,
     "thinker": thinker,
@@ -84,10 +86,11 @@ def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
             message = str(error) or type(error).__name__
             return {"status": "failed", "error_message": message, "reasoning": say(f"Error: {message}")}
         told = {"newest_entry": inquiry.newest} if inquiry.newest != state.get("newest_entry", "") else {}
-        return {**told, **change, **({"reasoning": say(line)} if line else {})}
+        thought = "\n\n".join(inquiry.thoughts)[:_MAX_THOUGHT_CHARS] or None
+        return {**told, **change, **({"reasoning": say(line, thought)} if line else {})}
 
-    def say(line: str) -> list[ReasoningEntry]:
-        return [ReasoningEntry(node=name, timestamp=equipment.clock.now(), summary=line)]
+    def say(line: str, thought: str | None = None) -> list[ReasoningEntry]:
+        return [ReasoningEntry(node=name, timestamp=equipment.clock.now(), summary=line, raw_thought=thought)]
 
     node.__name__ = name
     return node

@@ -5,6 +5,7 @@ the ceilings of tokens and money. What a call used is counted by `stepwell.model
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any, Self
@@ -31,10 +32,12 @@ _SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint"
 class RecordedModels:
     """`asking.ModelCalls` on a recorder."""
 
-    def __init__(self, recorder: Recorder, scope: str, replay: Replay | None = None) -> None:
+    def __init__(self, recorder: Recorder, scope: str, replay: Replay | None = None, thoughts: list[str] | None = None) -> None:
+        """`thoughts` collects what models said to themselves. It is for the view only: the trail keeps answers."""
         self._recorder = recorder
         self._scope = scope
         self._replay = replay
+        self._thoughts = thoughts if thoughts is not None else []
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
         body = canonical([{"type": message.type, "content": message.text} for message in messages])
@@ -47,7 +50,7 @@ class RecordedModels:
         )
 
         async def send() -> RecordedReply:
-            return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages)
+            return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages, self._thoughts)
 
         return (await self._recorder.once(outgoing, send)).body.decode()
 
@@ -78,7 +81,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
+async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> RecordedReply:
     meter = UsageMeter()
     # Beside the callbacks of the run around it, which must hear the call as well.
     answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
@@ -88,9 +91,18 @@ async def _ask(model: Any, messages: list[BaseMessage]) -> RecordedReply:
     place = locate_model(model)
     if place.get("leaves_machine") is False:
         used["here"] = True
+    if isinstance(answer, AIMessage):
+        thoughts.extend(_thoughts_of(answer))
     # A model that is held to a schema gives the value itself.
     text = answer.text if isinstance(answer, AIMessage) else json.dumps(answer)
     return RecordedReply({"model": place.get("model", UNNAMED), **used}, text.encode())
+
+
+def _thoughts_of(answer: AIMessage) -> Iterator[str]:
+    """What a model says to itself before it answers, in whichever form its provider sends that."""
+    for block in answer.content_blocks:
+        if block["type"] == "reasoning" and (text := block.get("reasoning", "").strip()):
+            yield text
 
 
 class TrailSpending:

@@ -61,7 +61,10 @@ async def research(body: ResearchQuestion, principal: Creator, services: Given, 
 )
 async def approve_research(body: ResearchAnswer, principal: Creator, services: Given, facade: Research) -> Response:
     admitted = await _answer(services, principal, facade, body)
-    return _stream(services, principal, facade, [admitted.run])
+    chain = await runs_of_question(services, principal, facade, body.thread_id)
+    ids = [run.run_id for run in chain]
+    earlier = chain[: ids.index(admitted.run.run_id)] if admitted.run.run_id in ids else ()
+    return _stream(services, principal, facade, [admitted.run], earlier=earlier)
 
 
 @router.get(
@@ -82,10 +85,18 @@ async def join_research(
     return _stream(services, principal, facade, runs, after)
 
 
-def _stream(services: Services, principal: Principal, facade: Facade, runs: Sequence[Run], after: int = 0) -> Response:
+def _stream(
+    services: Services,
+    principal: Principal,
+    facade: Facade,
+    runs: Sequence[Run],
+    after: int = 0,
+    earlier: Sequence[Run] = (),
+) -> Response:
     newest = runs[-1]
     headers = {**run_headers(newest), "Location": f"/api/research/{newest.thread_id}/stream"}
-    pieces = messages(facade, events_of(services, principal, runs, after))
+    said = events_of(services, principal, earlier, 0), events_of(services, principal, runs, after)
+    pieces = messages(facade, *said)
     return EventStream(pieces, services.streams, headers=headers)
 
 

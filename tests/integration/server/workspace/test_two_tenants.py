@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 from tests.integration.server.workspace.conftest import Space, at, bucket_of, open_space, say
 
+from stepwell.server.settings import ServerSettings
 from stepwell.testing.objects import FakeObjectStore
 
 FILES, UPLOADS = "/api/workspace/files", "/api/workspace/uploads"
@@ -161,6 +162,19 @@ async def test_a_root_that_is_missing_bad_or_another_s_is_refused_before_anythin
     assert other == nowhere
     assert (await space.ask("bob", "POST", "/threads/search", json={})).json() == []
     assert (await space.ask("bob", "POST", "/api/agent", json={})).status_code == 422
+
+
+async def test_an_open_server_refuses_a_missing_or_bad_root_too(tmp_path: Path, store: FakeObjectStore):
+    """W2, W8: a bucket has no root that could be meant, so the request is wrong, and nothing is started."""
+    async with open_space(tmp_path, bucket_of(store), {}, settings=ServerSettings()) as space:
+        for config in ({}, {"config": at("..")}):
+            refused = await space.ask(None, "POST", "/api/agent", json={**say("ls", path="/"), **config})
+            assert (refused.status_code, "workspace root" in refused.json()["detail"]) == (422, True)
+        assert (await space.ask(None, "POST", "/threads/search", json={})).json() == []
+        begun = await space.ask(None, "POST", "/api/agent", json={**say("ls", path="/"), "config": at("/acme/main/")})
+        thread = begun.headers["content-location"].split("/")[2]
+        again = await space.ask(None, "POST", "/api/agent", json={**say("ls", path="/"), "thread_id": thread})
+        assert again.status_code == 200, "the thread knows its root"
 
 
 async def test_approvals_are_answered_in_the_same_form(tmp_path: Path, store: FakeObjectStore):

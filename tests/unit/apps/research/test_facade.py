@@ -24,7 +24,7 @@ REVIEW = PendingInterrupt("b" * 32, {"type": "source_review"})
 
 
 def told(event: str, data: Any) -> list[tuple[str, dict[str, Any]]]:
-    messages = translate(RunEvent(7, "t", "r", event, wire.encode(data)))
+    messages = translate(RunEvent(7, "t", "r", event, wire.encode(data)), {})
     return [(name, orjson.loads(orjson.dumps(body))) for name, body in messages]
 
 
