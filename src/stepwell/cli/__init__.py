@@ -24,6 +24,7 @@ from stepwell.cli.operator.arguments import (
     run_usage,
     run_wallet,
 )
+from stepwell.cli.parsing import Parser
 from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
 from stepwell.cli.research.arguments import add_research, run_research
 from stepwell.errors import StepwellError
@@ -129,7 +130,7 @@ def _run_keys(arguments: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="stepwell", description="Agents that do long, real work.")
+    parser = Parser(prog="stepwell", description="Agents that do long, real work.")
     parser.add_argument("--version", action=_Version, help="show the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_chat(commands)

@@ -84,9 +84,10 @@ def _read_name(text: str, source: str, fallback: str | None = None) -> ModelChoi
     if fallback:
         provider = known_provider(fallback, asked_by="the environment's model provider")
         return ModelChoice(provider, prefix, f"named by {source}; the provider is the environment's")
+    likely = next((provider for start, provider in _FAMILIES.items() if prefix[:3].lower() == start[:3]), "openai")
     raise ModelUnavailableError(
-        f"The provider of the model '{prefix}' in {source} cannot be told from its name. "
-        f"Write 'provider:{prefix}' with one of: {', '.join(sorted(PROVIDERS))}."
+        f"The provider of the model '{prefix}' in {source} cannot be told from its name. Write 'provider:name', for example "
+        f"'{likely}:{prefix}'. The providers are: {', '.join(sorted(PROVIDERS))}."
     )
 
 

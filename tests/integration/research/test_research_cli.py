@@ -334,7 +334,10 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
     [
         (ResearchOptions("  "), "There is no question"),
         (ResearchOptions("why " * 2000), "at most 4,000 are taken"),
-        (ResearchOptions("q", context=[Path("nowhere.txt")]), "'nowhere.txt' of --context cannot be read"),
+        (
+            ResearchOptions("q", context=[Path("nowhere.txt")]),
+            "There is no file or folder 'nowhere.txt', which --context names",
+        ),
         (ResearchOptions("q", form="pdf"), "name it with --out"),
         (ResearchOptions("q", out=Path("a.xls")), "no format 'xls'"),
         (ResearchOptions("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),

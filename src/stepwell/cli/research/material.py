@@ -55,7 +55,9 @@ async def read_material(
     """The passages to send along, as the graph takes them (`snippets`). `tell` says how many of how many."""
     from stepwell.apps.research.snippets import MOST_SNIPPETS
 
-    passages = [passage for file in list_files(places) for passage in await _read(file)]
+    passages, unread = await _read_all(list_files(places))
+    for said in unread:
+        tell(said)
     if len(passages) > MOST_PASSAGES:
         raise InvalidRequestError(
             f"The files of --context have {len(passages):,} passages, at most {MOST_PASSAGES:,} are looked through. Name fewer files."
@@ -78,6 +80,20 @@ async def read_material(
     ]
 
 
+async def _read_all(files: Sequence[Path]) -> tuple[list[Passage], list[str]]:
+    """The passages of all files, and a sentence for each that could not be read. One broken file is no reason to do without the others."""
+    passages: list[Passage] = []
+    unread: list[str] = []
+    for file in files:
+        try:
+            passages += await _read(file)
+        except InvalidRequestError as error:
+            unread.append(f"{error} It is left out.")
+    if len(unread) == len(files):
+        raise InvalidRequestError(f"None of the files of --context can be read. {unread[0].removesuffix(' It is left out.')}")
+    return passages, unread
+
+
 def list_files(places: Sequence[Path]) -> list[Path]:
     """The files that were named, and of folders those that can be read, in the order of their names; hidden ones are left out."""
     found: list[Path] = []
@@ -89,8 +105,10 @@ def list_files(places: Sequence[Path]) -> list[Path]:
                 kinds = ", ".join(READ)
                 raise InvalidRequestError(f"The folder '{place.name}' of --context has no file that can be read ({kinds}).")
             found += own
-        else:
+        elif place.exists():
             found.append(place)
+        else:
+            raise InvalidRequestError(f"There is no file or folder '{place}', which --context names.")
     if len(found) > MOST_FILES:
         raise InvalidRequestError(f"--context names {len(found):,} files, at most {MOST_FILES} are read. Name fewer.")
     return list(dict.fromkeys(found))

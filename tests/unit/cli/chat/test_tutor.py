@@ -142,7 +142,7 @@ def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monke
     [
         (["chat", "--project", "."], "--project is for an agent that works on your files"),
         (["chat", "tutor", "--project", "nowhere"], "there is no folder 'nowhere'"),
-        (["chat", "cook"], "invalid choice"),
+        (["chat", "cook"], "there is no 'cook'. Choose from: tutor."),
     ],
 )
 def test_arguments_that_cannot_be_meant_are_refused(arguments, said, capsys, tmp_path, monkeypatch):

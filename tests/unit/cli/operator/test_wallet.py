@@ -261,7 +261,7 @@ def test_no_output_but_a_payout_holds_money(run: Run, story: Story):
         (["payout", "https://nowhere.test"], "No mint 'https://nowhere.test'. Accepted are: https://mint.test."),
         (["payout", "nowhere"], "'nowhere' is no address of a mint."),
         (["payout", "https://mint.test", "--again", "x"], "not both"),
-        (["sessions", "--state", "rich"], "invalid choice: 'rich'"),
+        (["sessions", "--state", "rich"], "there is no 'rich'"),
         (["sessions", "--limit", "0"], "a whole number from 1 to 1000"),
         (["settle"], "OPERATION"),
         ([], "ACTION"),

@@ -68,8 +68,18 @@ async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, co
         await read(tmp_path / name)
 
 
+async def test_one_broken_file_is_a_note_and_the_others_are_read(tmp_path: Path):
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    (tmp_path / "good.md").write_text("The Kessel well has 12 steps.")
+    found, said = await read(tmp_path)
+    assert [each["label"] for each in found] == ["good.md"]
+    (note,) = said
+    assert note.startswith("The file 'broken.pdf' of --context cannot be read: The PDF is damaged")
+    assert note.endswith("It is left out.")
+
+
 async def test_a_file_that_is_not_there_and_a_folder_without_any(tmp_path: Path):
-    with pytest.raises(InvalidRequestError, match=r"nowhere\.txt' of --context cannot be read \(No such file"):
+    with pytest.raises(InvalidRequestError, match=r"There is no file or folder '.*nowhere\.txt', which --context names"):
         await read(tmp_path / "nowhere.txt")
     with pytest.raises(InvalidRequestError, match="has no file that can be read"):
         list_files([tmp_path])

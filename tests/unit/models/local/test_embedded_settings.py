@@ -110,7 +110,7 @@ def test_building_the_model_loads_no_native_code():
 
 
 def test_a_file_that_is_missing_or_no_gguf_is_told_by_its_name(tmp_path: Path):
-    with pytest.raises(ModelLoadError, match=r"No file 'gone\.gguf'"):
+    with pytest.raises(ModelLoadError, match=r"no file 'gone\.gguf' in the folder"):
         check_gguf(tmp_path / "gone.gguf")
     with pytest.raises(ModelLoadError, match="is a folder"):
         check_gguf(tmp_path)

@@ -23,7 +23,10 @@ def check_gguf(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(len(MAGIC))
     except (FileNotFoundError, NotADirectoryError):
-        raise ModelLoadError(f"No file '{name}' at the given path. Check STEPWELL_LOCAL_MODEL or the model's name.") from None
+        raise ModelLoadError(
+            f"There is no file '{name}' in the folder '{path.parent.name or '/'}'. Check STEPWELL_LOCAL_MODEL or the path behind 'local:'; "
+            "one that does not start with '/' begins at the folder in which the program was started."
+        ) from None
     except IsADirectoryError:
         raise ModelLoadError(f"'{name}' is a folder. Give the path of the .gguf file in it.") from None
     except OSError as error:

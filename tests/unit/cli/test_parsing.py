@@ -1,0 +1,27 @@
+"""What the command line says about a slip: the nearest spelling, in the words of the command that was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepwell.cli import main
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["serv"], "stepwell: argument COMMAND: there is no 'serv'. Did you mean 'serve'?"),
+        (["serve", "--prot", "1"], "stepwell serve: There is no option '--prot' here. Did you mean '--port'?"),
+        (["serve", "--prot=1"], "stepwell serve: There is no option '--prot=1' here. Did you mean '--port'?"),
+        (["chat", "tutr"], "stepwell chat: argument APP: there is no 'tutr'. Did you mean 'tutor'?"),
+        (["db", "mov"], "stepwell db: argument ACTION: there is no 'mov'. Did you mean 'move'?"),
+        (["doctor", "now"], "stepwell doctor: There is no argument 'now' here."),
+        (["models", "zzz"], "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, pull, load, remove."),
+    ],
+)
+def test_a_slip_is_answered_with_the_nearest_spelling(given: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        main(given)
+    told = capsys.readouterr().err.splitlines()
+    assert (left.value.code, told[0]) == (2, said)
+    assert told[1] == f"See `{said.partition(':')[0]} --help`."
