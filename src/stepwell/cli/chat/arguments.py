@@ -77,8 +77,13 @@ def _read_project(parser: argparse.ArgumentParser, arguments: argparse.Namespace
         return Path() if arguments.app == "tutor" and not arguments.demo else None
     if arguments.app is None and not on_server:
         parser.error("--project is for an agent that works on your files: `stepwell chat tutor`, or one on a server (--url).")
-    if not given.is_dir():
-        parser.error(f"--project: there is no folder '{given}'. Make it first.")
+    if given.exists() and not given.is_dir():
+        parser.error(f"--project: '{given}' is a file. Name the folder that the project is in.")
+    if not given.exists():
+        if not given.absolute().parent.is_dir():
+            parser.error(f"--project: there is no folder '{given.parent}' to make '{given.name}' in. Check the path.")
+        given.mkdir()
+        print(f"Made the folder '{given}' for the project.")
     return given
 
 

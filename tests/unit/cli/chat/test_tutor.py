@@ -128,10 +128,10 @@ def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monke
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STEPWELL_MODEL", "OLLAMA_MODEL_NAME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "project").mkdir()
     monkeypatch.setattr("sys.stdin", io.StringIO("Should cities ban cars?\na\nCities should ban cars.\n/hint\n70\n"))
     assert main(["chat", "tutor", "--project", "project"]) == 1  # the input ends where the tutor waits for an answer
     shown = capsys.readouterr().out
+    assert "Made the folder 'project'" in shown
     assert "my questions come from the method itself" in shown
     assert "Hint 1 of 4" in shown
     assert json.loads((tmp_path / "project" / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70
@@ -141,7 +141,7 @@ def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monke
     ("arguments", "said"),
     [
         (["chat", "--project", "."], "--project is for an agent that works on your files"),
-        (["chat", "tutor", "--project", "nowhere"], "there is no folder 'nowhere'"),
+        (["chat", "tutor", "--project", "nowhere/notes"], "there is no folder 'nowhere'"),
         (["chat", "cook"], "there is no 'cook'. Choose from: tutor."),
     ],
 )
