@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import hmac
 import os
@@ -170,3 +171,17 @@ async def test_what_is_wrong_is_told_without_names(
     for answer in (await files.aread("/a.md"), (await files.als_info("/")).error, (await files.awrite("/a.md", "x")).error):
         assert why in answer
         assert not any(secret in answer for secret in ("gone-bucket", "127.0.0.1", ACCOUNT, "t1"))
+
+
+async def test_what_another_program_stored_compressed_reads_as_what_it_holds(s3_environment: dict[str, str]):
+    access = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+    other = boto3.client("s3", endpoint_url=s3_environment["AWS_ENDPOINT_URL"], **access)
+    other.put_object(Bucket="files", Key="zip/a.md", Body=gzip.compress(b"one\ntwo\n"), ContentEncoding="gzip")
+    files = ObjectBackend(open_bucket(Settings.load(s3_environment)), "/zip/", max_file_bytes=5_000)
+    assert await files.aread("/a.md") == "     1\tone\n     2\ttwo"
+    assert (await files.aedit("/a.md", "two", "three")).error is None
+    assert await files.aread("/a.md") == "     1\tone\n     2\tthree"
+    stored = other.get_object(Bucket="files", Key="zip/a.md")
+    assert (stored.get("ContentEncoding"), stored["Body"].read()) == (None, b"one\nthree\n")
+    other.put_object(Bucket="files", Key="zip/bomb.md", Body=gzip.compress(b"x" * 1_000_000), ContentEncoding="gzip")
+    assert "at most 5,000" in await files.aread("/bomb.md")

@@ -132,8 +132,20 @@ async def test_folders_that_a_console_made_are_folders(store: FakeObjectStore, o
 
 async def test_a_name_that_is_no_path_is_explained(store: FakeObjectStore, open_fake: OpenBucket):
     fill(store, ["t1/a//b.md", "t2/a.md"])
-    assert "a name there that is no path" in (await ObjectBackend(open_fake(), "/t1/").aglob_info("**")).error
+    assert "a name there that is no path" in (await ObjectBackend(open_fake(), "/t1/").als_info("/a")).error
     assert len(await ObjectBackend(open_fake(), "/t2/").aglob_info("**")) == 1
+
+
+async def test_searches_leave_out_only_folders_with_a_name_that_is_no_path(store: FakeObjectStore, open_fake: OpenBucket):
+    fill(store, ["t1/a//b.md", "t1/x/../y.md", "t1/good.md", "t1/deep/er/too.md", "t1/a/lost.md", "t1/z.md"])
+    files = ObjectBackend(open_fake(), "/t1/")
+    found = await files.aglob_info("**/*.md")
+    assert [row["path"] for row in found] == ["/deep/er/too.md", "/good.md", "/z.md"]
+    assert found.note == "Left out: '/a/', '/x/', where another program has stored a name that is no path."
+    matches = await files.agrep_raw("x")
+    assert [match["path"] for match in matches] == ["/deep/er/too.md", "/good.md", "/z.md"]
+    assert "'/a/', '/x/'" in matches.note
+    assert [row["path"] for row in await files.als_info("/")] == ["/a/", "/deep/", "/good.md", "/x/", "/z.md"]
 
 
 async def test_requests_at_once_are_bounded(store: FakeObjectStore, open_fake: OpenBucket):

@@ -15,9 +15,10 @@ import random
 import re
 import secrets
 import threading
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -41,6 +42,7 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 _MAY_PASS = ("408", "429")
+_ENCODING = "Content-Encoding"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,13 @@ class ObjectsUnavailable(BackendError):
         super().__init__(why)
 
 
+class NameIsNoPath(ObjectsUnavailable):
+    """Another program has stored a name in this folder that is no path, and the client gives up the whole listing for it."""
+
+    def __init__(self) -> None:
+        super().__init__("another program has stored a name there that is no path; rename that object with the storage's own tools")
+
+
 class Changed(Exception):
     """The object is not the one that the write was meant for. Nothing was written."""
 
@@ -141,7 +150,7 @@ class Bucket:
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 return None
-            return _held(found.meta, found.attributes, data)
+            return _unzipped(_held(found.meta, found.attributes, data), limit)
 
     async def fetch_piece(self, key: str, start: int, end: int, mark: UpdateVersion) -> bytes:
         """Some bytes of exactly the object that `mark` names. `Changed` if it is another one by now."""
@@ -200,9 +209,14 @@ class Bucket:
         rows = [_row(meta) for meta in found["objects"] if meta["path"].startswith(prefix)]
         return rows, [f"{folder}/" for folder in found["common_prefixes"]]
 
-    async def list_below(self, prefix: str, page: int = 1_000, after: str | None = None) -> AsyncIterator[list[Row]]:
+    async def list_below(
+        self, prefix: str, page: int = 1_000, after: str | None = None, unlisted: list[str] | None = None
+    ) -> AsyncIterator[list[Row]]:
         """All objects below a prefix (which ends with a slash), page by page; a page is fetched when it is asked for. `after` leaves
-        out the names up to it."""
+        out the names up to it.
+
+        obstore gives up a whole page for one name that is no path, such as `a//b`. Then the rest is listed folder by folder, and folders
+        with such a name are added to `unlisted`; where that is None, the listing fails."""
         pages = self._api.list(self._reader, prefix.rstrip("/"), offset=after, chunk_size=page)
         while True:
             async with self._request():
@@ -211,9 +225,29 @@ class Bucket:
                 except FileNotFoundError as error:
                     self._check_bucket(error)
                     return
+                except self._errors.InvalidPathError:
+                    if unlisted is None:
+                        raise
+                    break
             if found is None:
                 return
-            yield [_row(meta) for meta in found if meta["path"].startswith(prefix)]
+            rows = [_row(meta) for meta in found if meta["path"].startswith(prefix)]
+            after = rows[-1].key if rows else after
+            yield rows
+        async for rows in self._list_by_folder(prefix, unlisted):
+            yield [row for row in rows if after is None or row.key > after]
+
+    async def _list_by_folder(self, prefix: str, unlisted: list[str]) -> AsyncIterator[list[Row]]:
+        waiting = [prefix]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                rows, folders = await self.list_folder(folder)
+            except NameIsNoPath:
+                unlisted.append(folder)
+                continue
+            waiting.extend(reversed(folders))
+            yield rows
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
         """A missing object is an answer; a missing bucket is not."""
@@ -238,17 +272,15 @@ class Bucket:
         try:
             yield
         except (self._errors.BaseError, OSError, ValueError) as error:
-            raise explain(error, is_name=isinstance(error, self._errors.InvalidPathError)) from None
+            raise (NameIsNoPath() if isinstance(error, self._errors.InvalidPathError) else explain(error)) from None
 
 
-def explain(error: Exception, *, is_name: bool = False) -> ObjectsUnavailable:
-    """What the store said, by status and code, which alone are logged; `is_name` if it is about a name in a listing."""
+def explain(error: Exception) -> ObjectsUnavailable:
+    """What the store said, by status and code, which alone are logged."""
     status, code = _find(_STATUS, error), _find(_CODE, error)
     _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
     refused = status.startswith("4") and status not in _MAY_PASS
-    if is_name:
-        why = "another program has stored a name there that is no path; rename that object with the storage's own tools"
-    elif isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError):
         why = "the storage did not answer in time"
     elif status in ("401", "403"):  # the stores draw the line between the two in different places
         why = "the storage refuses access with these credentials"
@@ -269,6 +301,19 @@ def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:
     # Without what the store does not have: obstore takes no None here.
     mark = cast("UpdateVersion", {name: value for name in ("e_tag", "version") if (value := meta.get(name))})
     return Held(meta["size"], meta["last_modified"], mark, dict(attributes), data)
+
+
+def _unzipped(held: Held, limit: int) -> Held:
+    """An object that another program has stored compressed, as what it holds. Written back, it is stored as it reads."""
+    if held.data is None or held.attributes.get(_ENCODING) != "gzip":
+        return held
+    unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        data = unzip.decompress(held.data, limit + 1)
+    except zlib.error:
+        return held  # the store has unpacked it already, or the header lies
+    attributes = {name: value for name, value in held.attributes.items() if name != _ENCODING}
+    return replace(held, attributes=attributes, data=data if len(data) <= limit else None)
 
 
 def _row(meta: ObjectMeta) -> Row:

@@ -27,6 +27,8 @@ WINDOW = 64
 
 Passes = Callable[[str], bool]
 
+_SHOWN_FOLDERS = 5
+
 
 @dataclass(frozen=True)
 class Search:
@@ -39,39 +41,49 @@ class Search:
     async def glob(self, folder: str, matches: Passes) -> Listing:
         """The files below a folder whose path relative to it matches."""
         rows: list[FileInfo] = []
+        unlisted: list[str] = []
         scanned = 0
-        async for path, row in self._files_below(folder):
+        async for path, row in self._files_below(folder, unlisted):
             scanned += 1
             if matches(paths.relative(path, folder)):
                 rows.append(file_row(path, row))
-        if not scanned and folder != paths.ROOT:
+        if not scanned and not unlisted and folder != paths.ROOT:
             return Listing(error=messages.no_folder(folder))
         rows.sort(key=lambda row: row["path"])
         cut = tree.found_note() if len(rows) > tree.MAX_FOUND else None
-        return Listing(rows[: tree.MAX_FOUND], note=cut or _scan_note(scanned))
+        return Listing(rows[: tree.MAX_FOUND], note=cut or _scan_note(scanned) or self._unlisted_note(unlisted))
 
     async def grep(self, folder: str, lone: Row | None, wanted: TextPattern, passes: Passes | None) -> Matches | ErrorText:
         """The lines that match, in the files below a folder that pass a glob; `lone` is the file at the folder's own path, if any."""
         if lone is not None:
             candidates = [(folder, lone)] if passes is None or passes(folder.rpartition("/")[2]) else []
             return await self._look_into(candidates, wanted, None)
-        below = [item async for item in self._files_below(folder)]
-        if not below and folder != paths.ROOT:
+        unlisted: list[str] = []
+        below = [item async for item in self._files_below(folder, unlisted)]
+        if not below and not unlisted and folder != paths.ROOT:
             return messages.no_folder(folder)
         candidates = [item for item in below if passes is None or passes(paths.relative(item[0], folder))]
         candidates.sort(key=lambda item: item[0])
-        return await self._look_into(candidates, wanted, _scan_note(len(below)))
+        return await self._look_into(candidates, wanted, _scan_note(len(below)) or self._unlisted_note(unlisted))
 
-    async def _files_below(self, folder: str) -> AsyncIterator[tuple[str, Row]]:
-        """Paths and rows of everything below a folder, as far as one search goes."""
+    async def _files_below(self, folder: str, unlisted: list[str]) -> AsyncIterator[tuple[str, Row]]:
+        """Paths and rows of everything below a folder, as far as one search goes; folders that cannot be listed are added to `unlisted`."""
         scanned = 0
-        async for page in self.bucket.list_below(folder_key(self.root, folder)):
+        async for page in self.bucket.list_below(folder_key(self.root, folder), unlisted=unlisted):
             for row in page:
                 if path := path_of(self.root, row.key):
                     yield path, row
             scanned += len(page)
             if scanned >= MAX_SCANNED:
                 return
+
+    def _unlisted_note(self, unlisted: list[str]) -> str | None:
+        """Which folders were left out, because another program has stored something in them whose name is no path."""
+        if not unlisted:
+            return None
+        shown = ", ".join(paths.show(paths.ROOT + key.removeprefix(self.root[1:])) for key in unlisted[:_SHOWN_FOLDERS])
+        more = f" and {len(unlisted) - _SHOWN_FOLDERS:,} more" if len(unlisted) > _SHOWN_FOLDERS else ""
+        return f"Left out: {shown}{more}, where another program has stored a name that is no path."
 
     async def _look_into(self, candidates: list[tuple[str, Row]], wanted: TextPattern, note: str | None) -> Matches:
         found: list[GrepMatch] = []
