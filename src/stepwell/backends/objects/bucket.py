@@ -104,7 +104,9 @@ class NameIsNoPath(ObjectsUnavailable):
     """Another program has stored a name in this folder that is no path, and the client gives up the whole listing for it."""
 
     def __init__(self) -> None:
-        super().__init__("another program has stored a name there that is no path; rename that object with the storage's own tools")
+        super().__init__(
+            "another program has stored a name there that is no path; rename that object with the storage's own tools"
+        )
 
 
 class Changed(Exception):

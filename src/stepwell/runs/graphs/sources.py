@@ -22,6 +22,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +31,8 @@ from stepwell.errors import ConfigurationError, GraphBuildError, StepwellError
 NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _log = logging.getLogger(__name__)
 _FILE_MODULE = "stepwell_served_"
+_KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|CREDENTIALS)\b")
+"""Names of variables that providers' errors ask for. Only names: a value beside them may be a secret."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,11 @@ def describe_error(error: BaseException, subject: str) -> str:
     if isinstance(error, StepwellError):
         return f"{kind}: {error}"
     if isinstance(error, ModuleNotFoundError) and error.name:
+        if package := _installed_package_of(error.name):
+            return (
+                f"{kind}: the installed {package} has no module '{error.name}'. It was renamed or removed, or comes with another version: "
+                "correct the import, or install the version that the project was written for."
+            )
         return (
             f"{kind}: '{error.name}' is not installed. Install it; if it is the project's own, install the project "
             "(pip install -e .), or name its folder in 'dependencies'."
@@ -151,7 +159,18 @@ def describe_error(error: BaseException, subject: str) -> str:
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{kind} in line {error.lineno} of '{Path(error.filename or '').name}'."
     _log.warning("%s", subject, exc_info=error)
+    if wanted := sorted(set(_KEY_VARIABLE.findall(str(error)))):
+        return f"{kind}. It speaks of {' and '.join(wanted[:3])}: set what is missing, in the environment or in .env, and start again."
     return f"{kind}. The log has the whole error."
+
+
+def _installed_package_of(module: str) -> str | None:
+    """`langchain 1.4.7` for `langchain.agents.react` where langchain itself is there; None where it is not, or is the module's own name."""
+    top, dot, _ = module.partition(".")
+    if not dot or importlib.util.find_spec(top) is None:
+        return None
+    names = packages_distributions().get(top, [])
+    return f"{names[0]} {version(names[0])}" if names else top
 
 
 def _import_file(base: Path, place: str) -> ModuleType:
