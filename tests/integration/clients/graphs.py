@@ -62,10 +62,10 @@ def fail(state: Talk) -> Talk:
 
 
 async def tick(state: Talk) -> Talk:
-    """Says `count` things, `seconds` apart."""
+    """Says `count` things, `seconds` apart, under the name in `data` if there is one."""
     write = get_stream_writer()
     for n in range(state.get("count", 3)):
-        write({"n": n})
+        write({"n": n, "name": state["data"]} if state.get("data") else {"n": n})
         await asyncio.sleep(state.get("seconds", 0))
     return {"log": ["ticked"]}
 

@@ -195,3 +195,30 @@ def test_the_sync_client_streams_asks_and_goes_on(url: str) -> None:
                 pass
             thread.run.respond("blue")
             assert thread.output["log"] == ["heard", "told blue", "answered"]
+
+
+@pytest.mark.parametrize("events", [0, 1, 5])
+async def test_values_end_when_the_run_is_cancelled(client: LangGraphClient, events: int) -> None:
+    async with client.threads.stream(assistant_id="ticks") as thread:
+        started = await thread.run.start(input={"count": 10_000, "seconds": 0.01})
+
+        async def cancel() -> None:
+            seen = 0
+            async for _ in client.runs.join_stream(thread.thread_id, started["run_id"], stream_mode="custom"):
+                if seen >= events:
+                    break
+                seen += 1
+            await client.runs.cancel(thread.thread_id, started["run_id"])
+
+        cancelling = asyncio.ensure_future(cancel())
+        async with asyncio.timeout(120):  # it would never end
+            assert [values.get("log") async for values in thread.values] is not None
+        await cancelling
+    assert (await client.runs.get(thread.thread_id, started["run_id"]))["status"] == "interrupted"
+
+
+async def test_an_extension_gives_the_event_as_it_was_sent(client: LangGraphClient) -> None:
+    async with client.threads.stream(assistant_id="ticks") as thread:
+        await thread.run.start(input={"count": 2, "data": "progress"})
+        sent = [event async for event in thread.extensions["progress"]]
+    assert [event["n"] for event in sent] == [0, 1]

@@ -3,7 +3,7 @@
 | journal | protocol |
 |---|---|
 | `metadata` | `lifecycle` running, of the root |
-| `end` | `lifecycle` completed, or interrupted where the graph waits or was stopped |
+| `end` | `lifecycle` completed, also of a run that was stopped (`reason`); interrupted where the graph waits for an answer |
 | `error` | `lifecycle` failed; the `end` after it says nothing more |
 | `lifecycle` | the same, of a subgraph |
 | `values` | `values`, without interrupts |
@@ -75,7 +75,8 @@ def _tell_ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
         case "success":
             return _lifecycle(event, "interrupted" if data.get("paused") else "completed")
         case "interrupted":
-            return _lifecycle(event, "interrupted")
+            # The Python SDK takes `interrupted` for a question that will be asked, and would wait for the end of a stopped run for ever.
+            return _lifecycle(event, "completed", reason="stopped")
         case _:
             return None
 
@@ -115,7 +116,8 @@ def _custom(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     name = sent.get("name") if isinstance(sent, dict) else None
     if not isinstance(name, str) or not name:
         return _make_event(event, "custom", namespace, {"payload": sent})
-    data = {"name": name, "payload": sent.get("payload", sent)}
+    # One SDK reads the payload, the other hands on the whole event.
+    data = {**sent, "name": name, "payload": sent.get("payload", sent)}
     return _make_event(event, "custom", namespace, data, channel=NAMED_CUSTOM + name)
 
 
