@@ -421,6 +421,28 @@ def test_the_page_of_an_address_is_fetched_by_the_server_when_somebody_asks(
     watching.check()
 
 
+def test_a_page_of_the_web_is_saved_into_a_project(browser: Browser, reader: tuple[str, OfflineWorld]):
+    """T5: fetched by the server when somebody asks, kept on the device."""
+    url, world = reader
+    context = browser.new_context(base_url=url, viewport=WIDE, reduced_motion="reduce")
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Project").first.click()
+    dialog = page.get_by_role("dialog", name="Project")
+    dialog.get_by_role("button", name="Start empty").click()
+    dialog.get_by_label("Name of the new project").fill("Bridges")
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Add files").click()
+    page.get_by_role("menuitem", name="A page of the web").click()
+    dialog.get_by_label("Address of the page").fill(world.pages[0].url)
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_text(f"Source: {world.pages[0].url}")).to_be_visible()
+    expect(dialog.get_by_role("treeitem", name="articles")).to_be_visible()
+    assert counts(page)["departures"] == 1
+    context.close()
+
+
 @pytest.mark.prove
 def test_two_thousand_passages_are_searched_by_meaning_in_a_moment(
     page: Page, effort: Effort, record_property: Callable[[str, Any], None]

@@ -4,17 +4,14 @@
 //   waiting -> reading -> kept        (shown for a moment, then it is in the list)
 //           \-> stopped | failed      (nothing of it is here)
 
-import { request } from "../api";
 import { announceChange, onChange, openDevice, type Chunk, type Device, type KnowledgeDocument } from "../device/database";
-import { recordDeparture } from "../device/departures";
 import type { Embedder } from "../embedding/embedder";
-import type { components } from "../api/schema";
 import { bytes, plural } from "../lib/words";
 import { MAX_FILE_BYTES } from "./extraction";
+import { fetchPage } from "./fetching";
 import type { FromReader, Read, ToReader } from "./reading.worker";
 import { summary } from "./summary.svelte";
 
-type PageText = components["schemas"]["PageText"];
 
 export interface Kept extends KnowledgeDocument {
   kind: "pdf" | "text" | "markdown" | "html" | "note" | "url";
@@ -164,8 +161,7 @@ class Library {
 
   /** Has the server fetch the page of an address: the address leaves the device for that, and is listed as such. */
   async fetchPage(document: Kept): Promise<string> {
-    await recordDeparture({ kind: "snippet", thread_id: "", to: "this server, to fetch the page", label: document.label, text: document.url! });
-    const page = await request<PageText>("/api/pages/read", { method: "POST", json: { url: document.url }, timeoutMs: 60_000 });
+    const page = await fetchPage(document.url!, document.label);
     const read = await readWith({ kind: "text", text: page.text }, new AbortController().signal);
     const device = await openDevice();
     const label = (page.title || document.label).slice(0, 200);

@@ -10,6 +10,7 @@ import { saveBlob } from "../panels/download";
 import { projectNameOf } from "./gathering";
 import type { ImportProgress, ImportResult, Source } from "./importing";
 import { refuseSource } from "./limits";
+import { savePage } from "./pages";
 import { CancelledError, order } from "./workshop";
 
 export interface Notice {
@@ -177,6 +178,15 @@ class Projects {
     let made: FileRow | null = null;
     await this.attempt(async () => {
       made = await (await this.filesOfOpen()).write(path, "", { by: "you", reason: "Created" });
+      await this.loadFiles();
+    });
+    return made;
+  }
+
+  async savePage(url: string): Promise<FileRow | null> {
+    let made: FileRow | null = null;
+    await this.attempt(async () => {
+      made = await savePage(await this.filesOfOpen(), url);
       await this.loadFiles();
     });
     return made;
