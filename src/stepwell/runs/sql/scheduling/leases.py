@@ -238,8 +238,9 @@ def hold(connection: Connection, owner: str | None, thread_id: str, holder: str,
 def release(connection: Connection, lease: Lease) -> None:
     """Give a thread back. Nothing happens when it is no longer ours."""
     connection.execute(
-        "UPDATE threads SET lease_holder = NULL, lease_run = NULL WHERE thread_id = ? AND fence = ? AND lease_run = ?",
-        (lease.thread_id, lease.fence, lease.run_id),
+        "UPDATE threads SET lease_holder = NULL, lease_run = NULL"
+        " WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
+        (lease.thread_id, lease.fence, lease.run_id, lease.worker),
     )
 
 
