@@ -40,10 +40,10 @@ def lease(database: Database, fence: int) -> Lease:
             "INSERT OR IGNORE INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at)"
             " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0)"
         )
-        connection.execute("UPDATE threads SET fence = ?, lease_run = 'r'", (fence,))
+        connection.execute("UPDATE threads SET fence = ?, lease_run = 'r', lease_holder = 'worker'", (fence,))
 
     database.write_now(claim)
-    return Lease("t", "r", fence, "me")
+    return Lease("t", "r", fence, "me", "worker")
 
 
 async def main(folder: Path, time: str, death: str) -> None:

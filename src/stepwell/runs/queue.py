@@ -15,7 +15,8 @@ Each arrow is one transaction. Rules every implementation keeps:
 - An answer that names no interrupt is taken only for one that its sender must mean (`BareAnswer`).
 - A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
 - Where more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
-- What was admitted is driven until it ends: a crash hands it back, at most `MAX_ATTEMPTS` times.
+- What was admitted is driven until it ends: a crash hands it back. Only a run that its workers die of, time and again, is given up:
+  after `MAX_COUNTED_CRASHES` that nothing but the run explains. A worker that is heard of again, or said goodbye, did not die.
 - A lease lasts as long as its worker is heard of, `LEASE_S` at least; so does a hold, by the process that holds. Nobody takes a lease
   of a worker that is alive, and anybody may take over what one has left that is not, or that says it has stopped.
 - All times are of one clock that every worker shares. What a lease's holder stores comes after everything that was stored before,
@@ -38,7 +39,8 @@ from stepwell.errors import AnswerShapeError
 from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, Run, RunOutcome
 from stepwell.runs.supervision import Duty
 
-MAX_ATTEMPTS = 5
+MAX_COUNTED_CRASHES = 5
+"""How many deaths of a worker must point at a run until it is given up."""
 LEASE_S = 8.0
 """For how long a worker that is not heard of keeps its leases. It says four times as often that it lives."""
 HELD_UP_S = 120.0

@@ -140,7 +140,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write to a thread. Every write of a driven run carries it, and is refused when `fence` is not the newest."""
+    """The right to write to a thread. Every write of a driven run carries it, and is refused when `fence` is not the newest or `worker`
+    does not have it."""
 
     thread_id: str
     run_id: str

@@ -142,30 +142,6 @@ def _traces(connection: sqlite3.Connection, thread_id: str) -> list[int]:
     ]
 
 
-def test_a_run_that_kills_its_process_is_given_up_and_others_are_not_harmed(server: Server, client: Client) -> None:
-    """Faults: poison run, dead letter after 5 attempts. Others on the server at that time are driven again, and end."""
-    bystander, bystanding = begin_holding(client)
-    poison = client.say("poisonous", str(uuid.uuid4()))
-    assert server.wait() == 9
-    for _ in range(4):
-        server.start(ready=False)
-        assert server.wait() == 9
-    server.start()
-    other = client.say("chat", str(uuid.uuid4()))
-    assert poison.run_id is None or client.wait(poison.thread_id, poison.run_id)["status"] == "error"
-    thread = client.settle(poison.thread_id)
-    assert thread is not None
-    assert thread["status"] == "error"
-    events = client.follow(poison.thread_id, client.get(f"/threads/{poison.thread_id}/runs")[0]["run_id"])
-    assert [event.event for event in events[-2:]] == ["error", "end"]
-    assert "stopped 5 times while this run was at the same step" in json.loads(events[-2].data)["message"]
-    values = client.get(f"/threads/{poison.thread_id}/state")["values"]
-    assert (values["marks"], values["done"]) == ([poison.mark], [f"{poison.mark} before"])
-    assert client.wait(bystander.thread_id, bystanding)["status"] == "success"
-    assert other.run_id is not None
-    assert client.wait(other.thread_id, other.run_id)["status"] == "success"
-
-
 def test_steps_that_never_end_hold_up_neither_other_runs_nor_the_end_of_the_process(stopped_server: Server) -> None:
     """More of them than Python has threads for by default, and one that does not hear that it is to stop."""
     stopped_server.environment["STEPWELL_DRAIN_SECONDS"] = "0"

@@ -33,8 +33,8 @@ def database(tmp_path: Path):
     database = Database(tmp_path / "stepwell.db")
     database.write_now(
         lambda connection: connection.execute(
-            "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run)"
-            " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r')"
+            "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run, lease_holder)"
+            " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r', 'worker')"
         )
     )
     yield database
@@ -43,7 +43,7 @@ def database(tmp_path: Path):
 
 @pytest.fixture
 def config(database: Database) -> dict:
-    journal = SqlEffects(database, Lease("t", "r", 1, "me"), SystemClock())
+    journal = SqlEffects(database, Lease("t", "r", 1, "me", "worker"), SystemClock())
     return {"configurable": {"thread_id": "t", JOURNAL: journal}}
 
 

@@ -1,4 +1,8 @@
-"""The fence: the one check that every write under a lease makes, inside its own transaction. Whoever has lost the lease is refused."""
+"""The fence: the one check that every write under a lease makes, inside its own transaction. A worker that lost the lease is refused.
+
+The check names the worker too. A standby that takes over from a failed Postgres may have missed the last commits. If a claim was among
+them, the next worker claims the same run and gets the same number, and only the name tells the two apart.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ T = TypeVar("T")
 # In Postgres others may write at the same time: the row is changed, though to nothing new, so that whoever takes the thread away waits for
 # this transaction, and then sees all that it has written.
 _HOLDS = {
-    "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ?",
-    "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? RETURNING 1",
+    "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
+    "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ? RETURNING 1",
 }
 
 
@@ -41,7 +45,8 @@ def guarded(work: Work[T]) -> OrderedWork[T]:
 
 def require(connection: Connection, lease: Lease) -> None:
     """Refuse whoever no longer has the thread."""
-    row = connection.execute(_HOLDS[connection.dialect.name], (lease.thread_id, lease.fence, lease.run_id)).fetchone()
+    names = (lease.thread_id, lease.fence, lease.run_id, lease.worker)
+    row = connection.execute(_HOLDS[connection.dialect.name], names).fetchone()
     if row is None:
         raise lease_lost_error(lease)
 

@@ -30,16 +30,17 @@ from stepwell.errors import (
     ThreadBusyError,
 )
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import MAX_ATTEMPTS, Admission, BareAnswer
+from stepwell.runs.queue import Admission, BareAnswer
 from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
 from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, a_run, driving, new_id
 from stepwell.testing.queue.case import asking
+from stepwell.testing.queue.crashes import CrashCases
 from stepwell.testing.queue.pipeline import PipelineCases
 from stepwell.testing.queue.unfinished import UnfinishedCases
 from stepwell.testing.queue.workers import WorkersCases
 
 
-class QueueConformance(WorkersCases, PipelineCases, UnfinishedCases):
+class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases):
     """The rules of `stepwell.runs.queue`, each as a test."""
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:
@@ -252,18 +253,6 @@ class QueueConformance(WorkersCases, PipelineCases, UnfinishedCases):
             claim = await worker.next()
             assert claim.run.attempt == 2
             assert (await worker.end(claim)).status == "success"
-
-    async def test_a_run_that_brings_the_process_down_is_given_up(self, persistence: Persistence, thread_id: str) -> None:
-        admitted = await self.admit(persistence, thread_id)
-        for _ in range(MAX_ATTEMPTS):
-            async with self.working(persistence) as worker:
-                await worker.next()
-            await persistence.queue.recover("next")
-        run = await persistence.records.get_run(OWNER, thread_id, admitted.run.run_id)
-        assert (run.status, run.attempt) == ("error", MAX_ATTEMPTS)
-        events = await persistence.events.read(thread_id, run_id=run.run_id)
-        assert [event.event for event in events] == ["error", "end"]
-        assert (await persistence.records.get_thread(OWNER, thread_id)).status == "error"
 
     async def test_a_cancelled_run_is_not_recovered(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.base import CheckpointMetadata, empty_checkpoint
@@ -12,7 +15,7 @@ from langgraph.checkpoint.base.id import uuid6
 from stepwell.errors import LeaseLostError, ThreadBusyError
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import LEASE_S
-from stepwell.runs.records import NewEvent
+from stepwell.runs.records import Lease, NewEvent, PendingInterrupt
 from stepwell.testing.driven_runs import DONE, OWNER, new_id
 from stepwell.testing.queue.case import QueueCase, ShiftedClock
 
@@ -69,6 +72,20 @@ class WorkersCases(QueueCase):
                 await persistence.events.append(lost.lease, _SAID)
             with pytest.raises(LeaseLostError):
                 await persistence.queue.finish(lost.lease, DONE)
+
+    async def test_the_right_fence_in_the_hands_of_another_worker_writes_nothing(
+        self, persistence: Persistence, second: Persistence, thread_id: str
+    ) -> None:
+        """A standby that takes over may have missed the last commits, a claim among them. The next worker then claims the same run with
+        the same fence, and the first one does not know that its claim was lost."""
+        await self.admit(persistence, thread_id)
+        async with self.working(persistence, worker="next") as worker:
+            claim = await worker.next()
+            forgotten = replace(claim.lease, worker="forgotten")
+            stored = [name for name, write in _writes(second, forgotten) if not await _is_refused(write)]
+            assert stored == []
+            assert await persistence.events.read(thread_id) == []
+            assert (await worker.end(claim)).status == "success"
 
     async def test_a_worker_that_is_heard_of_keeps_its_runs_however_long_they_take(
         self, persistence: Persistence, second: Persistence, thread_id: str, clock: ShiftedClock
@@ -129,6 +146,37 @@ class WorkersCases(QueueCase):
             assert latest is not None
             assert latest.checkpoint["id"] == newer["id"]
             await one.end(claim)
+
+
+def _writes(persistence: Persistence, lease: Lease) -> list[tuple[str, Callable[[], Awaitable[Any]]]]:
+    """One of each kind of write that a run makes."""
+    config: Any = {"configurable": {"thread_id": lease.thread_id, "checkpoint_ns": ""}}
+    at_checkpoint: Any = {"configurable": {**config["configurable"], "checkpoint_id": empty_checkpoint()["id"]}}
+    facts: CheckpointMetadata = {"source": "loop", "step": 0, "parents": {}}
+    saver, effects = persistence.saver(lease), persistence.effects(lease)
+    return [
+        ("a checkpoint", lambda: saver.aput(config, empty_checkpoint(), facts, {})),
+        ("a step's write", lambda: saver.aput_writes(at_checkpoint, [("channel", 1)], "a-task")),
+        ("an event", lambda: persistence.events.append(lease, _SAID)),
+        ("a step record", lambda: persistence.records.add_steps(lease, [])),
+        ("the beginning of an effect", lambda: asyncio.wrap_future(effects.begin("key"))),
+        ("the end of an effect", lambda: asyncio.wrap_future(effects.finish("key", b"done"))),
+        ("the release of an effect", lambda: asyncio.wrap_future(effects.release("key"))),
+        ("a barrier before an effect", lambda: asyncio.wrap_future(effects.barrier())),
+        ("evidence", lambda: persistence.vault(lease.thread_id, lease).put(b"evidence")),
+        ("a charge", lambda: persistence.ledger(lease).confirm("a-session", ["key"])),
+        ("an interrupt", lambda: persistence.queue.ask(lease, [PendingInterrupt("a" * 32, "why?")])),
+        ("a run handed back", lambda: persistence.queue.hand_back(lease)),
+        ("the end of the run", lambda: persistence.queue.finish(lease, DONE)),
+    ]
+
+
+async def _is_refused(write: Callable[[], Awaitable[Any]]) -> bool:
+    try:
+        await write()
+    except LeaseLostError:
+        return True
+    return False
 
 
 def _later_id(seconds: float) -> str:

@@ -15,7 +15,7 @@ from stepwell.runs.sql.effect_journal import SqlEffects
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.tools.effect_journal import Begun, Done, Unknown
 
-LEASE = Lease(thread_id="t", run_id="r1", fence=1, owner="me")
+LEASE = Lease(thread_id="t", run_id="r1", fence=1, owner="me", worker="worker")
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def database(tmp_path: Path):
     database = Database(tmp_path / "stepwell.db")
     database.write_now(
         lambda connection: connection.execute(
-            "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run)"
-            " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r1')"
+            "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run, lease_holder)"
+            " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r1', 'worker')"
         )
     )
     yield database

@@ -27,13 +27,13 @@ from stepwell.runs.sql.database import SqlDatabase
 from stepwell.runs.sql.events.rows import insert_rows, number_events
 from stepwell.sql import Connection
 
-# Each takes a list of [thread, fence, run, number of events], raises the counter of every thread that is still had by that run, and gives
-# those threads, with where the counter stands now, their fence and their run. Postgres does it in one journey.
+# Each takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread that is still leased so, and gives
+# those threads, with where the counter stands now, their fence, run and worker. Postgres does it in one journey.
 _LOOK = """
-SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[3]'), t.fence, t.lease_run))
+SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[4]'), t.fence, t.lease_run, t.lease_holder))
 FROM json_each(?) AS wanted CROSS JOIN threads AS t
 WHERE t.thread_id = json_extract(wanted.value, '$[0]') AND t.fence = json_extract(wanted.value, '$[1]')
-  AND t.lease_run = json_extract(wanted.value, '$[2]')
+  AND t.lease_run = json_extract(wanted.value, '$[2]') AND t.lease_holder = json_extract(wanted.value, '$[3]')
 """
 _COUNT = """
 UPDATE threads SET last_seq = json_extract(counted.value, '$[1]') FROM json_each(?) AS counted
@@ -41,12 +41,13 @@ WHERE thread_id = json_extract(counted.value, '$[0]')
 """
 _LOOK_AND_COUNT = """
 WITH counted AS (
-  UPDATE threads AS t SET last_seq = t.last_seq + CAST(wanted.value ->> 3 AS BIGINT)
+  UPDATE threads AS t SET last_seq = t.last_seq + CAST(wanted.value ->> 4 AS BIGINT)
   FROM json_array_elements(CAST(? AS JSON)) AS wanted
   WHERE t.thread_id = wanted.value ->> 0 AND t.fence = CAST(wanted.value ->> 1 AS BIGINT) AND t.lease_run = wanted.value ->> 2
-  RETURNING t.thread_id, t.last_seq, t.fence, t.lease_run
+    AND t.lease_holder = wanted.value ->> 3
+  RETURNING t.thread_id, t.last_seq, t.fence, t.lease_run, t.lease_holder
 )
-SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, last_seq, fence, lease_run)) AS TEXT), '[]') FROM counted
+SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, last_seq, fence, lease_run, lease_holder)) AS TEXT), '[]') FROM counted
 """
 
 HandOver = Callable[[str, Sequence[RunEvent]], None]
@@ -133,8 +134,8 @@ def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Resul
     return results
 
 
-_Holder = tuple[str, int, str]
-"""Thread, fence and run of a lease. Of those with the same thread at most one holds."""
+_Holder = tuple[str, int, str, str]
+"""Thread, fence, run and worker of a lease. Of those with the same thread at most one holds."""
 
 
 def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_Holder, int]:
@@ -148,12 +149,12 @@ def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_H
     else:
         counted = connection.execute(_LOOK, (wanted,)).fetchone()[0]
         connection.execute(_COUNT, (counted,))
-    standing = {(thread_id, fence, run_id): last_seq for thread_id, last_seq, fence, run_id in orjson.loads(counted)}
+    standing = {(thread_id, *holder): last_seq for thread_id, last_seq, *holder in orjson.loads(counted)}
     return {holder: last_seq - counts[holder] + 1 for holder, last_seq in standing.items()}
 
 
 def _holder(lease: Lease) -> _Holder:
-    return lease.thread_id, lease.fence, lease.run_id
+    return lease.thread_id, lease.fence, lease.run_id, lease.worker
 
 
 def _number(append: _Append, first: dict[_Holder, int]) -> list[RunEvent] | LeaseLostError:

@@ -16,6 +16,7 @@ from stepwell.runs.sql.records.steps import keep_steps
 from stepwell.runs.sql.records.thread_state import keep_text, keep_values, read_values
 from stepwell.runs.sql.records.usage import keep_usage
 from stepwell.runs.sql.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.runs.sql.scheduling.suspects import Crash
 from stepwell.runs.sql.webhooks import insert_webhook
 from stepwell.sql import Connection
 
@@ -61,14 +62,18 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
     return events
 
 
-def give_up(connection: Connection, run_id: str, crashes: int, now: float) -> list[RunEvent]:
-    """A run that took the process down time and again is not tried any more."""
-    held_up = f"A worker that a step keeps from everything else for {HELD_UP_S:g} s counts as stopped, too. "
+def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: float) -> list[RunEvent]:
+    """A run that workers died of time and again is not tried any more. `crashes` are those that count against it."""
+    held_up = (
+        f"A worker that a step keeps from everything else for {HELD_UP_S:g} s, and that is not heard of again, counts as dead. "
+    )
+    told = "; ".join(f"{crash.worker} at {from_time(crash.at):%Y-%m-%d %H:%M:%S} UTC" for crash in crashes)
     error = {
         "error": "RunAbandonedError",
-        "message": f"The server stopped {crashes} times while this run was at the same step, so it is not tried again. "
+        "message": f"The process that drove this run died {len(crashes)} times soon after it began the same step, and no other run "
+        f"explains it, so the run is not tried again. The workers, and when each was last heard of: {told}. "
         f"{held_up if connection.dialect.name == 'postgres' else ''}"
-        "The thread keeps all finished steps. Look at what that step does before sending it again.",
+        "The thread keeps all finished steps. Look at what that step does (memory, native code, os._exit) before sending it again.",
     }
     run = _run(connection, run_id)
     _, events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)

@@ -2,9 +2,10 @@
 
 A worker that is not heard of for as long as a lease lasts has lost what it had; unless nobody could have been heard, because the database
 itself was away: then all have half as long again. One statement for each worker and beat, however many leases it has; a worker that
-has none says nothing. With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else
-has by now is given up, and one that it was given without being told, because the connection was lost while the claim was being stored,
-is given back.
+has none says nothing. One that is heard of again after a silence that was too long has not died of its runs (`suspects.forgive`).
+
+With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else has by now is given
+up, and one that it was given without being told, because the connection was lost while the claim was being stored, is given back.
 
 A step that blocks keeps the event loop from all that. Then a thread stands in for it and says that the worker lives, for
 `HELD_UP_S` at most: the process is there, and will go on. One that is stopped or dead says nothing at all.
@@ -27,7 +28,7 @@ from stepwell.errors import StorageUnavailableError
 from stepwell.runs.queue import HELD_UP_S, Cancellation
 from stepwell.runs.records import CancelAction
 from stepwell.runs.sql.database import SqlDatabase
-from stepwell.runs.sql.scheduling import leases
+from stepwell.runs.sql.scheduling import leases, suspects
 from stepwell.sql import Connection
 
 logger = logging.getLogger(__name__)
@@ -76,8 +77,17 @@ class Heartbeats:
         self._sole = sole
         self.held: set[str] = set()
         """What this process holds threads for."""
+        self._since: dict[str, float] = {}
+        """Workers of this process -> when they began to work."""
         self._until: dict[str, float] = {}
-        """Workers of this process -> how long their leases last."""
+        """Those that were heard of since they last had something -> how long their leases last."""
+
+    def begin(self, worker: str, now: float) -> None:
+        """The worker takes runs from now on."""
+        self._since[worker] = now
+
+    def since(self, worker: str) -> float | None:
+        return self._since.get(worker)
 
     def is_said(self, worker: str, now: float) -> bool:
         """Whether a lease taken now lasts for a while without being said."""
@@ -85,14 +95,12 @@ class Heartbeats:
 
     def say(self, connection: Connection, worker: str, now: float) -> None:
         """Inside a transaction; `said` after it is committed."""
-        leases.stay_alive(connection, worker, now + self._lease_s)
+        if self._until.get(worker, now) < now:  # it was silent for so long that it may have been believed dead
+            suspects.forgive(connection, worker)
+        leases.stay_alive(connection, worker, now + self._lease_s, self._since.get(worker, now))
 
     def said(self, worker: str, now: float) -> None:
         self._until[worker] = now + self._lease_s
-
-    def forget_strangers(self, connection: Connection) -> None:
-        if self._sole:
-            leases.forget_workers(connection, [self.holder, *self._until])
 
     async def beat(self, worker: str, driving: Driving) -> None:
         """Until cancelled."""
@@ -113,8 +121,12 @@ class Heartbeats:
                 stand_in.turned()
                 self._tell_if_held_up(worker, monotonic() - began - pause)
             try:
-                if look % _LOOKS == 0 and (driving or worker == self.holder):
+                if look % _LOOKS == 0 and (driving or worker in self._until or worker == self.holder):
                     odd = await self._renew(worker, driving, odd)
+                    if not driving and worker != self.holder:
+                        self._until.pop(
+                            worker, None
+                        )  # said once more than needed: it may have lost what it had while it was silent
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
             except StorageUnavailableError as error:  # whoever has lost a lease by that finds out by the fence
@@ -141,6 +153,7 @@ class Heartbeats:
     async def leave(self, worker: str) -> None:
         """What the worker has not given back, others need not wait for."""
         self._until.pop(worker, None)
+        self._since.pop(worker, None)
         try:
             await self._database.write(lambda connection: leases.leave(connection, worker), frees=True)
         except StorageUnavailableError as error:
@@ -171,8 +184,9 @@ class Heartbeats:
 
     def recover(self, connection: Connection, worker: str | None, now: float) -> leases.Recovered:
         """Take back what `worker`, which has just started, and those who are not heard of have left."""
-        # One process that dies with all its runs tells something about those that waited; one of many does not.
-        return leases.recover(connection, worker, now, self._silent_since(connection, now), acquits=self._sole)
+        known = [self.holder, *self._since] if self._sole else None
+        silence = leases.Silence(self._silent_since(connection, now), self._lease_s, known)
+        return leases.recover(connection, worker, now, silence)
 
     def _silent_since(self, connection: Connection, now: float) -> float:
         """Whoever was heard of until then, and not since, is gone."""

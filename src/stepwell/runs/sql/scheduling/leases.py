@@ -8,6 +8,7 @@ claim, hold ─> leased ─ heartbeat ─> leased ... ─ finish, hand_back, rel
                   │ not heard of until `alive_until`; or it says itself that it has stopped
                   └──> `recover` by anybody: the run waits again, what a hold wrote is dropped, the fence is raised
 ```
+`suspects` judges which run a worker may have died of.
 
 What a worker still writes that was given up is kept out by the fence: it only grows, and whoever holds an older one is refused by
 `fence.require`, in the same transaction as the write. All times are of one clock, the database's.
@@ -21,13 +22,16 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.runs.queue import MAX_ATTEMPTS, ClaimedRun
+from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import Lease, Run, RunEvent
 from stepwell.runs.sql.records import thread_state
 from stepwell.runs.sql.rows import dumps, run_from_row
 from stepwell.runs.sql.scheduling import ending, suspects
 from stepwell.runs.sql.scheduling.unreadable_runs import UnreadableRun, set_aside
 from stepwell.sql import Connection, Row
+
+HOLDER = "holder-"
+"""How the name of a process begins under which it holds threads for something that is not a run."""
 
 # Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
 _FREE = f"""
@@ -54,16 +58,11 @@ WHERE r.number = t.next_run AND {_WAITING} AND t.tenant = :tenant AND {suspects.
   AND t.thread_id NOT IN (SELECT value FROM json_each(:taken))
 ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
-_WAITED = f"""
-SELECT r.* FROM runs AS r CROSS JOIN threads AS t
-WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {suspects.WAITED} AND t.next_run = r.number AND t.lease_run IS NULL
-ORDER BY r.number LIMIT :limit
-"""  # noqa: S608 - fixed text
 _COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
 _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
 # What cannot be driven now, and whether that may change.
 _LATER = f"""
-SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.UNDER_WAY}) AS under_way,
+SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.ON_TRIAL}) AS on_trial,
   EXISTS ({suspects.PENDING}) AS suspected
 """
 # A condition on `runs`: waits, and could be driven now.
@@ -77,7 +76,8 @@ t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_h
 """
 # Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
 _LEFT_RUNS = f"""
-SELECT r.* FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
+SELECT r.*, CASE WHEN t.lease_run = r.run_id THEN t.lease_holder END AS holder
+FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
 WHERE r.status = 'running' AND (t.lease_run IS NULL OR t.lease_run <> r.run_id OR {_LEFT}) ORDER BY r.number
 """  # noqa: S608 - fixed text
 # Of the graph itself, and of everything that this run has stored before.
@@ -110,27 +110,26 @@ class ClaimResult(NamedTuple):
     """When a run is due that is not due yet."""
     set_aside: list[UnreadableRun]
     """Runs that could not be read. They have ended, with that as their error."""
+    given_up: list[Run]
+    """Runs that too many workers died of. They have ended, with that as their error."""
+    suspected: bool
+    """Whether suspects wait: a worker that dies meanwhile should be known to have lived."""
     turn: str = ""
     """The tenant whose turn was last."""
 
 
-def stay_alive(connection: Connection, worker: str, until: float) -> None:
-    """All leases of this worker last until then, at least."""
+def stay_alive(connection: Connection, worker: str, until: float, since: float) -> None:
+    """All leases of this worker, which works since `since`, last until then, at least."""
     connection.execute(
-        "INSERT INTO workers (worker, alive_until) VALUES (?, ?)"
+        "INSERT INTO workers (worker, alive_until, since) VALUES (?, ?, ?)"
         " ON CONFLICT (worker) DO UPDATE SET alive_until = max(workers.alive_until, excluded.alive_until)",
-        (worker, until),
+        (worker, until, since),
     )
 
 
 def leave(connection: Connection, worker: str) -> None:
     """The worker has stopped: whatever it has not given back can be taken over now."""
     connection.execute("DELETE FROM workers WHERE worker = ?", (worker,))
-
-
-def forget_workers(connection: Connection, but: Sequence[str]) -> None:
-    """All others are gone."""
-    connection.execute("DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?))", (dumps(list(but)),))
 
 
 def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
@@ -143,17 +142,24 @@ def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
     return {row["lease_run"]: row["cancel_action"] for row in rows}
 
 
-def claim(connection: Connection, worker: str, limit: int, now: float, turn: str = "") -> ClaimResult:
-    """Take up to `limit` runs for `worker`. Where more could be driven, tenants take turns, beginning after `turn`."""
-    asked = connection.execute_all([(_LATER, {"now": now}), (_FREE, {"limit": limit + 1})])
+def claim(
+    connection: Connection, worker: str, limit: int, now: float, turn: str = "", *, since: float | None = None
+) -> ClaimResult:
+    """Take up to `limit` runs for `worker`, which works since `since`. Where more could be driven, tenants take turns, beginning after
+    `turn`."""
+    began = now if since is None else since
+    asked = connection.execute_all([(_LATER, {"now": now, "since": began, "worker": worker}), (_FREE, {"limit": limit + 1})])
     later, free = asked[0].fetchone(), asked[1].fetchall()
     next_due = later["next_due"]
     if next_due is not None and next_due <= now:
         connection.execute(_COME_DUE, (now,))
         asked = connection.execute_all([(_NEXT_DUE, ()), (_FREE, {"limit": limit + 1})])
         next_due, free = asked[0].fetchone()[0], asked[1].fetchall()
-    waits = later["suspected"] and not later["under_way"]
-    rows = connection.execute(_WAITED, {"now": now, "limit": min(limit, 1)}).fetchall() if waits else []
+    trial = suspects.Trial([], None)
+    if later["suspected"] or later["on_trial"]:
+        trial = suspects.take_group(connection, worker, began, limit, now)
+    rows = [row for row in trial.rows if not suspects.is_convicted(row)]
+    given_up = [_give_up(connection, row, now) for row in trial.rows if suspects.is_convicted(row)]
     room = limit - len(rows)
     if len(free) <= room:
         rows += free
@@ -161,8 +167,9 @@ def claim(connection: Connection, worker: str, limit: int, now: float, turn: str
         picked, turn = _take_turns(connection, room, turn, [row["thread_id"] for row in rows])
         rows += picked
     claims, unread = _begin(connection, rows, worker, now)
-    soonest = min((when for when in (next_due, later["next_ready"]) if when is not None), default=None)
-    return ClaimResult(claims, soonest, unread, turn)
+    look_again = later["next_ready"] if trial.ends is None else trial.ends
+    soonest = min((when for when in (next_due, look_again) if when is not None), default=None)
+    return ClaimResult(claims, soonest, unread, given_up, bool(later["suspected"]), turn)
 
 
 def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
@@ -238,8 +245,9 @@ def hold(connection: Connection, owner: str | None, thread_id: str, holder: str,
 def release(connection: Connection, lease: Lease) -> None:
     """Give a thread back. Nothing happens when it is no longer ours."""
     connection.execute(
-        "UPDATE threads SET lease_holder = NULL, lease_run = NULL WHERE thread_id = ? AND fence = ? AND lease_run = ?",
-        (lease.thread_id, lease.fence, lease.run_id),
+        "UPDATE threads SET lease_holder = NULL, lease_run = NULL"
+        " WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
+        (lease.thread_id, lease.fence, lease.run_id, lease.worker),
     )
 
 
@@ -269,25 +277,51 @@ def anything_left(connection: Connection, silent: float) -> bool:
     return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
 
 
-def recover(connection: Connection, worker: str | None, now: float, silent: float, *, acquits: bool) -> Recovered:
-    """Take back what nobody is at work on: leases of `worker`, which has just started, and of those who are not heard of since `silent`.
-    `acquits`: it was the only process, so it did not die of runs that waited."""
-    names = {"silent": silent, "worker": worker}
+class Silence(NamedTuple):
+    """From when on a worker counts as dead."""
+
+    since: float
+    """Those that were heard of until then, and not since, are dead."""
+    lease_s: float
+    """How long a worker lives, at most, after it was last heard of."""
+    known: Sequence[str] | None
+    """The workers of the only process that uses the database: all others are dead, for certain. `None`: there may be other processes."""
+
+
+def recover(connection: Connection, worker: str | None, now: float, silence: Silence) -> Recovered:
+    """Take back what nobody is at work on: leases of `worker`, which has just started, and of those who are dead."""
+    deaths = _bury(connection, worker, silence)
+    names = {"silent": silence.since, "worker": worker}
     left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
     rows = connection.execute(_LEFT_RUNS, names).fetchall()
-    if rows and acquits:
-        suspects.clear_bystanders(connection)
+    if silence.known is not None and deaths and not any(suspects.was_tried(row) for row in rows):
+        suspects.forgive_waiting(connection)
     _take_away(connection, left)
-    connection.execute("DELETE FROM workers WHERE alive_until <= ?", (silent,))
-    runs, unread = [], []
+    readable, unread = [], []
     for row in rows:
         try:
             run_from_row(row)
         except Exception as error:
             unread.append(set_aside(connection, row, error, now))
         else:
-            runs.append(_recover_one(connection, row, now))
-    return Recovered(runs, unread)
+            readable.append(row)
+    suspects.charge(connection, readable, deaths)
+    return Recovered([_recover_one(connection, row, now, silence) for row in readable], unread)
+
+
+def _bury(connection: Connection, worker: str | None, silence: Silence) -> dict[str, suspects.Death]:
+    """Forget the workers that are dead, and tell when each was last heard of. Those that only held threads drove nothing."""
+    names = {"silent": silence.since, "worker": worker}
+    gone = "DELETE FROM workers WHERE alive_until <= :silent OR worker = CAST(:worker AS TEXT) RETURNING *"
+    rows = connection.execute(gone, names).fetchall()
+    if silence.known is not None:
+        strangers = "DELETE FROM workers WHERE worker NOT IN (SELECT value FROM json_each(?)) RETURNING *"
+        rows += connection.execute(strangers, (dumps(list(silence.known)),)).fetchall()
+    return {
+        row["worker"]: suspects.Death(row["worker"], row["since"], row["alive_until"] - silence.lease_s)
+        for row in rows
+        if not row["worker"].startswith(HOLDER)
+    }
 
 
 def give_back(connection: Connection, worker: str, leased: Collection[str], now: float) -> Recovered:
@@ -321,19 +355,18 @@ def _take_away(connection: Connection, left: Sequence[Row]) -> None:
     )
 
 
-def _recover_one(connection: Connection, row: Row, now: float) -> Run:
-    newest = connection.execute(
-        "SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND run_id = ?", (row["thread_id"], row["run_id"])
-    ).fetchone()[0]
-    # A run that moves between crashes is not what brings the process down.
-    crashes = 1 if newest != row["crash_mark"] else row["crashes"] + 1
-    connection.execute(
-        "UPDATE runs SET status = 'pending', crashes = ?, crash_mark = ?, updated_at = ? WHERE run_id = ?",
-        (crashes, newest, now, row["run_id"]),
-    )
+def _recover_one(connection: Connection, row: Row, now: float, silence: Silence) -> Run:
+    connection.execute("UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ?", (now, row["run_id"]))
+    waiting = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
     if row["cancel_action"]:
         ending.end_pending(connection, row["run_id"], row["cancel_action"], row["cancel_reason"], now)
-    elif crashes >= MAX_ATTEMPTS:
-        ending.give_up(connection, row["run_id"], crashes, now)
+    elif silence.known is not None and suspects.is_convicted(waiting):
+        # Elsewhere a worker may be heard of again, so a run is given up when it has waited once more.
+        return _give_up(connection, waiting, now)
     left = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
     return run_from_row(left or row)
+
+
+def _give_up(connection: Connection, row: Row, now: float) -> Run:
+    ending.give_up(connection, row["run_id"], suspects.counted(row), now)
+    return run_from_row(connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone())

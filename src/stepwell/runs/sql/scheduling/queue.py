@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from random import random
@@ -76,7 +76,7 @@ class SqlQueue:
         self._alive = Heartbeats(
             database,
             self._now,
-            f"holder-{new_id()}",
+            f"{leases.HOLDER}{new_id()}",
             self._cancellations.put_nowait,
             self._recovered,
             lease_s=lease_s,
@@ -113,6 +113,7 @@ class SqlQueue:
         driving: dict[asyncio.Task[None], str] = {}
         beating = asyncio.create_task(self._alive.beat(worker, driving))
         self.capacity = concurrency
+        self._alive.begin(worker, self._now())
         try:
             while not draining.is_set():
                 self._changed.clear()
@@ -124,7 +125,8 @@ class SqlQueue:
                     continue
                 duty.succeeded()
                 for claim in claims:
-                    task = asyncio.create_task(self._drive(drive, claim), name=f"run {claim.run.run_id}")
+                    forgotten = [task for task, run_id in driving.items() if run_id == claim.run.run_id]
+                    task = asyncio.create_task(self._drive(drive, claim, forgotten), name=f"run {claim.run.run_id}")
                     driving[task] = claim.run.run_id
                     task.add_done_callback(driving.pop)
                 await self._until_changed(stop, due_in_s)
@@ -243,7 +245,6 @@ class SqlQueue:
         now = self._now()
 
         def work(connection: Connection) -> leases.Recovered:
-            self._alive.forget_strangers(connection)
             return self._alive.recover(connection, worker, now)
 
         recovered = await self._database.write(work)
@@ -317,20 +318,23 @@ class SqlQueue:
         is_said = self._alive.is_said(worker, now)
 
         def work(connection: Connection) -> leases.ClaimResult:
-            claimed = leases.claim(connection, worker, free, now, turn)
-            if claimed.claims and not is_said:
+            claimed = leases.claim(connection, worker, free, now, turn, since=self._alive.since(worker))
+            if (claimed.claims or claimed.suspected) and not is_said:
                 self._alive.say(connection, worker, now)
             return claimed
 
         claimed: leases.ClaimResult | None = await self._database.write_soon(work, exclusive=True)
         if claimed is None:  # another worker is at it just now
             return [], _SOON_S * (0.5 + random())
-        if claimed.claims and not is_said:
+        if (claimed.claims or claimed.suspected) and not is_said:
             self._alive.said(worker, now)
         self._turn = claimed.turn
         for claim in claimed.claims:
             continue_ids_after(claim.lease.newest_checkpoint or "")
         self._tell_set_aside(claimed.set_aside)
+        for run in claimed.given_up:
+            self._tell_ended(run.thread_id, run.run_id, ())
+            self._changed.set()  # the next run of its thread may begin
         due = claimed.next_due
         return claimed.claims, _LOOK_AGAIN_S if due is None else min(max(due - now, 0.0), _LOOK_AGAIN_S)
 
@@ -341,9 +345,14 @@ class SqlQueue:
             self._tell_ended(one.thread_id, one.run_id, one.events)
             self._changed.set()  # the next run of its thread may begin
 
-    async def _drive(self, drive: Drive, claim: ClaimedRun) -> None:
-        """A drive ends its run itself. One that fails to leaves the run to the next process."""
+    async def _drive(self, drive: Drive, claim: ClaimedRun, forgotten: Collection[asyncio.Task[None]]) -> None:
+        """A drive ends its run itself. One that fails to leaves the run to the next process. `forgotten` are ours too, under a claim that
+        the database has lost: the fence cannot tell them from this one, so they end first."""
         try:
+            for task in forgotten:
+                task.cancel()
+            if forgotten:
+                await asyncio.wait(forgotten)
             await drive(claim)
         except asyncio.CancelledError:
             raise

@@ -52,7 +52,7 @@ def taking(run_id: str):
 
 def saver_for(database: Database, run_id: str = "r") -> SqlSaver:
     fence = database.write_now(taking(run_id))
-    return SqlSaver(database, Lease("t", run_id, fence, "ada"), clock=SystemClock())
+    return SqlSaver(database, Lease("t", run_id, fence, "ada", "worker"), clock=SystemClock())
 
 
 def put_checkpoint(saver: SqlSaver, after: RunnableConfig = ROOT) -> RunnableConfig:
