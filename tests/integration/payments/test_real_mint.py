@@ -98,13 +98,14 @@ async def test_a_fault_on_the_way_loses_nothing(
     assert audit.spent_elsewhere == 0
 
 
-async def test_a_mint_that_answers_with_a_page_leaves_the_swap_to_be_found_out(
+async def test_a_mint_that_answers_with_pages_leaves_the_swap_to_be_found_out(
     wallet: Wallet, mint: HttpMint, mint_process: MintProcess, proxy: FaultProxy
 ):
     session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 64))).session_id
-    proxy.faults = [("POST /v1/swap", "html")]
+    proxy.faults = [("POST /v1/swap", "html")] * 99
     with pytest.raises(MintUnavailableError):
         await wallet.reserve(OWNER, session_id, "k", 5)
+    proxy.faults = []
     assert (await wallet.session(OWNER, session_id)).state == "redeeming"
     assert await wallet.recover() == 0
     assert (await wallet.session(OWNER, session_id)).balance == 63
@@ -196,3 +197,29 @@ async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(min
         assert (refund.amount, received) == (78, "77"), "its own swap costs it one more"
         with pytest.raises(RefundUnavailableError):
             await wallet.claim(OWNER, refund.token_id)
+
+
+@pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "cut_answer", "unavailable", "html"])
+async def test_one_lost_answer_of_a_mint_stops_nobody(
+    mint_process: MintProcess, tmp_path: Path, proxy: FaultProxy, fault: Fault
+):
+    """The n-th request fails, for n = 1, 2, 3 ... until there is none: the token is taken, the call is paid, the rest comes back."""
+    async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as buyer:
+        tokens = [await buy(buyer, mint_process, 64) for _ in range(16)]
+    for number, token in enumerate(tokens):
+        database = Database(tmp_path / f"{number}.db")
+        async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as mint:
+            wallet = Wallet(DatabaseLedger(database), [mint], os.urandom(32), pause_s=0.01)
+            proxy.seen.clear()
+            proxy.faults = [*[("", "none")] * number, ("", fault)]
+            session_id = (await wallet.fund(OWNER, token)).session_id
+            await pay(wallet, session_id, "call", 5)
+            refund = await wallet.refund(OWNER, session_id)
+            asked = list(proxy.seen)
+            left, proxy.faults = proxy.faults, []
+            assert refund.amount == 57, asked
+            assert (await wallet.audit()).adds_up
+        database.close()
+        if left:
+            break
+    assert left, "a walk that came to its end"

@@ -158,3 +158,25 @@ async def test_a_database_that_goes_away_for_longer_never_has_it_paid_twice(
         proxy.forget()
         record_property("statements", number - 1)
         record_property("unknown", unknown)
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+async def test_no_subagent_fails_because_the_database_was_restarted(
+    postgres_cluster: PostgresCluster, postgres_url: str, tmp_path: Path, effort: Effort, record_property
+):
+    """Many runs whose subagents pay, and a database that is stopped and started all the while."""
+    async with opened(postgres_url, tmp_path) as world:
+        runs = {f"r{number}": await world.start(f"delegate pay r{number}") for number in range(effort.cases(12, 240))}
+        ends = [asyncio.create_task(world.end(run)) for run in runs.values()]
+        restarts, waiting = 0, set(ends)
+        while waiting and restarts < effort.cases(3, 60):
+            await asyncio.to_thread(postgres_cluster.stop)
+            postgres_cluster.start()  # not in a thread: the server ends with the thread that started it
+            restarts += 1
+            _, waiting = await asyncio.wait(waiting, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+        for name, (ended, messages) in zip(runs, await asyncio.gather(*ends), strict=True):
+            assert ended.status == "success", (name, messages)
+            assert f"paid {name}" in told(messages), (name, messages)
+            assert world.paid(name) == 1, (name, messages)
+        record_property("restarts", restarts)
