@@ -80,6 +80,9 @@ class StatementProxy:
     def forget(self) -> None:
         self._left = 0
 
+    def let_in(self) -> None:
+        self.refusing = 0
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(reader, writer))
         self._ways.add(task)

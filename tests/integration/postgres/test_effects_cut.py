@@ -4,7 +4,7 @@ charged once, and the model is told what became of it."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +12,18 @@ from typing import Any
 
 import orjson
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from tests.conftest import Effort
 from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import Run
+from stepwell.runs.records import Run, RunOutcome
+from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.testing import Asked, ScriptedModel, call, say
@@ -31,8 +33,8 @@ from stepwell.tools.effects import with_effect
 
 PATIENCE_S = 240.0
 UNKNOWN = "outcome of this call is unknown"
-OUTAGE = 45
-"""Connections that are refused: the writer asks for one ten times a second, and gives up after three seconds."""
+OUTAGE = 20
+"""Connections that are refused: those of the writer, the readers and whoever listens, each ten times a second at most."""
 
 
 def insistent(asked: Asked) -> Any:
@@ -78,15 +80,30 @@ class World:
 
 
 @asynccontextmanager
-async def opened(url: str, folder: Path) -> AsyncIterator[World]:
+async def opened(url: str, folder: Path, *watchers: RunWatcher) -> AsyncIterator[World]:
     till = folder / "till"
     till.touch()
     async with PostgresPersistence(url) as persistence:
         registry = GraphRegistry({"payer": GraphSource.of(make_agent(till))})
         assistants = Assistants(persistence.records, registry, SystemClock(), new_id)
         await assistants.install_defaults()
-        async with Engine(persistence, registry, assistants, clock=SystemClock(), new_id=new_id, drain_s=0.0) as engine:
+        engine = Engine(persistence, registry, assistants, clock=SystemClock(), new_id=new_id, drain_s=0.0, watchers=watchers)
+        async with engine:
             yield World(engine, persistence, till)
+
+
+class GivenUp:
+    """Hears of attempts that were given up, because the database stayed away."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
+        return ()
+
+    def ended(self, run: Run, outcome: RunOutcome | None) -> None:
+        if outcome is None:
+            self.times += 1
 
 
 def told(messages: list[dict[str, Any]]) -> str:
@@ -137,11 +154,13 @@ async def test_a_database_that_goes_away_for_longer_never_has_it_paid_twice(
     order: str,
     what: Lost,
     record_property,
+    monkeypatch: pytest.MonkeyPatch,
 ):
-    """Longer than work waits for it, so the run is driven again. What nobody knows is told as unknown, and is not done again."""
-    unknown = 0
-    async with StatementProxy(postgres_cluster.socket) as proxy, opened(proxy.url("shared"), tmp_path) as world:
-        number, step = effort.cases(11, 1), effort.cases(19, 2)
+    """Longer than work waits for it, so the run is given up and driven again. What nobody knows is told as unknown, and not done again."""
+    monkeypatch.setattr(patience, "AWAY_S", 0.3)
+    gone = GivenUp()
+    async with StatementProxy(postgres_cluster.socket) as proxy, opened(proxy.url("shared"), tmp_path, gone) as world:
+        number, step, unknown = effort.cases(11, 1), effort.cases(19, 1), 0
         while True:
             name = f"{order[0]}{number}"
             run = await world.start(f"{order} {name}")
@@ -149,6 +168,7 @@ async def test_a_database_that_goes_away_for_longer_never_has_it_paid_twice(
             ended, messages = await world.end(run)
             if not proxy.is_over:
                 break
+            proxy.let_in()
             where = f"statement {number}, {proxy.lost!r}: {messages}"
             assert ended.status == "success", where
             assert f"paid {name}" in told(messages) or UNKNOWN in told(messages), where
@@ -156,7 +176,9 @@ async def test_a_database_that_goes_away_for_longer_never_has_it_paid_twice(
             unknown += UNKNOWN in told(messages)
             number += step
         proxy.forget()
+        assert gone.times, "the walk met nothing that gave a run up"
         record_property("statements", number - 1)
+        record_property("given up", gone.times)
         record_property("unknown", unknown)
 
 
