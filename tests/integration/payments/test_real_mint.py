@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.conftest import Effort
 from tests.integration.payments import cashu_ts
 from tests.integration.payments.mints import MintProcess, buy
 
@@ -199,27 +201,26 @@ async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(min
             await wallet.claim(OWNER, refund.token_id)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "cut_answer", "unavailable", "html"])
 async def test_one_lost_answer_of_a_mint_stops_nobody(
-    mint_process: MintProcess, tmp_path: Path, proxy: FaultProxy, fault: Fault
+    mint_process: MintProcess, tmp_path: Path, proxy: FaultProxy, fault: Fault, effort: Effort
 ):
     """The n-th request fails, for n = 1, 2, 3 ... until there is none: the token is taken, the call is paid, the rest comes back."""
-    async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as buyer:
-        tokens = [await buy(buyer, mint_process, 64) for _ in range(16)]
-    for number, token in enumerate(tokens):
+    for number in count(0, effort.cases(4, 1)):
         database = Database(tmp_path / f"{number}.db")
+        async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as buyer:
+            token = await buy(buyer, mint_process, 64)
         async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as mint:
             wallet = Wallet(DatabaseLedger(database), [mint], os.urandom(32), pause_s=0.01)
-            proxy.seen.clear()
             proxy.faults = [*[("", "none")] * number, ("", fault)]
             session_id = (await wallet.fund(OWNER, token)).session_id
             await pay(wallet, session_id, "call", 5)
             refund = await wallet.refund(OWNER, session_id)
-            asked = list(proxy.seen)
             left, proxy.faults = proxy.faults, []
-            assert refund.amount == 57, asked
+            assert refund.amount == 57
             assert (await wallet.audit()).adds_up
         database.close()
         if left:
             break
-    assert left, "a walk that came to its end"
+    assert number > 4

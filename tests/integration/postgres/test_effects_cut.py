@@ -18,6 +18,7 @@ from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
+from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -71,9 +72,14 @@ class World:
 
     async def end(self, run: Run) -> tuple[Run, list[dict[str, Any]]]:
         async with asyncio.timeout(PATIENCE_S):
-            result = orjson.loads(await self.engine.result(OWNER, run.thread_id, run.run_id))
-            ended = await self.persistence.records.get_run(OWNER, run.thread_id, run.run_id)
-        return ended, result.get("messages", [result])
+            while True:
+                try:
+                    result = orjson.loads(await self.engine.result(OWNER, run.thread_id, run.run_id))
+                    ended = await self.persistence.records.get_run(OWNER, run.thread_id, run.run_id)
+                except StorageUnavailableError:  # whoever waits for a run asks again when the database is back
+                    await asyncio.sleep(0.05)
+                else:
+                    return ended, result.get("messages", [result])
 
     def paid(self, to: str) -> int:
         return self.till.read_text().split().count(to)
