@@ -34,8 +34,9 @@ StepwellError
 │   ├── InterruptClaimedError       another device is about to carry out what is asked
 │   ├── ResumeError                 a resume that does not say which question it answers, or answers none
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
-│   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
-│   ├── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+│   ├── InfrastructureError         nobody in the graph: what the run stands on is gone, and the run is driven again
+│   │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
+│   │   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
 │   └── NotReadyError               the server answers, but something it needs to drive runs is failing
 ├── WebError                    whoever asked for a page; `reason` is one word for records
 │   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
@@ -64,7 +65,7 @@ StepwellError
 ```
 
 A message names the thing, the fact and the way out, and never holds a secret or a path of the host. Pausing is not an error:
-LangGraph's bubble-up exceptions are never caught.
+LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.
 """
 
 from __future__ import annotations
@@ -330,11 +331,15 @@ class LimitReachedError(RunError):
         super().__init__(message)
 
 
-class LeaseLostError(RunError):
+class InfrastructureError(RunError):
+    """The run cannot go on here, through no fault of its graph. It is driven again; never the result of a tool, a subagent or a node."""
+
+
+class LeaseLostError(InfrastructureError):
     """Another worker has taken the thread over. Whoever gets this stops, and writes nothing more."""
 
 
-class StorageUnavailableError(RunError):
+class StorageUnavailableError(InfrastructureError):
     """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help.
 
     `away`: it cannot be reached, whatever was asked of it; otherwise it may be what was asked that it has no room for."""
@@ -343,6 +348,24 @@ class StorageUnavailableError(RunError):
         self.retry_after_s = retry_after_s
         self.away = away
         super().__init__(message)
+
+
+def errors_within(error: BaseException) -> Iterator[BaseException]:
+    """The error, what it groups and what it was raised from, also where the raiser hid that (`from None`). Nearest first, each once."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        grouped = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [*grouped, *(each for each in (one.__cause__, one.__context__) if each is not None)]
+
+
+def find_infrastructure(error: BaseException) -> InfrastructureError | None:
+    """The lost database or lease behind an error, however it was wrapped."""
+    return next((one for one in errors_within(error) if isinstance(one, InfrastructureError)), None)
 
 
 class NotReadyError(RunError):

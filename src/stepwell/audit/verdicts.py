@@ -8,7 +8,7 @@ from dataclasses import replace
 from stepwell.audit.checks import CHECKS_VERSION, check
 from stepwell.audit.evidence import Claim, Quote, Verdict
 from stepwell.audit.judge import Judge, LexicalJudge
-from stepwell.errors import StepwellError
+from stepwell.errors import StepwellError, find_infrastructure
 
 RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
 """The higher, the more a reader may rely on it."""
@@ -32,6 +32,8 @@ async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None
     try:
         judgement = await (judge or LexicalJudge()).judge(claim.text, cited)
     except (StepwellError, TimeoutError) as error:  # not wider: a pause of the graph must pass through
+        if lost := find_infrastructure(error):
+            raise lost from lost.__cause__
         told = f"it could not be judged ({type(error).__name__})"
         return replace(claim, verdict="partial", reasons=(*checked.reasons, told))
     why = (judgement.reason,) if judgement.reason and judgement.verdict != "supported" else ()

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any, Literal, cast
 
 from langgraph.config import get_store
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
 
 from stepwell.backends.paths import parents
 from stepwell.backends.protocol import FileData
 from stepwell.backends.steps import Steps
+from stepwell.control_flow import let_pass
 from stepwell.errors import BackendError, ConfigurationError
 
 Labels = tuple[str, ...]
@@ -173,9 +173,8 @@ def batch(store: BaseStore, operations: Operations) -> list[Any]:
     """Perform operations in sync code."""
     try:
         return _with_retry(store, _with_ttl(store, operations))
-    except GraphBubbleUp:
-        raise
     except Exception as error:
+        let_pass(error)
         raise _unreachable(error) from error
 
 
@@ -188,9 +187,8 @@ async def abatch(store: BaseStore, operations: Operations) -> list[Any]:
         except NotImplementedError:
             work = partial(copy_context().run, _with_retry, store, operations)
             return await asyncio.get_running_loop().run_in_executor(_THREADS, work)
-    except GraphBubbleUp:
-        raise
     except Exception as error:
+        let_pass(error)
         raise _unreachable(error) from error
 
 

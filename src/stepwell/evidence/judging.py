@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ConfigDict
 
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.judge import Judge, Judgement
 from stepwell.audit.verdicts import verdict
+from stepwell.control_flow import let_pass
 from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
 from stepwell.evidence.asking import ModelCalls, ask_for
 from stepwell.evidence.prompting import fence_material, prompt
@@ -56,9 +56,10 @@ class ModelJudge:
         asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"
         try:
             opinion = await self._ask(asked)
-        except (StepwellError, GraphBubbleUp):
+        except StepwellError:
             raise
         except Exception as error:
+            let_pass(error)
             # What integrations raise has no common class, and one lost answer must not cost the whole report.
             raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
         return Judgement(opinion.verdict, opinion.reason)

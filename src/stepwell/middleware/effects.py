@@ -3,7 +3,8 @@
 ```
             ┌─ Begun ──▶ run it ─┬─ result, error ──▶ finish ──▶ the result
             │                    ├─ pause ──────────▶ release     (it asks first and runs again when answered)
-call ─ begin┤                    └─ crash, cancel ──▶ stays begun
+call ─ begin┤                    └─ crash, cancel,
+            │                       lost database ──▶ stays begun (nobody knows how far it came; the run is driven again)
             ├─ Unknown ────────▶ an error result: not run again, ask a person
             ├─ Done ───────────▶ the result of then
             ├─ Settled ────────▶ what a person has found out
@@ -34,6 +35,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from stepwell.control_flow import find_passing
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.state.messages import reduce_messages
 from stepwell.state.prefix_memory import PrefixMemory
@@ -109,7 +111,8 @@ class EffectsMiddleware(RequestMiddleware):
         try:
             result = handler(request)
         except Exception as error:
-            call.fail(error).result()
+            if (noted := call.fail(error)) is not None:
+                noted.result()
             raise
         call.finish(result).result()
         return result
@@ -127,7 +130,8 @@ async def _run_once(call: _Journaled, request: ToolCallRequest, handler: AsyncTo
     try:
         result = await handler(request)
     except Exception as error:
-        await asyncio.wrap_future(call.fail(error))
+        if (noted := call.fail(error)) is not None:
+            await asyncio.wrap_future(noted)
         raise
     await asyncio.wrap_future(call.finish(result))
     return result
@@ -276,12 +280,14 @@ class _Journaled:
     def finish(self, result: ToolResult) -> Future[None]:
         return self.journal.finish(self.key, encode(result))
 
-    def fail(self, error: Exception) -> Future[None]:
+    def fail(self, error: Exception) -> Future[None] | None:
+        """Note what an error means for the effect; `None` if that is nothing: it was stopped in the middle, and stays begun."""
+        passing = find_passing(error)
+        if passing is None:
+            text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
+            return self.finish(_error(self.call, text[:4000]))
         # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
-        if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
-            return self.journal.release(self.key)
-        text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
-        return self.finish(_error(self.call, text[:4000]))
+        return self.journal.release(self.key) if isinstance(passing, GraphBubbleUp) or is_invalid_resume(passing) else None
 
 
 def encode(result: ToolResult) -> bytes:

@@ -4,21 +4,23 @@
 |---|---|
 | a run stopped between a call and its result | the call is closed with an error before the model sees it; stored, in its place |
 | a model gave two calls one id, or none | they get ids of their own before they are stored |
-| a tool raised | its error becomes the result; pausing and cancelling pass through |
+| a tool raised | its error becomes the result; what `control_flow` names (a pause, a lost database) passes through |
 | a call carries more than `max_argument_chars` | it is not run; the result says why |
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
-from langgraph.errors import GraphBubbleUp, is_invalid_resume
+from langchain_core.tools import BaseTool, ToolException
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from stepwell.control_flow import let_pass
 from stepwell.errors import StepwellError
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.state.prefix_memory import PrefixMemory
@@ -59,10 +61,9 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         if refusal := self._refusal(request.tool_call):
             return refusal
         try:
-            return handler(request)
-        except GraphBubbleUp:
-            raise
+            return handler(_strict(request))
         except Exception as error:
+            let_pass(error)
             return _failure_message(request.tool_call, error)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
@@ -74,10 +75,9 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         if refusal := self._refusal(request.tool_call):
             return refusal
         try:
-            return await handler(request)
-        except GraphBubbleUp:
-            raise
+            return await handler(_strict(request))
         except Exception as error:
+            let_pass(error)
             return _failure_message(request.tool_call, error)
 
     def _refusal(self, call: ToolCall) -> ToolMessage | None:
@@ -158,10 +158,26 @@ def _give_own_ids(message: AIMessage) -> None:
         taken.add(own)
 
 
+def _strict(request: ToolCallRequest) -> ToolCallRequest:
+    """The request with a tool that cannot turn into text what must pass. LangChain's tools may handle their `ToolException`s by themselves,
+    before anything out here sees them, and many tools wrap in one whatever they meet."""
+    flag = getattr(request.tool, "handle_tool_error", False)
+    if not isinstance(request.tool, BaseTool) or not flag:
+        return request
+    return request.override(tool=request.tool.model_copy(update={"handle_tool_error": partial(_handle, flag)}))
+
+
+def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: ToolException) -> Any:
+    """What LangChain does with each kind of `handle_tool_error`."""
+    let_pass(error)
+    if callable(flag):
+        return flag(error)
+    if isinstance(flag, str):
+        return flag
+    return error.args[0] if error.args else "Tool execution error"
+
+
 def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
-    if is_invalid_resume(error):
-        # An answer to an interrupt that does not fit its schema: the person must answer again, the model cannot help.
-        raise error
     if isinstance(error, StepwellError):
         return _error(call, str(error) if str(error).startswith("Error") else f"Error: {error}")
     if isinstance(error, NotImplementedError) and "sync invocation" in str(error):  # LangChain's words for an async-only tool

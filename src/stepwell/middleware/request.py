@@ -23,6 +23,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from stepwell.control_flow import let_pass
+
 Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -113,6 +115,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             return self._ask(call, handler)
         except Exception as error:
+            let_pass(error)
             remedies = [member.recover(call, error) for member in self.members]
             if not any(remedies):
                 raise
@@ -132,6 +135,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             return await self._aask(call, handler)
         except Exception as error:
+            let_pass(error)
             remedies = [await member.arecover(call, error) for member in self.members]
             if not any(remedies):
                 raise

@@ -35,6 +35,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.types import Command
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.model_calls.deadlines import Deadlines, TimedCall
 from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, label_of
@@ -195,6 +196,7 @@ class _Call:
         watch = cast("TimedCall", self._attempt).watch
         fault = self._rules.judge(error, streamed=watch.begun)
         if fault is None:
+            let_pass(error)
             raise error
         wait_s = self._wait_before_retry(fault)
         if wait_s is not None:

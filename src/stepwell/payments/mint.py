@@ -129,8 +129,7 @@ class HttpMint:
 
     async def keysets(self, *, fresh: bool = False) -> Mapping[str, KeysetInfo]:
         if fresh or monotonic() - self._listed_at > _LIST_LASTS_S:
-            answer = await self._get("/v1/keysets")
-            self._listed = _read(_keyset_list, answer)
+            self._listed = await self._read_again("GET", "/v1/keysets", _keyset_list)
             self._listed_at = monotonic()
         return self._listed
 
@@ -139,8 +138,7 @@ class HttpMint:
             info = (await self.keysets()).get(keyset_id) or (await self.keysets(fresh=True)).get(keyset_id)
             if info is None:
                 raise TokenInvalidError("The mint does not know this keyset. Ask the wallet for a new token.", "keyset_unknown")
-            answer = await self._get(f"/v1/keys/{keyset_id}")
-            self._keys[keyset_id] = _read(lambda data: _keyset(data, info), answer)
+            self._keys[keyset_id] = await self._read_again("GET", f"/v1/keys/{keyset_id}", lambda data: _keyset(data, info))
         return self._keys[keyset_id]
 
     async def swap(self, inputs: Sequence[Proof], outputs: Sequence[BlindedMessage]) -> list[BlindSignature]:
@@ -149,35 +147,33 @@ class HttpMint:
         return _read(lambda data: [_signature(signature) for signature in data["signatures"]], answer)
 
     async def restore(self, outputs: Sequence[BlindedMessage]) -> Mapping[str, BlindSignature]:
-        answer = await self._read_again("POST", "/v1/restore", {"outputs": [output.to_wire() for output in outputs]})
-        return _read(
+        return await self._read_again(
+            "POST",
+            "/v1/restore",
             lambda data: {
                 output["B_"]: _signature(signature)
                 for output, signature in zip(data["outputs"], data["signatures"], strict=True)
             },
-            answer,
+            {"outputs": [output.to_wire() for output in outputs]},
         )
 
     async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
         states: dict[str, ProofState] = {}
         for start in range(0, len(points), _MOST_POINTS):
             body = {"Ys": list(points[start : start + _MOST_POINTS])}
-            answer = await self._read_again("POST", "/v1/checkstate", body)
-            states |= _read(lambda data: {state["Y"]: state["state"] for state in data["states"]}, answer)
+            states |= await self._read_again(
+                "POST", "/v1/checkstate", lambda data: {state["Y"]: state["state"] for state in data["states"]}, body
+            )
         if set(states) != set(points) or not set(states.values()) <= {"UNSPENT", "PENDING", "SPENT"}:
             raise MintAnswerError("The mint was asked what is spent and answered about something else.")
         return states
 
-    async def _get(self, path: str) -> Any:
-        return await self._read_again("GET", path)
-
-    async def _read_again(self, method: str, path: str, body: Any = None) -> Any:
-        """Questions that change nothing are asked again after a passing fault."""
+    async def _read_again(self, method: str, path: str, reader: Callable[[Any], T], body: Any = None) -> T:
+        """Questions that change nothing are asked again after a fault, also after an answer that cannot be used: often it does not come
+        from the mint, but from something on the way to it."""
         for attempt in range(1, _READ_TRIES + 1):
             try:
-                return await self._ask(method, path, body)
-            except MintAnswerError:
-                raise
+                return _read(reader, await self._ask(method, path, body))
             except MintUnavailableError:
                 if attempt == _READ_TRIES:
                     raise

@@ -169,13 +169,12 @@ class Swapper:
         await self._complete(operation, make_proofs(operation.outputs, signatures, keysets))
 
     async def _ask(self, mint: Mint, operation: Operation) -> list[BlindSignature]:
-        """The same request again after a passing fault: a mint that has done it gives the same answer (NUT-19), or refuses."""
+        """The same request again after a fault, or an answer that cannot be used: a mint that has done it gives the same answer
+        (NUT-19), or refuses."""
         messages = [output.message for output in operation.outputs]
         for attempt in range(1, _TRIES + 1):
             try:
                 return await mint.swap(operation.inputs, messages)
-            except MintAnswerError:
-                raise
             except MintUnavailableError:
                 if attempt == _TRIES:
                     raise

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 from typing import Self
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -48,6 +49,10 @@ logger = logging.getLogger(__name__)
 _LEAST_SEED = 16
 _TRIES = 10
 _BELOW_FEE = "refund_below_fee"
+_PASSING = frozenset({"mint_unavailable", "mint_slow", "mint_answer", "token_pending"})
+"""Codes of faults of a mint that may be over in a moment. The others need an operator."""
+_PAUSES = (1, 2, 4, 8)
+_PATIENT_S = 60.0
 _MOST_PAID_OUT = 100
 """Pieces of one payout: mints take no more at once."""
 
@@ -85,6 +90,7 @@ class Wallet:
         self._new_id = new_id
         self._idle = timedelta(seconds=idle_s)
         self._stale = timedelta(seconds=stale_s)
+        self._pause_s = pause_s
         self._swapper = Swapper(ledger, self._mints, seed, new_id, pause_s)
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
 
@@ -179,13 +185,17 @@ class Wallet:
         `confirms`: keys of charges whose answers are known to be checkpointed by now."""
         if amount_sats < 0:
             raise ValueError("a reservation of less than nothing")
+        patience = _MintPatience(self._pause_s)
         for _ in range(_TRIES):
             try:
                 return await self._ledger.reserve(owner, session_id, key, amount_sats, confirms=confirms)
             except PaymentRequiredError as short:
                 if short.code != "unredeemed":
                     raise
-            await self._redeem_next(session_id)
+            try:
+                await self._redeem_next(session_id)
+            except MintUnavailableError as error:
+                await patience.wait_after(error)
         raise MintUnavailableError("The session's tokens could not be redeemed. Try again in a moment.")
 
     async def settle(self, reservation: Reservation, cost_sats: int) -> Reservation:
@@ -348,6 +358,22 @@ class Wallet:
             lock = locks[session_id] = asyncio.Lock()
         async with lock:
             yield
+
+
+class _MintPatience:
+    """A run does not end because its mint was away for a moment: a redemption is written down before the mint is asked, so it is taken up
+    again and found out about. A few times only, and not where each try has taken long."""
+
+    def __init__(self, pause_s: float) -> None:
+        self._pauses = [pause_s * factor for factor in _PAUSES]
+        self._give_up_at = monotonic() + _PATIENT_S
+
+    async def wait_after(self, error: MintUnavailableError) -> None:
+        """Wait before the next try; the error itself if there is none, or trying again would not help."""
+        if error.code not in _PASSING or not self._pauses or monotonic() > self._give_up_at:
+            raise error
+        logger.warning("a mint could not be asked, and is asked again: %s", error.code)
+        await asyncio.sleep(self._pauses.pop(0))
 
 
 def _by_mint(waiting: Iterable[HandedOut]) -> dict[str, list[HandedOut]]:

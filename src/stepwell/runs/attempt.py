@@ -27,7 +27,7 @@ from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
-from stepwell.errors import InterruptAnsweredError, LeaseLostError, StorageUnavailableError
+from stepwell.errors import InterruptAnsweredError, StorageUnavailableError, find_infrastructure
 from stepwell.payments.states import PAYMENTS
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
@@ -134,9 +134,11 @@ class Attempt:
     async def run(self) -> RunOutcome:
         try:
             return replace(await self._drive(), steps=self._steps.take())
-        except (LeaseLostError, StorageUnavailableError, asyncio.CancelledError):
+        except asyncio.CancelledError:
             raise
         except BaseException as error:
+            if lost := find_infrastructure(error):
+                raise lost from lost.__cause__
             # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             outcome = self._fail(error)
@@ -303,7 +305,7 @@ class Attempt:
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
         """How a run that did not reach its end leaves the thread, interrupts of others included: the checkpoint knows."""
-        if isinstance(error, LeaseLostError | StorageUnavailableError):
+        if error is not None and find_infrastructure(error):
             return
         try:
             snapshot = await self._state(graph)

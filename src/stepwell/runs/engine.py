@@ -24,7 +24,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from stepwell.answers import AnswerShapes
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
-from stepwell.errors import InvalidRequestError, LeaseLostError, NotFoundError, StorageUnavailableError
+from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
@@ -328,7 +328,7 @@ class Engine:
         queue = self._persistence.queue
         try:
             await self._keep_trying(lambda: queue.finish(lease, outcome))
-        except (StorageUnavailableError, LeaseLostError):
+        except InfrastructureError:
             raise
         except Exception as error:
             logger.exception("the end of a run cannot be stored as it is", extra={"run_id": lease.run_id})

@@ -26,9 +26,9 @@ from typing import Any, Protocol, Self
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langgraph.errors import GraphBubbleUp
 
 from stepwell.clock import Clock
+from stepwell.control_flow import find_passing
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.models.pricing import TokenUse
 from stepwell.runs.failures import words_of
@@ -240,7 +240,7 @@ def _namespace(place: Mapping[str, Any]) -> str:
 def _status(error: BaseException | None) -> StepStatus:
     if error is None:
         return "success"
-    return "interrupted" if isinstance(error, GraphBubbleUp | asyncio.CancelledError) else "error"
+    return "error" if find_passing(error) is None else "interrupted"
 
 
 def _words(error: object) -> str | None:

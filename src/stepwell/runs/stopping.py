@@ -26,7 +26,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import Pregel
 from langgraph.types import StateUpdate
 
-from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.errors import InfrastructureError
 from stepwell.runs.streaming.progress import PartialMessage
 from stepwell.tools.effect_journal import JOURNAL, EffectJournal, Standing, call_key
 
@@ -107,7 +107,7 @@ async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, jo
         return
     try:
         await _close(graph, thread_id, journal)
-    except (LeaseLostError, StorageUnavailableError):
+    except InfrastructureError:
         raise
     except Exception:
         # Somebody's graph decides what comes next. If it cannot, the run is rolled back all the same.

@@ -13,8 +13,9 @@ import asyncio
 from types import TracebackType
 from typing import Literal, Self
 
-Fault = Literal["lose_request", "lose_answer", "cut_answer", "unavailable", "html", "delay"]
-"""Not passed on; passed on, and the answer thrown away; half of the answer; 503 without passing it on; a page instead; a second late."""
+Fault = Literal["none", "lose_request", "lose_answer", "cut_answer", "unavailable", "html", "delay"]
+"""No fault, to count on to the next; not passed on; passed on, and the answer thrown away; half of the answer; 503 without passing it on; a
+page instead; a second late."""
 
 _REPLACED = {
     "unavailable": b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",

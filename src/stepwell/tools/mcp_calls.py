@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from langgraph.errors import GraphBubbleUp
 
 from stepwell.backends.sync_async import run_in_portal
+from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
 from stepwell.tools.effects import EFFECT, Effect
 
@@ -105,7 +105,8 @@ def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> Server
         try:
             async with asyncio.timeout(timeout_s):
                 content, artifact = await call(**arguments)
-        except (ToolException, GraphBubbleUp):
+        except ToolException as error:
+            let_pass(error)
             raise
         except TimeoutError as error:
             raise McpCallError(
@@ -113,6 +114,7 @@ def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> Server
                 "It may still have taken effect."
             ) from error
         except Exception as error:
+            let_pass(error)
             # The adapters let every fault of transport, protocol and conversion through as whatever it was.
             raise McpCallError(
                 f"The tool '{tool}' of the MCP server '{server}' gave no answer: {plain_fact(error)}."

@@ -164,6 +164,9 @@ def _main_turn(asked: Asked) -> Any:
         {"pay": {"mark": mark}, "note": {"mark": mark}},
         {"task": {"description": f"{mark}-0", **helper}, "task_": {"description": f"{mark}-1", **helper}},
     ]
+    last = asked.messages[-1]
+    if last.type == "tool" and last.name == "task" and last.status == "error":
+        return _turn(**script[-1])  # as models do, which are told that a subagent failed
     return _turn(**script[turn]) if turn < len(script) else _turn(f"done with {mark}")
 
 
@@ -171,7 +174,7 @@ def _sub_turn(asked: Asked) -> Any:
     mark = asked.first_human
     if asked.turn:
         return _turn(f"helped with {mark}")
-    return _turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark})
+    return _turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark}, pay={"mark": mark})
 
 
 deep = create_deep_agent(

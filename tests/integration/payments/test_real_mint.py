@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.conftest import Effort
 from tests.integration.payments import cashu_ts
 from tests.integration.payments.mints import MintProcess, buy
 
@@ -98,13 +100,14 @@ async def test_a_fault_on_the_way_loses_nothing(
     assert audit.spent_elsewhere == 0
 
 
-async def test_a_mint_that_answers_with_a_page_leaves_the_swap_to_be_found_out(
+async def test_a_mint_that_answers_with_pages_leaves_the_swap_to_be_found_out(
     wallet: Wallet, mint: HttpMint, mint_process: MintProcess, proxy: FaultProxy
 ):
     session_id = (await wallet.fund(OWNER, await buy(mint, mint_process, 64))).session_id
-    proxy.faults = [("POST /v1/swap", "html")]
+    proxy.faults = [("POST /v1/swap", "html")] * 99
     with pytest.raises(MintUnavailableError):
         await wallet.reserve(OWNER, session_id, "k", 5)
+    proxy.faults = []
     assert (await wallet.session(OWNER, session_id)).state == "redeeming"
     assert await wallet.recover() == 0
     assert (await wallet.session(OWNER, session_id)).balance == 63
@@ -196,3 +199,28 @@ async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(min
         assert (refund.amount, received) == (78, "77"), "its own swap costs it one more"
         with pytest.raises(RefundUnavailableError):
             await wallet.claim(OWNER, refund.token_id)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "cut_answer", "unavailable", "html"])
+async def test_one_lost_answer_of_a_mint_stops_nobody(
+    mint_process: MintProcess, tmp_path: Path, proxy: FaultProxy, fault: Fault, effort: Effort
+):
+    """The n-th request fails, for n = 1, 2, 3 ... until there is none: the token is taken, the call is paid, the rest comes back."""
+    for number in count(0, effort.cases(4, 1)):
+        database = Database(tmp_path / f"{number}.db")
+        async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as buyer:
+            token = await buy(buyer, mint_process, 64)
+        async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as mint:
+            wallet = Wallet(DatabaseLedger(database), [mint], os.urandom(32), pause_s=0.01)
+            proxy.faults = [*[("", "none")] * number, ("", fault)]
+            session_id = (await wallet.fund(OWNER, token)).session_id
+            await pay(wallet, session_id, "call", 5)
+            refund = await wallet.refund(OWNER, session_id)
+            left, proxy.faults = proxy.faults, []
+            assert refund.amount == 57
+            assert (await wallet.audit()).adds_up
+        database.close()
+        if left:
+            break
+    assert number > 4

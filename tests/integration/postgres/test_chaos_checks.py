@@ -123,6 +123,29 @@ def _leave_call_open(world: World) -> None:
     world.snapshot.states["paid"]["messages"][1]["tool_calls"] = [{"id": "c", "args": {}}]
 
 
+def _delegate(world: World, **result: Any) -> None:
+    """An agent that handed its work to a subagent."""
+    call = {"type": "ai", "content": "", "tool_calls": [{"id": "c", "args": {}}]}
+    answer = {"type": "tool", "name": "task", "tool_call_id": "c", "content": "helped", "status": "success"} | result
+    files = {f"/notes/{name}.md": {} for name in ("d", "d-0", "d-1")}
+    world.snapshot.states["deep"] = {"messages": [{"type": "human", "content": "d"}, call, answer], "files": files}
+    world.book.said.append(Said("deep", "deep", "d", "d"))
+
+
+def test_a_subagent_that_helped_passes(world: World) -> None:
+    _delegate(world)
+    assert world.wrong() == []
+
+
+def _fail_subagent(world: World) -> None:
+    _delegate(world, status="error", content="Error: the subagent failed")
+
+
+def _lose_subagents_file(world: World) -> None:
+    _delegate(world)
+    del world.snapshot.states["deep"]["files"]["/notes/d-1.md"]
+
+
 def _never_end(world: World) -> None:
     world.snapshot.tables["runs"][0]["status"] = "running"
 
@@ -202,6 +225,8 @@ BROKEN: dict[Callable[[World], None], str] = {
     _take_back_half: "messages",
     _take_back_a_step: "messages",
     _leave_call_open: "messages",
+    _fail_subagent: "subagents",
+    _lose_subagents_file: "subagents",
     _never_end: "ended",
     _give_up: "ended",
     _leave_lease: "ended",

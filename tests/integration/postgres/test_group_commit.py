@@ -10,12 +10,15 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from psycopg import errors
+from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
+from stepwell.testing.postgres import PostgresCluster
 
+PATIENCE_S = 120.0
 PUT = "INSERT INTO payment_counters (keyset_id, next) VALUES (?, ?)"
 
 
@@ -225,3 +228,71 @@ async def test_a_database_that_only_lets_itself_be_read_is_not_ready(database: P
     await database.write(lambda connection: connection.execute("SET default_transaction_read_only = on"))
     with pytest.raises(StorageUnavailableError, match="only lets itself be read"):
         await database.check()
+
+
+@pytest.mark.parametrize("what", ["statement", "answer"])
+@pytest.mark.parametrize("guarded", [False, True], ids=["by itself", "begun with its first statement"])
+async def test_work_is_stored_once_wherever_its_connection_is_lost(
+    postgres_cluster: PostgresCluster, postgres_url: str, what: Lost, guarded: bool
+):
+    """Also during the commit, when only Postgres knows whether it has happened."""
+    async with StatementProxy(postgres_cluster.socket) as proxy:
+        database = await asyncio.to_thread(PostgresDatabase, proxy.url("shared"))
+        lost = []
+        for number in range(1, 10):
+            proxy.lose(number, what)
+            work = OrderedWork("lane", put(f"{number}"), guarded=guarded)
+            await asyncio.wait_for(asyncio.wrap_future(database.submit(work)), PATIENCE_S)
+            if not proxy.is_over:
+                break
+            lost.append(proxy.lost)
+        proxy.forget()
+        assert "COMMIT" in lost[-1]
+        assert await asyncio.to_thread(names, database) == sorted(f"{each}" for each in range(1, number + 1))
+        await asyncio.to_thread(database.close)
+
+
+@pytest.mark.parametrize("what", ["statement", "answer"])
+async def test_a_read_finds_its_answer_wherever_its_connection_is_lost(
+    postgres_cluster: PostgresCluster, postgres_url: str, what: Lost
+):
+    async with StatementProxy(postgres_cluster.socket) as proxy:
+        database = await asyncio.to_thread(PostgresDatabase, proxy.url("shared"))
+        await database.write(put("a"))
+        for number in range(1, 20):
+            proxy.lose(number, what)
+            assert await asyncio.wait_for(asyncio.to_thread(names, database), PATIENCE_S) == ["a"]
+            if not proxy.is_over:
+                break
+        assert number > 3
+        proxy.forget()
+        await asyncio.to_thread(database.close)
+
+
+async def test_a_read_waits_for_a_database_that_is_away_for_a_moment(postgres_cluster: PostgresCluster, postgres_url: str):
+    """As a write does: a restart is not the reader's business."""
+    async with StatementProxy(postgres_cluster.socket) as proxy:
+        database = await asyncio.to_thread(PostgresDatabase, proxy.url("shared"))
+        await database.write(put("a"))
+        proxy.lose(1, "statement", then_refused=5)
+        assert await asyncio.wait_for(asyncio.to_thread(names, database), PATIENCE_S) == ["a"]
+        assert proxy.refusing == 0
+        await asyncio.to_thread(database.close)
+
+
+async def test_who_reads_is_told_when_the_database_stays_away(postgres_cluster: PostgresCluster, postgres_url: str):
+    async with StatementProxy(postgres_cluster.socket) as proxy:
+        database = await asyncio.to_thread(PostgresDatabase, proxy.url("shared"))
+        proxy.lose(1, "statement", then_refused=10_000)
+        with pytest.raises(StorageUnavailableError) as told:
+            await asyncio.wait_for(asyncio.to_thread(names, database), PATIENCE_S)
+        assert told.value.away
+        proxy.refusing = 0
+        await asyncio.to_thread(database.close)
+
+
+def test_what_is_too_large_for_an_index_is_the_callers_to_change(database: PostgresDatabase):
+    """Postgres calls it operational, as it does a lost connection. Trying again would not help."""
+    with pytest.raises(InvalidRequestError, match="too large"):
+        database.write_now(put("".join(chr(0x4E00 + number % 20_000) for number in range(4_000))))
+    database.write_now(put("small"))

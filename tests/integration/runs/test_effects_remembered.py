@@ -4,8 +4,9 @@ deleting, trimming and restarts."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.records import Run
 from stepwell.runs.repository import EffectFilter, EffectRecord, Page
+from stepwell.runs.sql.sqlite import database as sqlite_database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
@@ -431,3 +433,41 @@ async def test_an_effect_that_an_earlier_release_began_is_recognised(open_world:
         await world.result(paying)
         assert [UNKNOWN in told for told in await world.results(thread_id)] == [True]
         assert world.till.paid == ["baker"]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Somebody else writes to the file, and takes long over it."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("order", ["pay baker", "delegate baker"], ids=["main agent", "subagent"])
+async def test_a_database_that_is_locked_is_not_what_a_tool_or_a_subagent_answers(
+    open_world: OpenWorld,
+    thread_id: str,
+    tmp_path: Path,
+    order: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The payment was made, and that it was could not be stored: the run is driven again and says that nobody knows."""
+    monkeypatch.setattr(sqlite_database, "_BUSY_TIMEOUT_S", 0.2)
+    async with open_world() as world:
+        world.till.hangs = True
+        run = await world.ask(thread_id, order, assistant="acts")
+        await world.until_paying()
+        with locked(tmp_path / "stepwell.db"):
+            world.till.go_on.set()
+            async with asyncio.timeout(60):
+                while "the run waits" not in caplog.text:  # noqa: ASYNC110 - nobody announces it
+                    await asyncio.sleep(0.02)
+        await world.result(run)
+        assert (await world.run(run)).status == "success"
+        assert world.till.paid == ["baker"]
+        (told,) = await world.results(thread_id)
+        assert UNKNOWN in told if order == "pay baker" else told == "noted", told

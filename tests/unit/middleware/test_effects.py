@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -15,28 +16,28 @@ from langgraph.types import Command, interrupt
 
 from stepwell import StateBackend, create_deep_agent, default_stack
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.middleware.effects import EffectsMiddleware
 from stepwell.runs.records import Lease
 from stepwell.runs.sql.effect_journal import SqlEffects
+from stepwell.runs.sql.sqlite import database as sqlite_database
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tools.effect_journal import JOURNAL, effect_key, settled, settled_now
 from stepwell.tools.effects import with_effect
 
 USER = {"messages": [("user", "go")]}
+THREAD = (
+    "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run, lease_holder)"
+    " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r', 'worker')"
+)
 COLOURS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 
 @pytest.fixture
 def database(tmp_path: Path):
     database = Database(tmp_path / "stepwell.db")
-    database.write_now(
-        lambda connection: connection.execute(
-            "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, fence, lease_run, lease_holder)"
-            " VALUES ('t', 'me', 'busy', '{}', '{}', 0, 0, 1, 'r', 'worker')"
-        )
-    )
+    database.write_now(lambda connection: connection.execute(THREAD))
     yield database
     database.close()
 
@@ -313,3 +314,21 @@ async def test_an_effect_key_is_the_same_when_the_step_runs_again_and_differs_be
 def test_an_effect_key_needs_a_running_graph():
     with pytest.raises(ConfigurationError, match="running graph"):
         effect_key({"configurable": {"thread_id": "t"}})
+
+
+async def test_nothing_is_stored_behind_an_outcome_that_could_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whatever becomes of the error on its way out, the run is driven again from before the call."""
+    monkeypatch.setattr(sqlite_database, "_BUSY_TIMEOUT_S", 0.05)
+    database = Database(tmp_path / "stepwell.db")
+    database.write_now(lambda connection: connection.execute(THREAD))
+    journal = SqlEffects(database, Lease("t", "r", 1, "me"), SystemClock())
+    journal.begin("k").result(60)
+    other = sqlite3.connect(tmp_path / "stepwell.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageUnavailableError):
+        journal.finish("k", b"done").result(60)
+    other.close()
+    with pytest.raises(StorageUnavailableError, match="earlier write"):
+        journal.barrier().result(60)
+    assert rows(database) == [("k", "begun")]
+    database.close()

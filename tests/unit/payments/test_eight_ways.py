@@ -177,7 +177,7 @@ async def test_v_e5_a_token_that_was_redeemed_and_not_written_down_is_credited_l
 ):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
     mint.faults = ["after", "before", "before"]
-    ledger.failing = ["complete"]
+    ledger.failing = ["complete"] * 2
     with pytest.raises((StorageUnavailableError, PaymentError)):
         await wallet.reserve("alice", session_id, "k", 1)
     with pytest.raises(StorageUnavailableError):

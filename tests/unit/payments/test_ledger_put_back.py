@@ -67,9 +67,10 @@ async def test_a_swap_that_another_worker_is_just_doing_is_not_taken_for_an_old_
     ledger = MemoryLedger()
     first, second = (Wallet(ledger, [mint], SEED, pause_s=0) for _ in range(2))
     session_id = (await first.fund("alice", mint.issue(100))).session_id
-    mint.faults = ["before", "before", "before", "pending"]
+    mint.faults = ["before"] * 99
     with pytest.raises(Exception, match="nothing done"):
         await first.reserve("alice", session_id, "k", 10)
+    mint.faults = ["pending"]
     ask = mint.restore
 
     async def finish_first(outputs: Sequence[BlindedMessage]) -> Mapping[str, BlindSignature]:

@@ -296,8 +296,7 @@ async def test_an_answer_that_was_lost_after_the_swap_is_found_again(wallet: Wal
 
 async def test_a_mint_that_is_down_takes_nothing_and_the_swap_goes_on_later(wallet: Wallet, mint: MemoryMint):
     session_id = (await wallet.fund("alice", mint.issue(100))).session_id
-    mint.faults = ["after", "before", "before"]
-    mint.down = False
+    mint.faults = ["after", *["before"] * 99]
     with pytest.raises(MintUnavailableError):
         await _go_down_after_swaps(wallet, mint, session_id)
     assert (await wallet.session("alice", session_id)).state == "redeeming"
@@ -312,7 +311,7 @@ async def _go_down_after_swaps(wallet: Wallet, mint: MemoryMint, session_id: str
     try:
         await wallet.reserve("alice", session_id, "k", 1)
     finally:
-        mint.down = True
+        mint.down, mint.faults = True, []
 
 
 async def test_a_keyset_that_is_rotated_away_is_no_loss(wallet: Wallet, mint: MemoryMint):

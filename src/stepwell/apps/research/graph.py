@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -25,7 +24,7 @@ from stepwell.apps.research.nodes.thinker import thinker
 from stepwell.apps.research.nodes.tool_executor import tool_executor
 from stepwell.apps.research.schemas import Node, ReasoningEntry
 from stepwell.apps.research.state import Done, ResearchInput, ResearchState
-from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.control_flow import let_pass
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.inquiry import Inquiry
 
@@ -79,9 +78,8 @@ def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
         try:
             inquiry = await _open_inquiry(equipment, state, config)
             change, line = await work(inquiry, state)
-        except (GraphBubbleUp, LeaseLostError, StorageUnavailableError):
-            raise
         except Exception as error:
+            let_pass(error)
             logger.info("a research node failed", extra={"node": name}, exc_info=error)
             message = str(error) or type(error).__name__
             return {"status": "failed", "error_message": message, "reasoning": say(f"Error: {message}")}

@@ -39,8 +39,8 @@ from langchain_core.exceptions import (
     ModelTimeoutError,
 )
 from langchain_core.language_models import BaseChatModel
-from langgraph.errors import GraphBubbleUp
 
+from stepwell.control_flow import find_passing
 from stepwell.errors import (
     ModelAccessError,
     ModelBusyError,
@@ -128,9 +128,9 @@ class Fault:
 
 def fault_of(error: BaseException, *, now: datetime | None = None, streamed: bool = False) -> Fault | None:
     """The fault behind an exception; None if it is not the model's. `streamed` says that a part of the answer had come."""
-    if not isinstance(error, Exception) or isinstance(
-        error, (GraphBubbleUp, ContextOverflowError, ModelInvalidRequestError, AssertionError)
-    ):
+    if not isinstance(error, Exception) or isinstance(error, (ContextOverflowError, ModelInvalidRequestError, AssertionError)):
+        return None
+    if find_passing(error) is not None:
         return None
     if isinstance(error, DeadlinePassedError):
         return Fault("timeout", deadline=error.deadline, seconds=error.seconds)

@@ -2,6 +2,7 @@
 
 Subagents are compiled when they are first called. One that fails or takes too long gives an error result and leaves its siblings
 alone; one that asks a person pauses the run and goes on where it stopped, because the graph it runs in is nested in its parent's.
+One that loses the database or its lease has no result (`control_flow`): the run is driven again, and the subagent goes on too.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool
-from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from stepwell.backends.state import CHANNEL
+from stepwell.control_flow import let_pass
 from stepwell.errors import SubAgentSpecError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
@@ -119,18 +120,16 @@ class SubAgentMiddleware(RequestMiddleware):
         try:
             call = self._call(runtime, description, subagent_type)
             return _result(call, call.run())
-        except GraphBubbleUp:
-            raise
         except Exception as error:
+            let_pass(error)
             return _failure(runtime, subagent_type, error)
 
     async def _atask(self, runtime: ToolRuntime, description: str, subagent_type: str) -> Command[Any] | ToolMessage:
         try:
             call = self._call(runtime, description, subagent_type)
             return _result(call, await call.arun())
-        except GraphBubbleUp:
-            raise
         except Exception as error:
+            let_pass(error)
             return _failure(runtime, subagent_type, error)
 
     def _call(self, runtime: ToolRuntime, description: str, name: str) -> SubAgentCall:
@@ -153,8 +152,6 @@ def _result(call: SubAgentCall, final: Any) -> Command[Any]:
 
 
 def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
-    if is_invalid_resume(error):
-        raise error
     said = str(error)
     text = (
         said if isinstance(error, ToolUseError) else f"Error: the subagent {name} failed: {type(error).__name__}: {said}"[:4000]

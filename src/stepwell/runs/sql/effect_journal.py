@@ -10,7 +10,8 @@ a thread is deleted ───> the row stays without what it said: key, tool, ti
 ```
 
 Work runs in the order it was handed in, and a checkpoint is handed in before its step's tools are called: what is journaled here
-is never on disk without the checkpoint that its key comes from.
+is never on disk without the checkpoint that its key comes from. All of it is in the lane of the run's lease: when an outcome could not be
+stored, nothing that comes after it is, and the run is driven again from before the call, wherever the error may have gone meanwhile.
 """
 
 from __future__ import annotations
@@ -95,13 +96,12 @@ class SqlEffects:
         return self._database.submit(fenced(self._lease, lambda connection: None))
 
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
-        lease, origin = self._lease, self.origin
+        origin = self.origin
 
         def work(connection: Connection) -> None:
-            require(connection, lease)
             connection.execute(statement, (*values, origin, key))
 
-        return self._database.submit(work)
+        return self._database.submit(fenced(self._lease, work))
 
 
 def stands_behind(connection: Connection, run: Run) -> bool:

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.errors import GraphBubbleUp
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot, StateUpdate
 
+from stepwell.control_flow import let_pass
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.runs.documents import VALUES
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -209,13 +209,14 @@ async def _apply(graph: Graph, config: RunnableConfig, steps: Sequence[Sequence[
         # Reducers and edges are the graph's own code: one that hangs must not hold the thread for ever.
         async with asyncio.timeout(_LONGEST_UPDATE_S):
             return await graph.abulk_update_state(config, steps)
-    except (StepwellError, GraphBubbleUp):
+    except StepwellError:
         raise
     except TimeoutError as error:
         raise InvalidRequestError(
             f"The state was not changed: the graph took more than {_LONGEST_UPDATE_S} s over it."
         ) from error
     except Exception as error:  # whatever reducers and schemas raise, the values do not fit
+        let_pass(error)
         # LangGraph adds a link to its handbook on further lines.
         reason = str(error).split("\n", 1)[0][:_LONGEST_REASON] or type(error).__name__
         raise InvalidRequestError(f"The state was not changed, because the update does not fit the graph: {reason}") from error

@@ -262,9 +262,10 @@ class SwapRules(LedgerCase):
         """A redemption that is written down."""
         wallet = Wallet(ledger, [mint], SEED, pause_s=0)
         funding = await wallet.fund(OWNER, mint.issue(100))
-        mint.faults = ["before"] * 3
+        mint.faults = ["before"] * 99
         with pytest.raises(Exception, match="no answer"):
             await wallet.reserve(OWNER, funding.session_id, "k", 1)
+        mint.faults = []
         (operation,) = await ledger.operations()
         return operation
 

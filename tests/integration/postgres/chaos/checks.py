@@ -4,6 +4,7 @@ all is well.
 ```
 messages   every acknowledged message stands once in its thread, with all that it led to; one that was refused never; one that was
            taken back wholly or not at all
+subagents  none has failed, and their files are their parent's
 ended      every run has ended, no thread is leased, no worker is left that holds anything
 heard      what a reader put together from two servers is the log: no gap, nothing twice
 attempts   an attempt says nothing after the next one has begun, and no checkpoint has two successors
@@ -155,6 +156,19 @@ def _steps_done(
         results = Counter(message["tool_call_id"] for message in messages if message["type"] == "tool")
         if called != results:
             yield f"messages: thread {thread_id} has calls {called} and results {results}"
+        yield from _subagents_helped(thread_id, all_said, values)
+
+
+def _subagents_helped(thread_id: str, all_said: Sequence[Said], values: Mapping[str, Any]) -> Iterator[str]:
+    """No fault of the database is a subagent's answer, and what it wrote is in its parent's files."""
+    for message in values.get("messages", ()):
+        if message["type"] == "tool" and message.get("name") == "task" and message.get("status") == "error":
+            yield f"subagents: thread {thread_id} was told: {message['content']}"
+    for said in all_said if all_said[0].graph == "deep" else ():
+        names = (said.mark, f"{said.mark}-0", f"{said.mark}-1") if said.run_id else ()
+        for name in names:
+            if f"/notes/{name}.md" not in values.get("files", {}):
+                yield f"subagents: thread {thread_id} has lost /notes/{name}.md"
 
 
 def everything_ended(snapshot: Snapshot) -> Iterator[str]:

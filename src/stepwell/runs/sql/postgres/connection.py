@@ -36,6 +36,8 @@ _LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '
 # Every statement of the writer's finds its rows by an index, as SQLite does it. For a small table Postgres would rather read all of it, and
 # under SERIALIZABLE that is in the way of everybody who changes any row of it, as they are of us.
 _BY_INDEX = b"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
+# Asked for on the way, behind whatever the transaction locks first: it is what the transaction looks at, and takes its snapshot.
+_NUMBER = "SELECT txid_current()"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
@@ -126,10 +128,19 @@ class PostgresConnection:
         self.raw = raw
         self._begin: str | None = None
         """How the transaction begins that was asked for."""
+        self.transaction = 0
+        """The number of the transaction that was begun last. Under it Postgres remembers whether it was committed."""
 
     def begin(self, sql: str) -> None:
         """Begin a transaction on the journey of the first statement of its work, which takes and gives only text and numbers."""
         self._begin = sql
+
+    def begin_now(self, sql: str) -> None:
+        """Begin a transaction on a journey of its own."""
+        cursor = self.raw.execute(f"{sql}; {_NUMBER}".encode())
+        while cursor.nextset():
+            pass
+        self._note_number(cursor)
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
         with _within_64_bits():
@@ -168,14 +179,20 @@ class PostgresConnection:
     def _begin_now(self) -> None:
         if self._begin is not None:
             begin, self._begin = self._begin, None
-            self.raw.execute(begin.encode())
+            self.begin_now(begin)
 
     def _begin_with(self, sql: str, parameters: Parameters) -> Cursor:
         begin, self._begin = self._begin, None
         cursor = psycopg.ClientCursor(self.raw, row_factory=_rows)  # several statements in one message have no parameters
-        cursor.execute(f"{begin}; {sql}", parameters)
+        cursor.execute(f"{begin}; {_NUMBER}; {sql}", parameters)
+        cursor.nextset()
+        self._note_number(cursor)
         cursor.nextset()
         return cursor
+
+    def _note_number(self, cursor: psycopg.Cursor[Any]) -> None:
+        row = cursor.fetchone()
+        self.transaction = int(row[0]) if row else 0
 
     def _cursor(self) -> psycopg.Cursor[Any]:
         return self.raw.cursor(binary=True, row_factory=_rows)

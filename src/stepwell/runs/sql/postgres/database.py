@@ -20,9 +20,10 @@ import psycopg
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import LOST, GroupCommit, refusal
+from stepwell.runs.sql.postgres.group_commit import GroupCommit, is_lost, refusal
 from stepwell.runs.sql.postgres.in_use import have_alone, join
-from stepwell.runs.sql.postgres.migrate import migrate, migrations, require_known
+from stepwell.runs.sql.postgres.migrate import NewerFormError, migrate, migrations, require_known
+from stepwell.runs.sql.postgres.patience import Patience
 from stepwell.runs.sql.postgres.refusals import place_of, reaching
 from stepwell.sql import POSTGRES, Connection
 
@@ -77,6 +78,7 @@ class PostgresDatabase(SqlDatabase):
         self._alone = alone
         self._quiet = quiet
         self._local = threading.local()
+        self._patience = Patience()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
         self.candidate = False
@@ -184,27 +186,30 @@ class PostgresDatabase(SqlDatabase):
         return connection
 
     def _read_here(self, work: Work[T]) -> T:
-        for last_try in (False, True):
-            connection = self._reader()
+        give_up_at = self._patience.begin()
+        while True:
             try:
-                if isinstance(work, Separate):
-                    result: T = work(connection)
-                else:
-                    result = self._read_snapshot(connection, work)
-            except LOST as error:
-                # It may have been lost while nobody used it. Reading again changes nothing.
-                self._forget_reader()
-                if last_try:
-                    raise refusal(error) from error
-            except psycopg.Error as error:
-                self._end_reading(connection)
+                return self._read_once(work)
+            except NewerFormError as error:  # it stays so
                 raise refusal(error) from error
-            except BaseException:
-                self._end_reading(connection)
-                raise
+            except psycopg.Error as error:
+                # Reading again changes nothing.
+                if not is_lost(error) or not self._patience.wait(give_up_at):
+                    raise refusal(error) from error
+
+    def _read_once(self, work: Work[T]) -> T:
+        connection = self._reader()
+        try:
+            return work(connection) if isinstance(work, Separate) else self._read_snapshot(connection, work)
+        except psycopg.Error as error:
+            if is_lost(error):
+                self._forget_reader()
             else:
-                return result
-        raise AssertionError("unreachable")
+                self._end_reading(connection)
+            raise
+        except BaseException:
+            self._end_reading(connection)
+            raise
 
     def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
         connection.control(_BEGIN_READING)
@@ -215,10 +220,7 @@ class PostgresDatabase(SqlDatabase):
     def _reader(self) -> PostgresConnection:
         connection: PostgresConnection | None = getattr(self._local, "connection", None)
         if connection is None:
-            try:
-                connection = self._local.connection = self.connect()
-            except psycopg.Error as error:
-                raise refusal(error) from error
+            connection = self._local.connection = self.connect()
             self._open_readers.append(connection)
         return connection
 
@@ -236,7 +238,7 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
 
     def _write_groups(self) -> None:
-        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer), False
+        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer, self._patience), False
         while not stopping:
             group, stopping = self._next_group(None)
             if group:

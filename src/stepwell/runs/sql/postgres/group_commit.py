@@ -7,7 +7,9 @@ all together, SERIALIZABLE ──commit──> done
      │ each other's way
      │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
      │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
-     └ the connection is lost during the commit: nobody knows whether it was stored, and all whose commit it was are told so
+     │ the connection is lost during the commit: Postgres is asked over a new one what became of the transaction. Committed: done. Aborted:
+     │                                           it is tried again
+     └ it cannot be asked for a few seconds: all whose commit it was are told that nobody knows
 ```
 
 Work was written for SQLite, where one writer looks and then acts and nobody comes in between. SERIALIZABLE promises the same among many
@@ -22,7 +24,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import random
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 import psycopg
@@ -32,6 +34,7 @@ from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
 from stepwell.runs.sql.postgres.migrate import NewerFormError
+from stepwell.runs.sql.postgres.patience import Patience
 from stepwell.runs.sql.postgres.refusals import first_line
 
 logger = logging.getLogger(__name__)
@@ -45,11 +48,11 @@ _BEGIN_EXCLUSIVE = "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE workers IN
 _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
 _LONGEST_PAUSE_S = 0.05
-_AWAY_S = 3.0
-"""For how long work waits for a database that is away, a restart for instance, before whoever waits is told."""
-_AGAIN_S = 0.1
+_ASK_OUTCOME = "SELECT txid_status(?)"
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 """The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
+_TOO_LARGE = (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns, errors.TooManyArguments)
+"""What was asked for does not fit, however often it is tried; psycopg calls these operational too."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -58,7 +61,11 @@ class _PieceFailedError(Exception):
 
 
 class _OutcomeUnknownError(Exception):
-    """The connection was lost while the transaction was being committed."""
+    """The connection was lost while the transaction of this number was being committed."""
+
+    def __init__(self, message: str, transaction: int) -> None:
+        self.transaction = transaction
+        super().__init__(message)
 
 
 class GroupCommit:
@@ -70,12 +77,13 @@ class GroupCommit:
         connect: Callable[[], PostgresConnection],
         connection: PostgresConnection | None = None,
         lost: Callable[[], None] = lambda: None,
+        patience: Patience | None = None,
     ) -> None:
         self._connect = connect
+        self._patience = patience or Patience()
         self._connection = connection
         self._lost = lost
         self._lanes = BrokenLanes()
-        self._away_until = 0.0
         self.retried = 0
         """Transactions that had to be run again."""
 
@@ -112,7 +120,7 @@ class GroupCommit:
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
         """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
-        give_up_at, tried, carefully, told = monotonic() + _AWAY_S, 0, False, False
+        give_up_at, tried, carefully, told = self._patience.begin(), 0, False, False
         while tried < tries:
             for job in group:
                 job.error = job.result = None
@@ -128,18 +136,42 @@ class GroupCommit:
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
             except NewerFormError:  # it stays so
                 raise
+            except _OutcomeUnknownError as error:
+                self._disconnect()
+                if self._was_committed(error, give_up_at):
+                    return True
             except LOST as error:
                 self._disconnect()
-                if monotonic() >= give_up_at or monotonic() < self._away_until:
-                    self._away_until = monotonic() + _AGAIN_S
-                    raise
                 if not told:
                     logger.warning("the connection to the database was lost; trying again: %s", type(error).__name__)
                 told = True
-                sleep(_AGAIN_S)
+                if not self._patience.wait(give_up_at):
+                    raise
             else:
                 return True
         return False
+
+    def _was_committed(self, unknown: _OutcomeUnknownError, give_up_at: float) -> bool:
+        """What became of a transaction whose connection was lost during its commit, as Postgres remembers it."""
+        logger.warning("the connection to the database was lost during a commit; asking what became of it")
+        while True:
+            outcome = self._ask_outcome(unknown.transaction)
+            if outcome == "committed":
+                return True
+            # Otherwise it may still be under way, on a connection whose end the server has not noticed yet.
+            if not self._patience.wait(give_up_at):
+                raise (unknown.__cause__ or unknown) if outcome == "aborted" else unknown
+            if outcome == "aborted":
+                return False
+
+    def _ask_outcome(self, transaction: int) -> str | None:
+        """`committed`, `aborted` or `in progress`; `None` where nobody can tell."""
+        try:
+            found: str | None = self._connected().execute(_ASK_OUTCOME, (transaction,)).fetchone()[0]
+        except psycopg.Error:  # it is away, or another one that does not know the number has taken its place
+            self._disconnect()
+            return None
+        return found
 
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
         if group[0].exclusive:
@@ -148,7 +180,7 @@ class GroupCommit:
         elif all(job.guarded for job in group):
             connection.begin(_BEGIN_GUARDED)
         else:
-            connection.control(_BEGIN)
+            connection.begin_now(_BEGIN)
         if carefully:
             for job in group:
                 self._run_carefully(connection, job)
@@ -157,14 +189,14 @@ class GroupCommit:
         try:
             connection.control("COMMIT")
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            if isinstance(error, CHANGED_MEANWHILE):
+            if isinstance(error, CHANGED_MEANWHILE) or not is_lost(error):
                 raise
-            raise _OutcomeUnknownError(str(error)) from error
+            raise _OutcomeUnknownError(str(error), connection.transaction) from error
 
     def _begin_exclusively(self, connection: PostgresConnection) -> bool:
         """Whether nobody else is at it."""
         try:
-            connection.control(_BEGIN_EXCLUSIVE)
+            connection.begin_now(_BEGIN_EXCLUSIVE)
         except errors.LockNotAvailable:
             connection.control("ROLLBACK")
             return False
@@ -177,7 +209,7 @@ class GroupCommit:
                 if not self._lanes.refuse(job):
                     job.result = job.work(connection)
         except BaseException as error:
-            if _concerns_all(error):
+            if is_lost(error):
                 raise
             if len(group) > 1:
                 raise _PieceFailedError from error
@@ -193,7 +225,7 @@ class GroupCommit:
         try:
             job.result = job.work(connection)
         except BaseException as error:
-            if _concerns_all(error):
+            if is_lost(error):
                 raise
             self._fail(job, error)
             connection.control("ROLLBACK TO SAVEPOINT job")
@@ -222,9 +254,12 @@ class GroupCommit:
             self._lost()
 
 
-def _concerns_all(error: BaseException) -> bool:
-    """A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on."""
-    return isinstance(error, LOST) and not isinstance(error, errors.DiskFull)
+def is_lost(error: BaseException) -> bool:
+    """Whether an error concerns the connection, and not what was asked of it.
+
+    A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on.
+    """
+    return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, *_TOO_LARGE))
 
 
 def _told(error: BaseException) -> BaseException:
@@ -243,6 +278,8 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
+    if isinstance(error, _TOO_LARGE):
+        return InvalidRequestError("A value is too large for the database. Names and keys have at most about 2,700 bytes.")
     if isinstance(error, errors.DiskFull):
         return unavailable(Exception("its disk is full"))
     return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))

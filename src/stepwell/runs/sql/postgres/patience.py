@@ -1,0 +1,29 @@
+"""For how long reads and writes wait for a Postgres that is away, as during a restart, before their callers are told."""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+
+AWAY_S = 3.0
+AGAIN_S = 0.1
+
+
+class Patience:
+    """Shared by all threads of a process. Once one has waited in vain, others that meet the same outage give up at once: otherwise
+    those in a queue would each wait in full, one after the other."""
+
+    def __init__(self) -> None:
+        self._given_up_until = 0.0
+
+    def begin(self) -> float:
+        """When a piece of work that begins now gives up."""
+        return monotonic() + AWAY_S
+
+    def wait(self, give_up_at: float) -> bool:
+        """Wait a little. False if it is time to give up."""
+        now = monotonic()
+        if now >= give_up_at or now < self._given_up_until:
+            self._given_up_until = now + AGAIN_S
+            return False
+        sleep(AGAIN_S)
+        return True
