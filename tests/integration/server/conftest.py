@@ -19,6 +19,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.graphs import GRAPHS
 
+from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock, SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
@@ -51,6 +52,7 @@ async def serve(
     charging: Charging | None = None,
     workspace: Workspace | None = None,
     knowledge: KnowledgeAid | None = None,
+    answer_shapes: AnswerShapes | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
@@ -67,6 +69,7 @@ async def serve(
         charging=charging,
         workspace=workspace,
         knowledge=knowledge,
+        answer_shapes=answer_shapes,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

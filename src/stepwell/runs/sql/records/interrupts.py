@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
+from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
 from stepwell.runs.queue import REPEATED_S, BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
@@ -219,8 +219,7 @@ def take_answers(
 
 def is_executed_by_a_device(row: Row) -> bool:
     """Whether an interrupt is carried out by a device, and can be claimed; a person's answers are not."""
-    question = loads(row["value"])
-    return isinstance(question, Mapping) and question.get("type") == CLIENT_TOOL_EXECUTION
+    return is_device_request(loads(row["value"]))
 
 
 def claim_in(row: Row, now: float) -> DeviceClaim | None:
