@@ -4,9 +4,9 @@ LangGraph keeps whatever answers an `interrupt()`, the node fails on it, and fai
 interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered beside it finish, and leaves
 the interrupt open under the same id, in subagents too.
 
-**Whose question it is.** A graph of the user's may ask anything, also in words that we use. So our questions are marked: their schema, which
-travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. What clients see of the
-question itself stays as it is. Only a marked question is held to one of our rules (`shapes`).
+**Whose question it is.** A graph of the user's may ask anything, also in words that we use. So our questions are marked: their schema,
+which travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. What clients see of
+the question itself stays as it is. Only a marked question is held to one of our rules (`shapes`).
 
 Rule to keep: a fault names what is wrong and what to send instead, and never repeats what was sent, which may hold a secret.
 """

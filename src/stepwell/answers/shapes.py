@@ -13,8 +13,9 @@
 | one with a `response_schema` | what the schema says |
 | anything else, whatever it calls itself | any JSON |
 
-Ours are known by a mark (`asking.is_ours`), never by their words alone. An answer is checked before it is taken: by whoever asks, so that LangGraph does not keep a wrong one, and by whoever admits answers
-from outside. A refused answer leaves its question open, under the same id.
+Ours are known by a mark (`asking.is_ours`), never by their words alone. An answer is checked before it is taken: by whoever asks, so
+that LangGraph does not keep a wrong one, and by whoever admits answers from outside. A refused answer leaves its question open, under
+the same id.
 """
 
 from __future__ import annotations

@@ -31,11 +31,12 @@ from stepwell.runs.attempt import Attempt
 from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import describe_failure
+from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, without_token
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
-from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
+from stepwell.runs.records import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
@@ -171,19 +172,32 @@ class Engine:
             self._drive, worker=self._worker, concurrency=self._concurrency, draining=self._draining, duty=duty
         )
 
-    async def start(self, owner: str | None, order: RunOrder, grants: Grants | None = None) -> Admitted:
-        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks."""
-        return await self._persistence.queue.admit(await self._admission(owner, order, grants))
+    async def start(
+        self, owner: str | None, order: RunOrder, grants: Grants | None = None, key: RequestKey | None = None
+    ) -> Admitted:
+        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks; a `key` that
+        has started a run before gives that one."""
+        return (await self.start_many(owner, [order], grants, key))[0]
 
-    async def start_many(self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None) -> list[Admitted]:
+    async def start_many(
+        self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None, key: RequestKey | None = None
+    ) -> list[Admitted]:
         """Admit all of them or none."""
-        return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders])
+        # Before anything else is looked at: what was fine the first time need not be now.
+        if key and (before := await self._persistence.queue.recall(key)) is not None:
+            return before
+        return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
+
+    async def started_by(self, key: RequestKey | None) -> Admitted | None:
+        """The run that a key has started before."""
+        before = await self._persistence.queue.recall(key) if key else None
+        return before[0] if before else None
 
     async def _admission(self, owner: str | None, order: RunOrder, grants: Grants | None) -> Admission:
         if order.webhook:
             check_webhook_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
-        self._registry.require(assistant.graph_id)
+        await self._check_input(owner, assistant.graph_id, order)
         thread_id = order.thread_id or self._new_id()
         place = await self._doorkeeper.admit(owner, order, assistant, grants)
         pays = owner if owner is not None else await self._owner_of(order.thread_id)
@@ -199,6 +213,12 @@ class Engine:
             place=place,
         )
         return await self._check_answers(admission)
+
+    async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
+        """Before anything is stored or paid: what the graph cannot take must not put the thread's open questions aside."""
+        fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
+        if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
+            raise InvalidRequestError(fault)
 
     async def _find_payer(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
         """Before anything of the order is stored: a token in it goes no further."""
