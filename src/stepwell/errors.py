@@ -268,6 +268,10 @@ class AnswerShapeError(InvalidRequestError):
         super().__init__(message)
 
 
+class RequestKeyError(InvalidRequestError):
+    """A caller's own key for a request was sent before, with another request."""
+
+
 class NotFoundError(RunError):
     """There is no such thing, or it belongs to somebody else: the two look the same on purpose."""
 
@@ -343,6 +347,10 @@ class StorageUnavailableError(RunError):
         self.retry_after_s = retry_after_s
         self.away = away
         super().__init__(message)
+
+
+class OutcomeUnknownError(StorageUnavailableError):
+    """The database did not say whether it has stored this: it may have been, or may be yet. Asking again might do it twice."""
 
 
 class NotReadyError(RunError):

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from stepwell.errors import AnswerShapeError
-from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, Run, RunOutcome
+from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, RequestKey, Run, RunOutcome
 from stepwell.runs.supervision import Duty
 
 MAX_ATTEMPTS = 5
@@ -108,9 +108,17 @@ Drive = Callable[[ClaimedRun], Awaitable[None]]
 class RunQueue(Protocol):
     """Admits, hands out and ends runs."""
 
-    async def admit(self, admission: Admission) -> Admitted: ...
-    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
-        """All of them or none."""
+    async def admit(self, admission: Admission, key: RequestKey | None = None) -> Admitted: ...
+    async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
+        """All of them or none. With a key that has started runs before, it is those; the key is kept with the runs, in one transaction."""
+        ...
+
+    async def recall(self, key: RequestKey) -> list[Admitted] | None:
+        """What a key has started; `None` if it is new. `RequestKeyError` if that was another request, `NotFoundError` if it is gone."""
+        ...
+
+    async def note(self, key: RequestKey) -> None:
+        """Keep a key for something that is done once by itself: from now on it is refused with another request."""
         ...
 
     async def work(

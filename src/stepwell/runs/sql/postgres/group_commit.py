@@ -28,9 +28,10 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from stepwell.errors import InvalidRequestError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError, OutcomeUnknownError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.in_use import HeldAloneError
 from stepwell.runs.sql.postgres.migrate import NewerFormError
 from stepwell.runs.sql.postgres.refusals import first_line
 
@@ -48,7 +49,7 @@ _LONGEST_PAUSE_S = 0.05
 _AWAY_S = 3.0
 """For how long work waits for a database that is away, a restart for instance, before whoever waits is told."""
 _AGAIN_S = 0.1
-LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
+LOOK_FIRST = "Read the thread, or list its runs, before you send it again; a request with an Idempotency-Key can be sent again with the same one."
 """The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
@@ -230,9 +231,8 @@ def _concerns_all(error: BaseException) -> bool:
 def _told(error: BaseException) -> BaseException:
     """What whoever waits for the work is told."""
     if isinstance(error, _OutcomeUnknownError):
-        return StorageUnavailableError(
-            f"The connection to the database was lost while this was being stored ({error}). It may have been; look before you try again.",
-            away=True,
+        return OutcomeUnknownError(
+            f"The connection to the database was lost while this was being stored. It may have been. {LOOK_FIRST}", away=True
         )
     return refusal(error) if isinstance(error, psycopg.Error) else error
 
@@ -243,6 +243,22 @@ def refusal(error: psycopg.Error) -> Exception:
         return InvalidRequestError(
             "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
         )
+    logger.warning("the database refuses: %s", first_line(error))
+    return unavailable(Exception(_reason(error)), away=isinstance(error, LOST) and not isinstance(error, errors.DiskFull))
+
+
+def _reason(error: psycopg.Error) -> str:
+    """For clients and models, who must not be told where the database is: what Postgres and libpq say may name hosts and files."""
+    if isinstance(error, NewerFormError | HeldAloneError):
+        return first_line(error)  # ours
     if isinstance(error, errors.DiskFull):
-        return unavailable(Exception("its disk is full"))
-    return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))
+        return "its disk is full"
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return "it only lets itself be read"
+    if isinstance(error, errors.InsufficientPrivilege):
+        return "its user may not do that"
+    if isinstance(error, errors.QueryCanceled):
+        return "it took too long"
+    if isinstance(error, LOST):
+        return "it cannot be reached"
+    return f"it refuses ({error.sqlstate or type(error).__name__}); the log says why"
