@@ -25,6 +25,7 @@ from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
@@ -53,12 +54,13 @@ async def serve(
     workspace: Workspace | None = None,
     knowledge: KnowledgeAid | None = None,
     answer_shapes: AnswerShapes | None = None,
+    persistence: Persistence | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
-    persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
+    persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
     async with open_services(
         persistence,
         registry,
