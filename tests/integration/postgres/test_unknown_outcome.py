@@ -81,7 +81,9 @@ async def test_an_unknown_outcome_says_so_and_asks_nobody_to_retry(
     assert len(await messages(server.http, thread_id)) == 1
 
 
-async def test_the_python_sdk_leaves_the_message_once(server: Server, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_python_sdk_leaves_the_message_once(
+    server: Server, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     thread_id = await new_thread(server.http)
     async with locked(postgres_url, monkeypatch):
         with pytest.raises(LangGraphError, match="may have been stored"):

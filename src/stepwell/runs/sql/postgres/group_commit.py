@@ -49,9 +49,7 @@ _LONGEST_PAUSE_S = 0.05
 _AWAY_S = 3.0
 """For how long work waits for a database that is away, a restart for instance, before whoever waits is told."""
 _AGAIN_S = 0.1
-LOOK_FIRST = (
-    "Read the thread, or list its runs, before you send it again; a request with an Idempotency-Key can be repeated with the same key."
-)
+LOOK_FIRST = "Look at the thread's runs before you send it again; with an Idempotency-Key, send it again with the same one."
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 """The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
