@@ -15,6 +15,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -238,9 +239,11 @@ class Engine:
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
     ) -> AsyncIterator[list[RunEvent]]:
         """What a run said after `after` and says from now on, to its end. `modes` leaves out what was not asked for."""
-        await self._persistence.records.get_run(owner, thread_id, run_id)
+        run = await self._persistence.records.get_run(owner, thread_id, run_id)
         wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
         async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
+            if run.resumes:
+                await self._note_shown(thread_id, batch)
             chosen = batch if wanted is None else [event for event in batch if _base_name(event.event) in wanted]
             if chosen:
                 yield chosen
@@ -251,7 +254,15 @@ class Engine:
         """What all runs of a thread say, without an end."""
         await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         async for batch in self._persistence.events.follow_thread(thread_id, after=after):
+            await self._note_shown(thread_id, batch)
             yield batch
+
+    async def _note_shown(self, thread_id: str, batch: Sequence[RunEvent]) -> None:
+        """Whoever is told that a run has ended knows what it asked last: an answer that comes from now on is no repetition."""
+        for event in batch:
+            if event.event == "end":
+                with suppress(StorageUnavailableError):  # then the answer has to name its question
+                    await self._persistence.queue.note_shown(thread_id, asked_by=event.run_id)
 
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
         """Wait for a run and give its final values as JSON; `{"__error__": ...}` when it failed."""
@@ -259,6 +270,9 @@ class Engine:
         if not run.finished:
             await self._persistence.queue.finished(run_id)
             run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        if run.resumes:
+            with suppress(StorageUnavailableError):
+                await self._persistence.queue.note_shown(thread_id, asked_by=run_id)
         if run.error:
             return wire.encode({"__error__": run.error})
         return await self._persistence.run_result(run_id) or b"null"

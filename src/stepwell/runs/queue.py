@@ -43,15 +43,13 @@ LEASE_S = 8.0
 """For how long a worker that is not heard of keeps its leases. It says four times as often that it lives."""
 HELD_UP_S = 120.0
 """For how long a step may keep the event loop of a worker to itself until others take its runs over, where there are any."""
-REPEATED_S = 1.0
-"""How soon after an interrupt a bare answer may still be a repetition of the one before it."""
 
 
 @dataclass(frozen=True)
 class BareAnswer:
     """An answer that names no interrupt. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
-    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, `REPEATED_S` have passed
-    since, so that it is no second click."""
+    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, the question had been shown to
+    somebody (`note_shown`) when the answer came, so that it is no repetition of the one before."""
 
     answer: Any
     refused: bool = False
@@ -143,6 +141,11 @@ class RunQueue(Protocol):
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
         """Keep interrupts that have just come up while the run still goes on: they may be answered from now on."""
+        ...
+
+    async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
+        """Whoever may answer has been told of these interrupts: they stand in a state that was read, or the end of the run that asks was
+        told to whoever followed it."""
         ...
 
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run: ...

@@ -13,7 +13,7 @@ from stepwell.runs.repository import Page
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey
-from stepwell.server.responses import json_response, next_page, nothing
+from stepwell.server.responses import json_response, next_page, note_shown, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId, pick
 from stepwell.server.schemas.threads import (
@@ -99,7 +99,9 @@ async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) 
     "/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadResponse}}
 )
 async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
-    return json_response(thread_wire(await services.threads.get(principal.owner, thread_id)))
+    thread = await services.threads.get(principal.owner, thread_id)
+    await note_shown(services, thread_id, (asked.interrupt_id for asked in thread.interrupts))
+    return json_response(thread_wire(thread))
 
 
 @router.patch(

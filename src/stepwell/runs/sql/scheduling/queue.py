@@ -34,7 +34,7 @@ from stepwell.runs.sql import fence
 from stepwell.runs.sql.database import Separate, SqlDatabase
 from stepwell.runs.sql.events.log import SqlEventLog, insert_events
 from stepwell.runs.sql.records import request_keys
-from stepwell.runs.sql.records.interrupts import ask
+from stepwell.runs.sql.records.interrupts import ask, find_unshown, note_shown
 from stepwell.runs.sql.records.usage import keep_usage
 from stepwell.runs.sql.rows import run_from_row, to_time
 from stepwell.runs.sql.scheduling import admission, ending, leases
@@ -187,6 +187,15 @@ class SqlQueue:
             ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
         await self._database.write(work)
+
+    async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
+        now = self._now()
+        # Most have been noted before, and many threads ask nothing: that costs no write.
+        unshown = await self._database.read(
+            Separate(lambda connection: find_unshown(connection, thread_id, asked_by, interrupt_ids))
+        )
+        if unshown:
+            await self._database.write(lambda connection: note_shown(connection, thread_id, unshown, now))
 
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run:
         now = self._now()
