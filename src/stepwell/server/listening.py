@@ -137,7 +137,15 @@ class _Listener(uvicorn.Server):
         self._farewell = farewell
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        host, port = sockets[0].getsockname()[:2] if sockets else ("", 0)
+        try:
+            await super().startup(sockets)
+        except OSError as error:
+            # Two that start together can both bind the port; only the first that listens has it. uvloop has closed the socket by now:
+            # closing its number once more could hit something else.
+            for each in sockets or ():
+                each.detach()
+            raise ConfigurationError(_refusal(host, port, error)) from error
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
