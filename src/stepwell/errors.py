@@ -25,7 +25,8 @@ StepwellError
 │   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
 │   ├── InvalidRequestError         the request contradicts itself or names what the graph does not have
-│   │   └── AnswerShapeError            an answer that does not fit its question, which stays open
+│   │   ├── AnswerShapeError            an answer that does not fit its question, which stays open
+│   │   └── RequestKeyError             a caller's key for a request that came before, with another request
 │   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is at work on the thread
@@ -36,6 +37,7 @@ StepwellError
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
 │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
 │   ├── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+│   │   └── OutcomeUnknownError         it may have been stored, or may be yet
 │   └── NotReadyError               the server answers, but something it needs to drive runs is failing
 ├── WebError                    whoever asked for a page; `reason` is one word for records
 │   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
