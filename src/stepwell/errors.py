@@ -25,7 +25,8 @@ StepwellError
 │   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
 │   ├── InvalidRequestError         the request contradicts itself or names what the graph does not have
-│   │   └── AnswerShapeError            an answer that does not fit its question, which stays open
+│   │   ├── AnswerShapeError            an answer that does not fit its question, which stays open
+│   │   └── RequestKeyError             a caller's key for a request that came before, with another request
 │   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is at work on the thread
@@ -37,6 +38,7 @@ StepwellError
 │   ├── InfrastructureError         nobody in the graph: what the run stands on is gone, and the run is driven again
 │   │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
 │   │   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
+│   │       └── OutcomeUnknownError         it may have been stored, or may be yet
 │   └── NotReadyError               the server answers, but something it needs to drive runs is failing
 ├── WebError                    whoever asked for a page; `reason` is one word for records
 │   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
@@ -269,6 +271,10 @@ class AnswerShapeError(InvalidRequestError):
         super().__init__(message)
 
 
+class RequestKeyError(InvalidRequestError):
+    """A caller's own key for a request was sent before, with another request."""
+
+
 class NotFoundError(RunError):
     """There is no such thing, or it belongs to somebody else: the two look the same on purpose."""
 
@@ -348,6 +354,10 @@ class StorageUnavailableError(InfrastructureError):
         self.retry_after_s = retry_after_s
         self.away = away
         super().__init__(message)
+
+
+class OutcomeUnknownError(StorageUnavailableError):
+    """The database did not say whether it has stored this: it may have been, or may be yet. Asking again might do it twice."""
 
 
 def errors_within(error: BaseException) -> Iterator[BaseException]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.answers import AnswerShapes
+from stepwell.answers import AnswerShapes, mark_schema
+from stepwell.answers.asking import ANSWER_KIND
 from stepwell.answers.clarification import clarification_schema
 from stepwell.answers.client_tools import CONTENTS, client_tools_schema
 from stepwell.errors import AnswerShapeError
@@ -59,7 +60,7 @@ def test_any_answer_fits_or_is_refused(kind: str, question: dict[str, Any], answ
 def refusal(question: dict[str, Any], answer: Any) -> str:
     """What is said of an answer; one that fits leaves the question open too, until it is taken."""
     try:
-        AnswerShapes().require("q", question, answer)
+        AnswerShapes().require("q", question, answer, mark_schema(question, {}))
     except AnswerShapeError as refused:
         return str(refused)
     return "The question 'q' is still open."
@@ -69,3 +70,11 @@ def refusal(question: dict[str, Any], answer: Any) -> str:
 def test_every_question_has_a_schema(question: dict[str, Any]) -> None:
     assert clarification_schema(question)["type"] == "object"
     assert client_tools_schema(question)["type"] == "object"
+
+
+@pytest.mark.parametrize("kind", ["clarification_request", "client_tool_execution", "payment_exhausted", "action_requests"])
+@given(question=QUESTIONS, answer=ANSWERS)
+def test_a_question_without_our_mark_takes_any_answer(kind: str, question: dict[str, Any], answer: Any) -> None:
+    asked = {**question, "action_requests": []} if kind == "action_requests" else {**question, "type": kind}
+    for schema in (None, {}, {ANSWER_KIND: "another"}):
+        AnswerShapes().require("q", asked, answer, schema)

@@ -5,7 +5,7 @@ does not fit.
 """
 
 from stepwell.answers.approvals import approvals_fault, approvals_schema
-from stepwell.answers.asking import FindFault, ask
+from stepwell.answers.asking import FindFault, ask, mark_schema
 from stepwell.answers.shapes import AnswerShapes
 
-__all__ = ["AnswerShapes", "FindFault", "approvals_fault", "approvals_schema", "ask"]
+__all__ = ["AnswerShapes", "FindFault", "approvals_fault", "approvals_schema", "ask", "mark_schema"]

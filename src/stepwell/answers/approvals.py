@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stepwell.answers.asking import Json, worded
-
-ACTION_REQUESTS = "action_requests"
-"""The kind of LangChain's approvals, which have no `type`: the field that they are known by."""
+from stepwell.answers.asking import ACTION_REQUESTS, Json, worded
 
 _APPROVE = '{"decisions": [{"type": "approve"}]}'
+
+
+def is_approval(question: Any) -> bool:
+    """Whether a question has the whole form of LangChain's approvals."""
+    if not isinstance(question, Mapping):
+        return False
+    requests, configs = question.get(ACTION_REQUESTS), question.get("review_configs")
+    if not isinstance(requests, list | tuple) or not isinstance(configs, list | tuple) or not requests:
+        return False
+    return all(isinstance(each, Mapping) and isinstance(each.get("name"), str) and "args" in each for each in requests) and all(
+        isinstance(each, Mapping) and "action_name" in each and "allowed_decisions" in each for each in configs
+    )
 
 
 def approvals_fault(question: Json, answer: Any) -> str | None:

@@ -4,6 +4,10 @@ LangGraph keeps whatever answers an `interrupt()`, the node fails on it, and fai
 interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered beside it finish, and leaves
 the interrupt open under the same id, in subagents too.
 
+**Whose question it is.** A graph of the user's may ask anything, also in words that we use. So our questions are marked: their schema,
+which travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. What clients see of
+the question itself stays as it is. Only a marked question is held to one of our rules (`shapes`).
+
 Rule to keep: a fault names what is wrong and what to send instead, and never repeats what was sent, which may hold a secret.
 """
 
@@ -23,6 +27,11 @@ Json = Mapping[str, Any]
 FindFault = Callable[[Json, Any], str | None]
 """Question and answer -> what is wrong with the answer, as a sentence; None if nothing is."""
 
+ACTION_REQUESTS = "action_requests"
+"""The kind of LangChain's approvals, which have no `type`: the field that they are known by."""
+ANSWER_KIND = "x-stepwell-answer"
+"""The keyword by which a schema says that the question is ours, and of which kind. Validators ignore it."""
+
 # LangGraph's names for what it hands to a node: the answers of this run by id, and the place where a bare one waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
 
@@ -40,13 +49,32 @@ def ask(question: Json, find_fault: FindFault, schema: Json) -> Any:
         return answer
 
     _drop_leftover_answer()
-    shape: Any = Annotated[Mapping[str, Any], PlainValidator(check), WithJsonSchema(dict(schema))]
+    shape: Any = Annotated[Mapping[str, Any], PlainValidator(check), WithJsonSchema(mark_schema(question, schema))]
     try:
         return interrupt(question, response_schema=shape)
     except ValidationError as error:
         if not is_invalid_resume(error):
             raise
         raise _refusal(error) from error
+
+
+def mark_schema(question: Json, schema: Json) -> dict[str, Any]:
+    """The schema of a question that is ours. Whoever would rather ask again than refuse an answer passes it to `interrupt()` itself."""
+    return {**schema, ANSWER_KIND: kind_of(question)}
+
+
+def kind_of(question: Any) -> str:
+    """What a question says of itself; empty if nothing."""
+    if not isinstance(question, Mapping):
+        return ""
+    kind = question.get("type")
+    return kind if isinstance(kind, str) else ACTION_REQUESTS if isinstance(question.get(ACTION_REQUESTS), list) else ""
+
+
+def is_ours(question: Any, schema: Any) -> bool:
+    """Whether one of our own graphs or capabilities asks."""
+    kind = kind_of(question)
+    return bool(kind) and isinstance(schema, Mapping) and schema.get(ANSWER_KIND) == kind
 
 
 def _drop_leftover_answer() -> None:

@@ -61,6 +61,16 @@ def ask_choices(
     return Choice(list(answer.get("selected") or ()), answer.get("freeform") or None)
 
 
+def is_clarification(question: Any) -> bool:
+    """Whether a question has the whole form of one of these; a `type` alone may be anybody's."""
+    return (
+        isinstance(question, Mapping)
+        and question.get("type") == CLARIFICATION_REQUEST
+        and question.get("tool") in (ASK_USER, ASK_CHOICES)
+        and isinstance(question.get("question"), str)
+    )
+
+
 def clarification_fault(question: Json, answer: Any) -> str | None:
     """What keeps an answer from being one to this question."""
     options = _option_ids(question)

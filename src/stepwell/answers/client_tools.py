@@ -141,6 +141,24 @@ def _parse(operation: str, result: Json) -> Any:
     return CONTENTS[operation].model_validate(result["content"])
 
 
+def is_device_request(question: Any) -> bool:
+    """Whether a question has the whole form of what a device can carry out; a `type` alone may be anybody's."""
+    if not isinstance(question, Mapping) or question.get("type") != CLIENT_TOOL_EXECUTION:
+        return False
+    calls = question.get("tool_calls")
+    return isinstance(calls, list | tuple) and bool(calls) and all(_is_operation(call) for call in calls)
+
+
+def _is_operation(call: Any) -> bool:
+    return (
+        isinstance(call, Mapping)
+        and isinstance(call.get("id"), str)
+        and isinstance(call.get("name"), str)
+        and call["name"] in CONTENTS
+        and isinstance(call.get("args"), Mapping)
+    )
+
+
 def client_tools_fault(question: Json, answer: Any) -> str | None:
     """What keeps an answer from being the results of all calls of this question."""
     calls = _calls(question)

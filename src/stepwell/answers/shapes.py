@@ -1,17 +1,21 @@
 """The table of answers: kind of question -> its rule.
 
-| question | its answer |
+| question of ours | its answer |
 |---|---|
-| `action_requests` (LangChain's approvals) | `{"decisions": [...]}`, one for each request, in their order |
+| `action_requests` (approvals, in LangChain's form) | `{"decisions": [...]}`, one for each request, in their order |
 | `clarification_request` | `{"response": ...}`, or `{"selected": [...], "freeform": ...}` where there are options |
 | `client_tool_execution` | `{"tool_results": [...]}`, one for each call |
 | `payment_exhausted` | `{"funding_id": ...}` of a session that pays, or `{"cancel": true}` |
 | a `type` that an application has a rule for | what that rule says |
-| one with a `response_schema` | what the schema says |
-| anything else | anything |
 
-An answer is checked before it is taken: by whoever asks, so that LangGraph does not keep a wrong one, and by whoever admits answers
-from outside. A refused answer leaves its question open, under the same id.
+| somebody else's question | its answer |
+|---|---|
+| one with a `response_schema` | what the schema says |
+| anything else, whatever it calls itself | any JSON |
+
+Ours are known by a mark (`asking.is_ours`), never by their words alone. An answer is checked before it is taken: by whoever asks, so
+that LangGraph does not keep a wrong one, and by whoever admits answers from outside. A refused answer leaves its question open, under
+the same id.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from stepwell.answers.approvals import ACTION_REQUESTS, approvals_fault
-from stepwell.answers.asking import FindFault, Json
+from stepwell.answers.approvals import approvals_fault
+from stepwell.answers.asking import ACTION_REQUESTS, FindFault, Json, is_ours, kind_of
 from stepwell.answers.clarification import CLARIFICATION_REQUEST, clarification_fault
 from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION, client_tools_fault
 from stepwell.answers.payment import PAYMENT_EXHAUSTED, payment_fault
@@ -50,17 +54,10 @@ class AnswerShapes:
         Raises:
             AnswerShapeError: With a sentence that says what to send.
         """
-        rule = self._rules.get(_kind_of(question))
+        rule = self._rules.get(kind_of(question)) if is_ours(question, schema) else None
         fault = rule(question, answer) if rule else _schema_fault(schema, answer) if schema else None
         if fault:
             raise AnswerShapeError(f"{fault} The question '{interrupt_id}' is still open.", (interrupt_id,))
-
-
-def _kind_of(question: Any) -> str:
-    if not isinstance(question, Mapping):
-        return ""
-    kind = question.get("type")
-    return kind if isinstance(kind, str) else ACTION_REQUESTS if isinstance(question.get(ACTION_REQUESTS), list) else ""
 
 
 def _schema_fault(schema: Json, answer: Any) -> str | None:

@@ -55,4 +55,20 @@ def database_place(url: str | None, settings: Settings) -> Path | PostgresPlace:
             "The database's address must name a file or a Postgres database: sqlite:///path/to/file.db, with one more slash from the root "
             "on, or postgresql://user@host/name. It is given by --database-url, STEPWELL_DATABASE_URL or DATABASE_URL."
         )
+    _require_folder(Path(path))
     return Path(path)
+
+
+def _require_folder(file: Path) -> None:
+    """Only the file is made: a folder that is not there is more likely a slip, and three slashes where four were meant the usual one."""
+    folder = file.parent
+    if folder.is_dir():
+        return
+    if file.is_absolute():
+        raise ConfigurationError(
+            f"There is no folder '{folder}' for the database. Make it first, or name another in {_FILE}{file}."
+        )
+    raise ConfigurationError(
+        f"There is no folder '{folder}' below the working folder for the database. After three slashes a path starts in the working "
+        f"folder, after four at the root: {_FILE}/{file}. Or make the folder first."
+    )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,12 +27,13 @@ from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
-from stepwell.errors import InterruptAnsweredError, StorageUnavailableError, find_infrastructure
+from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
 from stepwell.payments.states import PAYMENTS
 from stepwell.runs import wire
 from stepwell.runs.documents import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
+from stepwell.runs.graphs.inputs import input_fault, input_fields
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.paying import Cashier
@@ -117,6 +118,8 @@ class Attempt:
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
         self._left = _Left()
+        self._began = claim.run.attempt > 1
+        """Whether a step of the graph has begun, here or perhaps in an earlier attempt."""
 
     def stop(self, action: CancelAction) -> None:
         """The run is not wanted any more."""
@@ -209,6 +212,9 @@ class Attempt:
     async def _prepare(self, graph: Graph) -> _Prepared:
         """What to give to LangGraph, and what not to give again."""
         run = self._run
+        # Most are refused before they are admitted; of a graph that is made for each run, this is the first that can be known.
+        if run.request.command is None and (fault := input_fault(run.request.graph_id, input_fields(graph), run.request.input)):
+            raise InvalidRequestError(fault)
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
         tasks = await self._persistence.interrupt_tasks(run.thread_id) if run.request.resume else {}
         if run.request.resume and not (traces and traces.checkpointed):
@@ -228,15 +234,19 @@ class Attempt:
         return _Prepared(graph, make_input(run, traces, tasks), config)
 
     async def _stream(self, prepared: _Prepared, journal: Journal, steps: StepJournal) -> None:
-        request, watch_task = self._run.request, self._steps.watch_task
+        request = self._run.request
         progresses = stream_graph(
-            prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, watch_task
+            prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, self._watch_task
         )
         # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
                 steps.tick()
+
+    def _watch_task(self, task: Mapping[str, Any]) -> None:
+        self._began = True
+        self._steps.watch_task(task)
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
         """An interrupt is kept before anybody can read of it, so that its answer always finds it."""
@@ -257,11 +267,13 @@ class Attempt:
     async def _outcome(self, prepared: _Prepared, streaming: asyncio.Task[None]) -> RunOutcome:
         if streaming.done() and not streaming.cancelled():
             if error := streaming.exception():
-                await self._look_at_thread(prepared.graph, error)
+                if self._began or self._run.request.resume:
+                    await self._look_at_thread(prepared.graph, error)
                 raise error
             return await self._end(prepared.graph)
         if self._stop.done():
             return await self._end_stopped(prepared.graph, self._stop.result())
+        self._began = True  # perhaps a step has, and its news was not read yet
         await self._look_at_thread(prepared.graph)
         return self._fail(self._too_long())
 
@@ -322,6 +334,8 @@ class Attempt:
 
     def _fail(self, error: BaseException) -> RunOutcome:
         secrets, left = self._run.request.secrets, self._left.interrupts
+        if not self._began and not self._run.request.resume:
+            return describe_failure(error, secrets, usage=self.usage, nothing_ran=True)
         return describe_failure(error, secrets, values=self._values_if_any(), interrupts=left, usage=self.usage)
 
     def _make_outcome(

@@ -15,6 +15,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -31,11 +32,12 @@ from stepwell.runs.attempt import Attempt
 from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.event_log import BEGINNING
 from stepwell.runs.failures import describe_failure
+from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, without_token
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.queue import Admission, Admitted, ClaimedRun
-from stepwell.runs.records import CancelAction, Lease, Run, RunEvent, RunOutcome
+from stepwell.runs.records import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
@@ -171,19 +173,32 @@ class Engine:
             self._drive, worker=self._worker, concurrency=self._concurrency, draining=self._draining, duty=duty
         )
 
-    async def start(self, owner: str | None, order: RunOrder, grants: Grants | None = None) -> Admitted:
-        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks."""
-        return await self._persistence.queue.admit(await self._admission(owner, order, grants))
+    async def start(
+        self, owner: str | None, order: RunOrder, grants: Grants | None = None, key: RequestKey | None = None
+    ) -> Admitted:
+        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks; a `key` that
+        has started a run before gives that one."""
+        return (await self.start_many(owner, [order], grants, key))[0]
 
-    async def start_many(self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None) -> list[Admitted]:
+    async def start_many(
+        self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None, key: RequestKey | None = None
+    ) -> list[Admitted]:
         """Admit all of them or none."""
-        return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders])
+        # Before anything else is looked at: what was fine the first time need not be now.
+        if key and (before := await self._persistence.queue.recall(key)) is not None:
+            return before
+        return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
+
+    async def started_by(self, key: RequestKey | None) -> Admitted | None:
+        """The run that a key has started before."""
+        before = await self._persistence.queue.recall(key) if key else None
+        return before[0] if before else None
 
     async def _admission(self, owner: str | None, order: RunOrder, grants: Grants | None) -> Admission:
         if order.webhook:
             check_webhook_url(order.webhook, self._webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
-        self._registry.require(assistant.graph_id)
+        await self._check_input(owner, assistant.graph_id, order)
         thread_id = order.thread_id or self._new_id()
         place = await self._doorkeeper.admit(owner, order, assistant, grants)
         pays = owner if owner is not None else await self._owner_of(order.thread_id)
@@ -199,6 +214,12 @@ class Engine:
             place=place,
         )
         return await self._check_answers(admission)
+
+    async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
+        """Before anything is stored or paid: what the graph cannot take must not put the thread's open questions aside."""
+        fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
+        if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
+            raise InvalidRequestError(fault)
 
     async def _find_payer(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
         """Before anything of the order is stored: a token in it goes no further."""
@@ -218,9 +239,11 @@ class Engine:
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
     ) -> AsyncIterator[list[RunEvent]]:
         """What a run said after `after` and says from now on, to its end. `modes` leaves out what was not asked for."""
-        await self._persistence.records.get_run(owner, thread_id, run_id)
+        run = await self._persistence.records.get_run(owner, thread_id, run_id)
         wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
         async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
+            if run.resumes:
+                await self._note_shown(thread_id, batch)
             chosen = batch if wanted is None else [event for event in batch if _base_name(event.event) in wanted]
             if chosen:
                 yield chosen
@@ -231,7 +254,15 @@ class Engine:
         """What all runs of a thread say, without an end."""
         await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         async for batch in self._persistence.events.follow_thread(thread_id, after=after):
+            await self._note_shown(thread_id, batch)
             yield batch
+
+    async def _note_shown(self, thread_id: str, batch: Sequence[RunEvent]) -> None:
+        """Whoever is told that a run has ended knows what it asked last: an answer that comes from now on is no repetition."""
+        for event in batch:
+            if event.event == "end":
+                with suppress(StorageUnavailableError):  # then the answer has to name its question
+                    await self._persistence.queue.note_shown(thread_id, asked_by=event.run_id)
 
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
         """Wait for a run and give its final values as JSON; `{"__error__": ...}` when it failed."""
@@ -239,6 +270,9 @@ class Engine:
         if not run.finished:
             await self._persistence.queue.finished(run_id)
             run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        if run.resumes:
+            with suppress(StorageUnavailableError):
+                await self._persistence.queue.note_shown(thread_id, asked_by=run_id)
         if run.error:
             return wire.encode({"__error__": run.error})
         return await self._persistence.run_result(run_id) or b"null"

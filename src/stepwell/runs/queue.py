@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from stepwell.errors import AnswerShapeError
-from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, Run, RunOutcome
+from stepwell.runs.records import CancelAction, Lease, ModelUsage, NewEvent, PendingInterrupt, RequestKey, Run, RunOutcome
 from stepwell.runs.supervision import Duty
 
 MAX_COUNTED_CRASHES = 5
@@ -45,15 +45,13 @@ LEASE_S = 8.0
 """For how long a worker that is not heard of keeps its leases. It says four times as often that it lives."""
 HELD_UP_S = 120.0
 """For how long a step may keep the event loop of a worker to itself until others take its runs over, where there are any."""
-REPEATED_S = 1.0
-"""How soon after an interrupt a bare answer may still be a repetition of the one before it."""
 
 
 @dataclass(frozen=True)
 class BareAnswer:
     """An answer that names no interrupt. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
-    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, `REPEATED_S` have passed
-    since, so that it is no second click."""
+    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, the question had been shown to
+    somebody (`note_shown`) when the answer came, so that it is no repetition of the one before."""
 
     answer: Any
     refused: bool = False
@@ -110,9 +108,17 @@ Drive = Callable[[ClaimedRun], Awaitable[None]]
 class RunQueue(Protocol):
     """Admits, hands out and ends runs."""
 
-    async def admit(self, admission: Admission) -> Admitted: ...
-    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
-        """All of them or none."""
+    async def admit(self, admission: Admission, key: RequestKey | None = None) -> Admitted: ...
+    async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
+        """All of them or none. With a key that has started runs before, it is those; the key is kept with the runs, in one transaction."""
+        ...
+
+    async def recall(self, key: RequestKey) -> list[Admitted] | None:
+        """What a key has started; `None` if it is new. `RequestKeyError` if that was another request, `NotFoundError` if it is gone."""
+        ...
+
+    async def note(self, key: RequestKey) -> None:
+        """Keep a key for something that is done once by itself: from now on it is refused with another request."""
         ...
 
     async def work(
@@ -137,6 +143,11 @@ class RunQueue(Protocol):
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
         """Keep interrupts that have just come up while the run still goes on: they may be answered from now on."""
+        ...
+
+    async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
+        """Whoever may answer has been told of these interrupts: they stand in a state that was read, or the end of the run that asks was
+        told to whoever followed it."""
         ...
 
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run: ...

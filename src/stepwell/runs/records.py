@@ -113,6 +113,17 @@ class RunRequest:
 
 
 @dataclass(frozen=True)
+class RequestKey:
+    """A caller's own name for a request that starts something (`Idempotency-Key`), by which a repetition of it is known."""
+
+    owner: str
+    """Who sends it: callers' keys do not meet."""
+    key: str
+    fingerprint: str
+    """Of the whole request: the same key with another one is a mistake."""
+
+
+@dataclass(frozen=True)
 class Run:
     """One drive through a graph. `attempt` counts how often it was begun; 0 means never."""
 
@@ -261,5 +272,8 @@ class RunOutcome:
     usage: Sequence[ModelUsage] = ()
     steps: Sequence[Step] = ()
     """What ran and is not kept yet."""
+    nothing_ran: bool = False
+    """The run failed before any of its steps began, as on an input that the graph cannot take. What it wrote is taken back, and the
+    thread stands as before, with its open interrupts."""
     rolled_back: bool = False
     """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""

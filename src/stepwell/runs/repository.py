@@ -18,6 +18,7 @@ from stepwell.runs.records import (
     Lease,
     ModelUsage,
     PendingInterrupt,
+    RequestKey,
     Run,
     RunStatus,
     Step,
@@ -216,8 +217,11 @@ class Repository(Protocol):
     async def set_assistant_version(self, owner: str | None, assistant_id: str, version: int) -> Assistant: ...
     async def delete_assistant(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None: ...
 
-    async def create_thread(self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"]) -> Thread:
-        """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`."""
+    async def create_thread(
+        self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
+    ) -> Thread:
+        """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`. With a key that
+        has made a thread before, it is that one, as long as it is there."""
         ...
 
     async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
@@ -239,8 +243,8 @@ class Repository(Protocol):
         self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
     ) -> list[Thread]: ...
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int: ...
-    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
-        """A thread with the same checkpoints, values and metadata, and no runs."""
+    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str, key: RequestKey | None = None) -> Thread:
+        """A thread with the same checkpoints, values and metadata, and no runs. A key is as for `create_thread`."""
         ...
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:

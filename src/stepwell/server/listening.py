@@ -137,6 +137,8 @@ class _Listener(uvicorn.Server):
         self._farewell = farewell
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        for each in sockets or ():
+            _listen_at(each, self.config.backlog)
         await super().startup(sockets)
         self._on_ready()
 
@@ -205,6 +207,16 @@ def _bind_socket(made: socket.socket, address: object) -> socket.socket:
         made.close()
         raise
     return made
+
+
+def _listen_at(bound: socket.socket, backlog: int) -> None:
+    """Two servers that start together can both bind a port; only the first that listens has it. uvloop would not say so: it closes the
+    socket in silence."""
+    host, port = bound.getsockname()[:2]
+    try:
+        bound.listen(backlog)
+    except OSError as error:
+        raise ConfigurationError(_refusal(host, port, error)) from error
 
 
 def _refusal(host: str, port: int, reason: OSError | None) -> str:

@@ -47,6 +47,7 @@ class ProblemKind:
 
 KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.AnswerShapeError: ProblemKind(422, "answer-shape", "The answer does not fit the interrupt"),
+    errors.RequestKeyError: ProblemKind(422, "idempotency-key", "The key was sent before, with another request"),
     errors.InvalidRequestError: ProblemKind(422, "invalid-request", "The request cannot be carried out as it stands"),
     errors.NotFoundError: ProblemKind(404, "not-found", "There is no such thing"),
     errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id is taken"),
@@ -57,6 +58,8 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
     errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
     errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
+    # No 5xx: clients repeat those by themselves (LangGraph's JavaScript SDK all of them), and it would be stored twice.
+    errors.OutcomeUnknownError: ProblemKind(409, "outcome-unknown", "It may have been stored"),
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
     errors.VersionConflictError: ProblemKind(412, "version-conflict", "The file is not at that version"),

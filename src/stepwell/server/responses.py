@@ -9,13 +9,14 @@ Location:         /threads/T/runs/R/stream|join where a client that lost the con
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import Header
 from starlette.responses import Response
 
-from stepwell.errors import InvalidRequestError
+from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.runs.records import Run
 from stepwell.runs.wire import encode
 from stepwell.server.assembly import Services
@@ -40,6 +41,13 @@ RESULT: dict[int | str, dict[str, Any]] = {
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """`value` as JSON; messages, times and what else graphs hold included."""
     return Response(encode(value), status, dict(headers or {}), "application/json")
+
+
+async def note_shown(services: Services, thread_id: str, interrupt_ids: Iterable[str]) -> None:
+    """Whoever gets this response knows these questions: an answer without an id may be meant for them (`runs.queue.BareAnswer`)."""
+    if shown := tuple(interrupt_ids):
+        with suppress(StorageUnavailableError):  # then the answer has to name its question
+            await services.persistence.queue.note_shown(thread_id, interrupt_ids=shown)
 
 
 def nothing(status: int = 204) -> Response:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -314,3 +316,25 @@ def test_no_provider_is_imported_to_start():
     imported = set(result.stdout.split())
     assert "stepwell.server.listening" in imported, result.stderr
     assert imported.isdisjoint({"langchain_anthropic", "langchain_openai", "xllamacpp", "langchain_ollama"})
+
+
+def test_a_server_whose_port_is_taken_while_it_starts_says_so(tmp_path: Path) -> None:
+    """Two that start together can both bind a port before either listens."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", 0))
+        port, database = other.getsockname()[1], tmp_path / "data" / "stepwell.db"
+        command = [sys.executable, "-m", "stepwell", "serve", "--port", str(port)]
+        own = {**os.environ, "STEPWELL_DATA_DIR": str(database.parent)}
+        with subprocess.Popen(command, cwd=tmp_path, env=own, stderr=subprocess.PIPE, text=True) as starting:
+            until = time.monotonic() + 120
+            while not database.exists() and starting.poll() is None and time.monotonic() < until:
+                time.sleep(0.005)  # its port is bound by now
+            other.listen()
+            try:
+                _, said = starting.communicate(timeout=120)
+            finally:
+                starting.kill()
+    assert starting.returncode not in (0, None)
+    assert f"Port {port} of '127.0.0.1' is in use" in said
+    assert "Traceback" not in said

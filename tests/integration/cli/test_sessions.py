@@ -12,6 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
+from langgraph_sdk import get_client
 from tests.integration.server.conftest import serve
 
 from stepwell.cli.dialogue.engine_session import EngineSession, open_engine
@@ -140,3 +141,47 @@ async def test_a_run_that_was_left_is_stopped_and_gone_on_with(session: Session,
     assert "answer" not in await session.values()
     digging.may_go_on.set()
     assert await updates_of(session.send(None)) == [{"work": None}, {"ask": {"answer": "not asked"}}]
+
+
+class LosesFirstResponse:
+    """Between a client and a server: what is asked arrives, and of the first response nothing comes back."""
+
+    def __init__(self, url: str) -> None:
+        self._host, self._port = url.removeprefix("http://").split(":")
+        self._lost = False
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        behind, ahead = await asyncio.open_connection(self._host, int(self._port))
+        there, back = asyncio.create_task(self._pass_on(reader, ahead)), asyncio.create_task(self._send_back(behind, writer))
+        await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (there, back):
+            task.cancel()
+        writer.close()
+        ahead.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(65_536):
+            writer.write(piece)
+            await writer.drain()
+
+    async def _send_back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(65_536):
+            if not self._lost:
+                self._lost = True
+                return
+            writer.write(piece)
+            await writer.drain()
+
+
+async def test_a_message_whose_response_was_lost_is_sent_again_and_taken_once(digging: Digging, tmp_path: Path) -> None:
+    async with serve(tmp_path, graphs={"wells": digging.graph()}) as server:
+        between = await asyncio.start_server(LosesFirstResponse(server.url), "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{between.sockets[0].getsockname()[1]}"
+        client, said = get_client(url=url, api_key=None), list[str]()
+        async with between:
+            session = RemoteSession(ServerLine(client, url, "wells", said.append, ["updates"]), THREAD, carry_on="stepwell ...")
+            updates = await updates_of(session.send({"wish": "water"}))
+            await client.aclose()
+        assert updates[0] == {"dig": {"depth": 30}}
+        assert any("Sending it again" in line for line in said)
+        assert len((await server.http.get(f"/threads/{THREAD}/runs")).json()) == 1

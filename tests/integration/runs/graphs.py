@@ -13,6 +13,8 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
+from stepwell.answers import approvals_fault, approvals_schema
+from stepwell.answers import ask as ask_checked
 from stepwell.middleware import SummarizationMiddleware
 from stepwell.testing import Asked, ScriptedModel, call, calls, each_run, say, slow
 
@@ -71,12 +73,12 @@ failing = _line(hello, fail)
 
 
 def _pay(whom: str) -> Any:
-    """A step that asks as LangChain's approvals do."""
+    """A step that asks as our approvals do."""
 
     def pay(state: Words) -> Words:
         config = {"action_name": "pay", "allowed_decisions": ["approve", "edit", "reject"]}
         request = {"action_requests": [{"name": "pay", "args": {"whom": whom}}], "review_configs": [config]}
-        decision = interrupt(request)["decisions"][0]["type"]
+        decision = ask_checked(request, approvals_fault, approvals_schema(request))["decisions"][0]["type"]
         return {"words": [whom] if decision == "approve" else []}
 
     return pay

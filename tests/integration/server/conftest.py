@@ -19,11 +19,13 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.graphs import GRAPHS
 
+from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock, SystemClock
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
@@ -51,12 +53,14 @@ async def serve(
     charging: Charging | None = None,
     workspace: Workspace | None = None,
     knowledge: KnowledgeAid | None = None,
+    answer_shapes: AnswerShapes | None = None,
+    persistence: Persistence | None = None,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
-    persistence = EmbeddedPersistence(folder / "server.db", clock=clock)
+    persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
     async with open_services(
         persistence,
         registry,
@@ -67,6 +71,7 @@ async def serve(
         charging=charging,
         workspace=workspace,
         knowledge=knowledge,
+        answer_shapes=answer_shapes,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:

@@ -89,11 +89,40 @@ async def test_a_second_click_after_the_next_question_pays_nobody_else(server: S
     assert state["values"]["words"] == ["baker"]
 
 
-async def test_a_second_click_at_the_same_checkpoint_is_refused_for_a_second(server: Server) -> None:
+async def test_a_script_answers_two_questions_of_one_node_at_once(server: Server) -> None:
+    """Bare, with the plain SDK, one right after the other, whether it waits, follows the stream, or reads the state."""
+    runs = server.client.runs
+
+    async def stream(thread_id: str) -> None:
+        async for _ in runs.stream(thread_id, "asking_twice", command={"resume": "yes"}):
+            pass
+
+    async def read_state(thread_id: str) -> None:
+        started = await runs.create(thread_id, "asking_twice", command={"resume": "yes"})
+        await server.services.persistence.queue.finished(started["run_id"], 60)
+        await server.client.threads.get_state(thread_id)
+
+    async def wait(thread_id: str) -> None:
+        await runs.wait(thread_id, "asking_twice", command={"resume": "yes"})
+
+    for hear_of_it in (wait, stream, read_state):
+        thread_id, _ = await begin(server.http, "asking_twice")
+        await hear_of_it(thread_id)
+        ended: Any = await runs.wait(thread_id, "asking_twice", command={"resume": "yes"})
+        assert ended["words"] == ["yes", "yes"], hear_of_it.__name__
+
+
+async def test_a_repetition_does_not_answer_a_question_that_nobody_was_shown(server: Server) -> None:
+    """Sent again because the first response was lost: by then the node asks the next question."""
     thread_id, _ = await begin(server.http, "asking_twice")
-    assert (await answer(server.http, "asking_twice", thread_id, "yes")).status_code == 200
+    body = {"assistant_id": "asking_twice", "command": {"resume": "yes"}}
+    started = (await server.http.post(f"/threads/{thread_id}/runs", json=body)).json()
+    assert await server.services.persistence.queue.finished(started["run_id"], 60) == "finished"
     again = await answer(server.http, "asking_twice", thread_id, "yes")
-    assert (again.status_code, again.json()["interrupt_ids"]) == (409, await questions(server.http, thread_id))
+    assert (again.status_code, again.json()["type"]) == (409, "urn:stepwell:problem:resume")
+    (waiting,) = again.json()["interrupt_ids"]
+    assert await questions(server.http, thread_id) == [waiting]
+    assert (await answer(server.http, "asking_twice", thread_id, "no")).json()["words"] == ["yes", "no"], "now it was shown"
 
 
 async def test_bare_answers_can_be_switched_off(tmp_path: Path) -> None:
@@ -105,10 +134,10 @@ async def test_bare_answers_can_be_switched_off(tmp_path: Path) -> None:
         assert (await answer(server.http, "asking", thread_id, {question: "water"})).json()["words"] == ["hello", "water"]
 
 
-async def start(server: Server, thread_id: str, graph: str, given: Any) -> dict[str, Any]:
+async def start(server: Server, thread_id: str, graph: str, given: Any, *, follow: bool = True) -> dict[str, Any]:
     body = {"id": 1, "method": "run.start", "params": {"assistant_id": graph, "input": given}}
     told: dict[str, Any] = (await server.http.post(f"/threads/{thread_id}/commands", json=body)).json()
-    if told["type"] == "success":
+    if follow and told["type"] == "success":
         await server.http.get(f"/threads/{thread_id}/runs/{told['result']['run_id']}/join")
     return told
 
@@ -124,7 +153,8 @@ async def test_run_start_takes_what_the_graph_has_no_place_for_as_the_answer(ser
 
 async def test_run_start_refuses_an_answer_that_may_be_meant_for_another_question(server: Server) -> None:
     thread_id, _ = await begin(server.http, "asking_twice")
-    assert (await start(server, thread_id, "asking_twice", "yes"))["type"] == "success"
+    told = await start(server, thread_id, "asking_twice", "yes", follow=False)
+    assert await server.services.persistence.queue.finished(told["result"]["run_id"], 60) == "finished"
     told = await start(server, thread_id, "asking_twice", "yes")
     assert (told["type"], told["error"]) == ("error", "no_such_interrupt")
     assert (await questions(server.http, thread_id))[0] in told["message"]

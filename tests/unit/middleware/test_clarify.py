@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell import ClarifyWithHumanMiddleware, create_deep_agent
-from stepwell.answers import AnswerShapes
+from stepwell.answers import AnswerShapes, mark_schema
 from stepwell.errors import AnswerShapeError
 from stepwell.testing import ScriptedModel, call, calls, say
 
@@ -119,7 +119,7 @@ WRONG = [
 def test_an_answer_that_does_not_fit_is_refused_with_the_reason(question, wrong, reason):
     """T3: unknown, too many, empty, of the wrong form."""
     with pytest.raises(AnswerShapeError, match=reason) as refused:
-        AnswerShapes().require("q", question, wrong)
+        AnswerShapes().require("q", question, wrong, mark_schema(question, {}))
     assert "novel" not in str(refused.value), "what was sent is not repeated"
 
 

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from stepwell import ClientToolsMiddleware, StoreBackend, compile_agent, create_deep_agent
-from stepwell.answers import AnswerShapes
+from stepwell.answers import AnswerShapes, mark_schema
 from stepwell.answers.client_tools import CONTENTS
 from stepwell.backends.browser import BrowserBackend, FileToWrite, file_type_of
 from stepwell.backends.composite import CompositeBackend
@@ -311,7 +311,7 @@ WRONG = [
 def test_an_answer_of_the_wrong_shape_is_refused(operation, wrong, reason):
     """T5: one schema per operation, checked before the answer is taken."""
     with pytest.raises(AnswerShapeError, match=reason):
-        AnswerShapes().require("q", question(operation), wrong)
+        AnswerShapes().require("q", question(operation), wrong, mark_schema(question(operation), {}))
 
 
 def test_a_refused_answer_leaves_the_question_answerable():

@@ -21,6 +21,9 @@ const MODES_OF_NODES = [...MODES, "tasks"];
 const showsNodes = (graphId: string) => /^(deep_)?research/.test(graphId);
 
 const post = <T>(path: string, json: unknown) => request<T>(path, { method: "POST", json });
+/** For what starts something. Sent again with the same key, it starts nothing, and gives what it gave before. */
+const postOnce = <T>(path: string, json: unknown, key: string) =>
+  request<T>(path, { method: "POST", json, headers: { "Idempotency-Key": key } });
 const at = (threadId: string) => `/threads/${encodeURIComponent(threadId)}`;
 const query = (given: Record<string, string | number | null | undefined>) =>
   new URLSearchParams(Object.entries(given).filter(([, value]) => value != null).map(([key, value]) => [key, String(value)])).toString();
@@ -62,7 +65,7 @@ export const api = {
   /** Without the state's values, which may be large. Undefined: there is none. */
   findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
     (await api.searchThreads({ ids: [threadId], limit: 1 }))[0],
-  createThread: (metadata: Record<string, unknown>) => post<ThreadResponse>("/threads", { metadata }),
+  createThread: (metadata: Record<string, unknown>) => postOnce<ThreadResponse>("/threads", { metadata }, crypto.randomUUID()),
   patchThread: (threadId: string, metadata: Record<string, unknown>) =>
     request<void>(at(threadId), { method: "PATCH", json: { metadata }, headers: { Prefer: "return=minimal" } }),
   deleteThread: (threadId: string) => request<void>(at(threadId), { method: "DELETE" }),
@@ -81,12 +84,17 @@ export const api = {
 
   listRuns: (threadId: string, limit: number) => request<RunResponse[]>(`${at(threadId)}/runs?limit=${limit}`),
   getRun: (threadId: string, runId: string) => request<RunResponse>(`${at(threadId)}/runs/${runId}`),
-  startRun: (threadId: string, graphId: string, run: Omit<RunCreate, "stream_mode" | "stream_subgraphs">) =>
-    post<RunResponse>(`${at(threadId)}/runs`, {
-      ...run,
-      stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES,
-      stream_subgraphs: true,
-      stream_resumable: true,
-    }),
+  /** Whoever tries again gives the same `key` each time. */
+  startRun: (
+    threadId: string,
+    graphId: string,
+    run: Omit<RunCreate, "stream_mode" | "stream_subgraphs">,
+    key: string = crypto.randomUUID(),
+  ) =>
+    postOnce<RunResponse>(
+      `${at(threadId)}/runs`,
+      { ...run, stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES, stream_subgraphs: true, stream_resumable: true },
+      key,
+    ),
   cancelRun: (threadId: string, runId: string) => request<void>(`${at(threadId)}/runs/${runId}/cancel?wait=0&action=interrupt`, { method: "POST" }),
 };

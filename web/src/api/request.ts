@@ -21,6 +21,11 @@ export class UnreachableError extends Error {
   }
 }
 
+/** Whether a request may have been carried out all the same: it can be sent again with the same key, and not without one. */
+export function isUncertain(error: unknown): boolean {
+  return error instanceof UnreachableError || (error instanceof ApiError && error.type === "urn:stepwell:problem:outcome-unknown");
+}
+
 export interface RequestInitJson extends Omit<RequestInit, "body"> {
   /** Sent as JSON. */
   json?: unknown;

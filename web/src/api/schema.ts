@@ -4536,7 +4536,10 @@ export interface operations {
     create_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 thread_id: string;
             };
@@ -4575,6 +4578,8 @@ export interface operations {
             header?: {
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
             };
             path: {
                 thread_id: string;
@@ -4615,6 +4620,8 @@ export interface operations {
             header?: {
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
             };
             path: {
                 thread_id: string;
@@ -4812,7 +4819,10 @@ export interface operations {
     create_thread: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5048,7 +5058,10 @@ export interface operations {
     copy_thread: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 thread_id: string;
             };
@@ -5603,7 +5616,10 @@ export interface operations {
     send_thread_command: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 thread_id: string;
             };
@@ -5704,7 +5720,10 @@ export interface operations {
     create_stateless_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5741,6 +5760,8 @@ export interface operations {
             header?: {
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -5779,6 +5800,8 @@ export interface operations {
             header?: {
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -5813,7 +5836,10 @@ export interface operations {
     create_run_batch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6777,7 +6803,10 @@ export interface operations {
     research: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6812,7 +6841,10 @@ export interface operations {
     approve_research: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6939,7 +6971,10 @@ export interface operations {
     ask_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7331,7 +7366,10 @@ export interface operations {
     fund_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };

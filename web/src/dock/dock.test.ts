@@ -21,7 +21,7 @@ const waiting = (payload: JsonObject) => ({ id: "i1", threadId: "t1", asker: "re
 describe("kinds", () => {
   it("knows LangChain approvals by their field and ours by their type", () => {
     expect(kindOf(APPROVAL)).toBe("approval");
-    expect(kindOf({ type: "clarification_request", question: "Which?" })).toBe("clarification");
+    expect(kindOf({ type: "clarification_request", tool: "ask_user", question: "Which?" })).toBe("clarification");
     expect(titleOf(APPROVAL)).toBe("Run these 2 tools?");
   });
 
@@ -36,6 +36,14 @@ describe("kinds", () => {
       { type: "later" },
       { action_requests: [] },
       { action_requests: [3] },
+      { action_requests: [{ name: "pay", args: {} }] },
+      { type: "plan_approval", plan: { goal: "x" } },
+      { type: "source_review", sources: [{ name: "a" }] },
+      { type: "clarification_request", question: "How many?" },
+      { type: "search_retry" },
+      { type: "address_approval" },
+      { type: "payment_exhausted" },
+      { type: "client_tool_execution", tool_calls: [{ id: "1", name: "scan", args: {} }] },
     ];
     for (const odd of odds) expect(kindOf(odd)).toBe("unknown");
     expect(titleOf("how many?")).toBe("how many?");
@@ -204,7 +212,7 @@ describe("receipts", () => {
   });
 
   it("name what was chosen, not its id", () => {
-    const payload = { type: "clarification_request", options: [{ id: "a", label: "Apples" }] };
+    const payload = { type: "clarification_request", tool: "ask_choices", question: "Which?", options: [{ id: "a", label: "Apples" }] };
     expect(receiptFor(waiting(payload), { selected: ["a"], freeform: "and pears" }, new Date(0)).words).toBe(
       "You answered: Apples, and pears",
     );

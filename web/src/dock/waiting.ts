@@ -1,8 +1,8 @@
 /**
  * What waits for the person: which kind it is, who asks, and how it is named in one line.
  *
- * A kind is read from the payload (`type`, or `action_requests` for LangChain's approvals). What nobody here knows is `unknown`, and can
- * still be answered.
+ * A kind is read from the payload (`type`, or `action_requests` for LangChain's approvals), and holds if the payload has its whole form.
+ * What nobody here knows is `unknown`, and can still be answered, with text or any JSON.
  */
 
 import type { Json, JsonObject, Waiting as Open } from "../state/types";
@@ -56,13 +56,28 @@ export function titleOf(payload: Json): string {
   }
 }
 
-/** What can be shown as the kind it says; everything else is shown as it is. */
+/** What has the whole form of the kind it says. Everything else is shown as it is: a graph of the user's may use our names for its own. */
 function fits(kind: Kind | undefined, payload: JsonObject): Kind {
-  if (kind === "plan") return isObject(payload.plan ?? null) ? kind : "unknown";
-  if (kind === "approval") return actionsIn(payload).length ? kind : "unknown";
-  if (kind === "sources") return Array.isArray(payload.sources) ? kind : "unknown";
-  if (kind === "device") return Array.isArray(payload.tool_calls) ? kind : "unknown";
-  return kind ?? "unknown";
+  return kind && FORMS[kind](payload) ? kind : "unknown";
+}
+
+const ASKING_TOOLS = ["ask_user", "ask_choices"];
+const OPERATIONS = ["list_files", "glob_files", "read_file", "search_files", "grep_files", "write_file", "patch_file"];
+
+const FORMS: Record<Kind, (payload: JsonObject) => boolean> = {
+  plan: ({ plan }) => isObject(plan) && Array.isArray(plan.steps),
+  approval: (payload) => actionsIn(payload).length > 0 && (payload.type === "tool_approval" || Array.isArray(payload.review_configs)),
+  clarification: ({ question, tool }) => typeof question === "string" && ASKING_TOOLS.includes(textOf(tool)),
+  sources: ({ sources }) => listOf(sources, (each) => typeof each.id === "string"),
+  retry: ({ message }) => typeof message === "string",
+  address: ({ url }) => typeof url === "string",
+  payment: ({ code }) => typeof code === "string",
+  device: ({ tool_calls }) => listOf(tool_calls, (each) => typeof each.id === "string" && OPERATIONS.includes(textOf(each.name))),
+  unknown: () => true,
+};
+
+function listOf(value: Json | undefined, fits: (each: JsonObject) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => isObject(each) && fits(each));
 }
 
 function approvalTitle(fields: JsonObject): string {

@@ -5,7 +5,7 @@
 //
 // A run is not a connection: this tab, another one and a reload all follow the same stream.
 
-import { api, ApiError, stream, UnreachableError, type Frame, type RunResponse, type Turn } from "../api";
+import { api, ApiError, isUncertain, stream, type Frame, type RunResponse, type Turn } from "../api";
 import { titleFrom } from "../lib/words";
 import { whatGoesAlong } from "./companions";
 import { branchTo, messagesBefore, siblingsOf } from "./branches";
@@ -385,7 +385,10 @@ export class ThreadSession {
     }
   }
 
-  /** Starts a run, and tries again for as long as nothing answers. Before each further try it looks whether the first one arrived after all. */
+  /**
+   * Starts a run, and tries again for as long as nothing answers, or the server cannot say whether the message was stored. The message's id is
+   * the key by which the server knows it again. Before each further try it looks whether the first one arrived: it may have been withdrawn.
+   */
   private async startOnce(messageId: string, order: Parameters<typeof api.startRun>[2]): Promise<RunResponse> {
     const graphId = this.view.graphId ?? String(order.assistant_id);
     const checkpoint = this.branchCheckpoint ? { checkpoint_id: this.branchCheckpoint } : {};
@@ -397,9 +400,9 @@ export class ThreadSession {
           if (arrived) return arrived;
         }
         if (this.withdrawn.has(messageId)) throw new Withdrawn();
-        return await api.startRun(this.threadId, graphId, { ...checkpoint, ...order });
+        return await api.startRun(this.threadId, graphId, { ...checkpoint, ...order }, messageId);
       } catch (error) {
-        if (!(error instanceof UnreachableError) || this.closing.signal.aborted) throw error;
+        if (!isUncertain(error) || this.closing.signal.aborted) throw error;
         await new Promise((resolve) => setTimeout(resolve, 1_000));
       }
     }

@@ -13,17 +13,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from langgraph.types import interrupt
 from pydantic import ValidationError
 
-from stepwell.answers import FindFault
+from stepwell.answers import FindFault, mark_schema
 from stepwell.apps.research.schemas import Approval
 from stepwell.validation import describe_first_fault
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
 SEARCH_RETRY: Final = "search_retry"
+PLAN_TAKEN: Final = "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
 RETRY_FAULT: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
 REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
+
+
+def ask(asked: Mapping[str, Any]) -> Any:
+    """The answer to a question of research, as it came: the node that asks reads it, and asks again if it cannot."""
+    return interrupt(asked, response_schema=mark_schema(asked, {"description": _TAKEN[asked["type"]]}))
 
 
 def read_approval(answer: Any) -> Approval:
@@ -71,10 +78,7 @@ def _plan_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     try:
         read_approval(answer)
     except ValueError as error:
-        return (
-            f"The answer to a plan could not be understood: {approval_fault(error)}. "
-            "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
-        )
+        return f"The answer to a plan could not be understood: {approval_fault(error)}. {PLAN_TAKEN}"
     return None
 
 
@@ -91,6 +95,12 @@ def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
 
 
+_TAKEN: Final[Mapping[str, str]] = {
+    PLAN_APPROVAL: PLAN_TAKEN,
+    SOURCE_REVIEW: REVIEW_FAULT,
+    SEARCH_RETRY: RETRY_FAULT,
+}
+"""What to answer, in words, for clients that show a question as it is."""
 ANSWERS: Final[Mapping[str, FindFault]] = {
     PLAN_APPROVAL: _plan_fault,
     SOURCE_REVIEW: _review_fault,

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from functools import partial
 from typing import Any, Protocol
 
+from stepwell.answers.client_tools import is_device_request
 from stepwell.cli.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.cli.dialogue.answers import Ask, answer_all
 from stepwell.cli.dialogue.loop import Dialogue, NotStoppedError
@@ -43,10 +44,6 @@ class Device(Protocol):
     def answer(self, question: Mapping[str, Any], claim: Callable[[], str | None]) -> dict[str, Any]:
         """The results of a `client_tool_execution`. `claim` is called once, just before anything is done."""
         ...
-
-
-def is_for_device(question: Any) -> bool:
-    return isinstance(question, Mapping) and question.get("type") == "client_tool_execution"
 
 
 class UnansweredError(EOFError):
@@ -129,7 +126,7 @@ class Chat:
     def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
         """Those for the device are carried out; the others are put to the person."""
         device = self._device
-        for_device = [each for each in interrupts if is_for_device(each.value)]
+        for_device = [each for each in interrupts if is_device_request(each.value)]
         if device is None and for_device:
             self._terminal.line(NO_DEVICE)
             raise UnansweredError

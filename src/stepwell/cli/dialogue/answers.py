@@ -7,7 +7,9 @@ approval        y           approve
 clarification   2           an option by its number, its label or its id; several are separated by commas
                 own words   where the interrupt allows them, or has no options
 anything else   is shown as it is; the typed line is its answer, as JSON if it is an object or a list
+                json: 3     any other JSON: a number, true, null
 ```
+A question is one of the first two kinds when it has their whole form; a graph of the user's may use their names for its own.
 Two shapes of approval exist: one interrupt with several requests (answered in order), and one interrupt for each call. A
 clarification brings `question`, `options[{id, label}]`, `allow_multiple` and `allow_freeform`; its answer is `{response}` where there
 are no options, and `{selected: [ids], freeform?}` where there are.
@@ -20,6 +22,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stepwell.answers.approvals import is_approval
+from stepwell.answers.clarification import is_clarification
 from stepwell.cli.dialogue.session import OpenInterrupt
 
 Ask = Callable[[str], str]
@@ -36,14 +40,18 @@ def answer_all(interrupts: Iterable[OpenInterrupt], ask: Ask) -> dict[str, Any]:
 def _answer(value: Any, ask: Ask) -> Any:
     if not isinstance(value, Mapping):
         return _parse_line(ask(value if isinstance(value, str) else _dump(value)))
-    if "action_requests" in value:
-        allowed = {config["action_name"]: config["allowed_decisions"] for config in value.get("review_configs", ())}
+    if is_approval(value):
+        allowed = {config["action_name"]: config["allowed_decisions"] for config in value["review_configs"]}
         return {"decisions": [_decide(request, allowed.get(request["name"]), ask) for request in value["action_requests"]]}
-    if value.get("type") == "tool_approval":
+    if value.get("type") == "tool_approval" and _is_request(value):
         return _decide(value, value.get("allowed_decisions"), ask)
-    if value.get("type") == "clarification_request":
+    if is_clarification(value):
         return clarify(value, ask)
     return _parse_line(ask(str(value["question"]) if "question" in value else _dump(value)))
+
+
+def _is_request(request: Any) -> bool:
+    return isinstance(request, Mapping) and isinstance(request.get("name"), str) and "args" in request
 
 
 def _dump(value: Any) -> str:
@@ -51,12 +59,15 @@ def _dump(value: Any) -> str:
 
 
 def _parse_line(line: str) -> Any:
-    """Somebody else's graph may want more than a text; an object or a list can be typed."""
+    """Somebody else's graph may want more than a text. What could be a text as well is one, unless the line says `json:`."""
+    said, marked = line.strip(), False
+    if said[:5].casefold() == "json:":
+        said, marked = said[5:], True
     try:
-        value = json.loads(line)
+        value = json.loads(said)
     except ValueError:
         return line
-    return value if isinstance(value, dict | list) else line
+    return value if marked or isinstance(value, dict | list) else line
 
 
 def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A session with an assistant on a server, through LangGraph's own client: what our terminal can do, every client can.
 
 ```
-send, answer   POST .../runs/stream     a dropped connection is taken up again after the last event that came
+send, answer   POST .../runs/stream     a dropped connection is taken up again after the last event that came; before the first, the
+                                        request is sent again with its key, and starts nothing twice
 follow         GET  .../runs/R/stream   a run that was left, or that a restarted server goes on with
 stop           POST .../runs/R/cancel   Ctrl-C ends the run there, not only the reading here
 ```
@@ -16,6 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import AbstractContextManager, aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
+from uuid import uuid4
 
 import httpx
 from langgraph_sdk import get_client
@@ -23,13 +25,14 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
-from stepwell.cli.dialogue.server_errors import as_sentences, tell_of_outages
+from stepwell.cli.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
 from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, RunError
 from stepwell.server.addresses import DEFAULT_URL
 from stepwell.settings import Settings
 
 NEWEST = 20
+_PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 
 
 @contextmanager
@@ -143,11 +146,26 @@ class RemoteSession:
             except NotThereError:  # nothing was sent yet
                 return {}
 
-    def _start(self, **turn: Any) -> AsyncGenerator[StreamPart]:
+    async def _start(self, **turn: Any) -> AsyncGenerator[StreamPart]:
+        """Start a run and read it. What may have arrived without anybody having said so is sent again under the same key."""
+        headers = {"Idempotency-Key": str(uuid4())}
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                async with aclosing(self._read(self._open(headers, turn), None)) as parts:
+                    async for part in parts:
+                        yield part
+                return
+            except RunError as error:
+                if pause_s is None or self._run_id is not None or not is_uncertain(error.__cause__):
+                    raise
+            self._line.tell("(Nobody said whether this arrived. Sending it again; it is taken once.)")
+            await asyncio.sleep(pause_s)
+
+    def _open(self, headers: Mapping[str, str], turn: Mapping[str, Any]) -> AsyncIterator[Any]:
         def note_run(run: Any) -> None:
             self._run_id = run["run_id"]
 
-        stream = self._client.runs.stream(
+        return self._client.runs.stream(
             self._thread_id,
             self._line.assistant,
             **turn,
@@ -158,8 +176,8 @@ class RemoteSession:
             multitask_strategy="enqueue",
             on_disconnect="continue",
             on_run_created=note_run,
+            headers=headers,
         )
-        return self._read(stream, None)
 
     async def _read(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncGenerator[StreamPart]:
         self._run_id, self._under_way = run_id, True

@@ -33,6 +33,13 @@ def as_sentences(url: str, carry_on: str) -> Iterator[None]:
         ) from error
 
 
+def is_uncertain(error: BaseException | None) -> bool:
+    """Whether a request may have been carried out all the same: the connection broke, or the server itself does not know."""
+    if isinstance(error, APIStatusError):
+        return error.type == "urn:stepwell:problem:outcome-unknown"
+    return isinstance(error, httpx.TransportError) and not isinstance(error, httpx.ConnectError)
+
+
 async def tell_of_outages(
     parts: AsyncIterator[Any], http: httpx.AsyncClient, url: str, tell: Callable[[str], None]
 ) -> AsyncIterator[Any]:

@@ -28,6 +28,7 @@ from langgraph.store.base import BaseStore
 from stepwell.errors import GraphBuildError, NotFoundError
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
+from stepwell.runs.graphs.inputs import input_fields
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 
@@ -138,6 +139,16 @@ class GraphRegistry:
         served = self._find(graph_id)
         if served.problem and not served.per_use:
             await self._try_building(graph_id, owner, store)
+
+    async def input_fields(
+        self, graph_id: str, owner: str | None = None, store: BaseStore | None = None
+    ) -> frozenset[str] | None:
+        """The fields of a graph's input; `None`: it takes anything, or nobody can say, for it is made for each use or cannot be built."""
+        served = self._find(graph_id)
+        if not (served.kept or served.per_use or served.problem):
+            with suppress(GraphBuildError):  # the run will tell
+                await self._try_building(graph_id, owner, store)
+        return input_fields(served.kept[0]) if served.kept else None
 
     async def _try_building(self, graph_id: str, owner: str | None, store: BaseStore | None) -> None:
         async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):

@@ -16,7 +16,7 @@ from stepwell.clock import Clock
 from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import SYSTEM, Thread
+from stepwell.runs.records import SYSTEM, RequestKey, Thread
 from stepwell.runs.repository import Page, ThreadFilter
 from stepwell.runs.threads.export import export_owner
 from stepwell.runs.threads.messages import MessagePage
@@ -48,6 +48,7 @@ class Threads:
         if_exists: IfExists = "raise",
         supersteps: Sequence[Mapping[str, Any]] | None = None,
         graph_id: str | None = None,
+        key: RequestKey | None = None,
     ) -> Thread:
         """A new thread, with a past when `supersteps` gives one. A thread that is there already gets no second past."""
         steps = steps_from_wire(supersteps or ())
@@ -57,12 +58,13 @@ class Threads:
         if steps and graph_of(thread) is None:
             raise InvalidRequestError("supersteps need a graph. Give 'graph_id' beside them, or in the metadata.")
         try:
-            created = await self._persistence.records.create_thread(thread, if_exists="raise")
+            created = await self._persistence.records.create_thread(thread, if_exists="raise", key=key)
         except AlreadyExistsError:
             if if_exists == "raise":
                 raise
             return await self._persistence.records.create_thread(thread, if_exists="do_nothing")
-        return await self._with_past(created, steps) if steps else created
+        made_before = created.thread_id != thread.thread_id or created.state_updated_at is not None
+        return await self._with_past(created, steps) if steps and not made_before else created
 
     async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
         """Whoever does not show the values leaves them out: they may be large."""
@@ -81,8 +83,8 @@ class Threads:
     async def count(self, owner: str | None, wanted: ThreadFilter) -> int:
         return await self._persistence.records.count_threads(owner, wanted)
 
-    async def copy(self, owner: str | None, thread_id: str) -> Thread:
-        return await self._persistence.records.copy_thread(owner, thread_id, self._new_id())
+    async def copy(self, owner: str | None, thread_id: str, key: RequestKey | None = None) -> Thread:
+        return await self._persistence.records.copy_thread(owner, thread_id, self._new_id(), key)
 
     async def state(
         self,

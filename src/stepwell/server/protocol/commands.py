@@ -28,6 +28,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
+from stepwell.runs.records import RequestKey
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.streaming.modes import PROTOCOL
 from stepwell.server.assembly import Services
@@ -52,11 +53,13 @@ _NOT_HERE = {
 }
 
 
-async def carry_out(services: Services, principal: Principal, thread_id: str, command: ThreadCommand) -> Json:
-    """The response to a command."""
+async def carry_out(
+    services: Services, principal: Principal, thread_id: str, command: ThreadCommand, key: RequestKey | None = None
+) -> Json:
+    """The response to a command. One that starts a run, under a `key` that has started one before, gives that."""
     place = await services.persistence.events.newest(thread_id)
     try:
-        result = await _Thread(services, principal, thread_id).carry_out(command.method, command.params or {})
+        result = await _Thread(services, principal, thread_id, key).carry_out(command.method, command.params or {})
     except _Refused as refused:
         return {"type": "error", "id": command.id, "error": refused.code, "message": str(refused)}
     # What the client has heard of before this command: what comes after is the command's.
@@ -72,11 +75,12 @@ class _Refused(Exception):
 class _Thread:
     """The commands of one thread."""
 
-    def __init__(self, services: Services, principal: Principal, thread_id: str) -> None:
+    def __init__(self, services: Services, principal: Principal, thread_id: str, key: RequestKey | None) -> None:
         self._services = services
         self._principal = principal
         self._owner = principal.owner
         self._thread_id = thread_id
+        self._key = key
 
     async def carry_out(self, method: str, params: Json) -> Json:
         if method in _NOT_HERE:
@@ -177,7 +181,8 @@ class _Thread:
         }
 
     async def _start(self, order: RunOrder) -> Json:
-        return {"run_id": (await self._services.engine.start(self._owner, order, self._principal.grants)).run.run_id}
+        admitted = await self._services.engine.start(self._owner, order, self._principal.grants, self._key)
+        return {"run_id": admitted.run.run_id}
 
 
 _METHODS: Mapping[str, tuple[str, type[BaseModel], Callable[[_Thread, Any], Awaitable[Json]]]] = {

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, stream_run
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.agent import AgentQuestion, agent_order_of
@@ -26,7 +27,7 @@ ASSISTANT = "workspace"
 
 
 @router.post("/api/agent", operation_id="ask_agent", summary="Ask the workspace's agent and follow it", responses=SSE)
-async def ask_agent(body: AgentQuestion, principal: Creator, services: Given) -> Response:
+async def ask_agent(body: AgentQuestion, principal: Creator, services: Given, key: OnceKey) -> Response:
     if body.assistant_id is None and ASSISTANT not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
         raise NotFoundError(
@@ -37,5 +38,5 @@ async def ask_agent(body: AgentQuestion, principal: Creator, services: Given) ->
     if body.command and body.thread_id is None:
         raise InvalidRequestError("A 'command' answers what waits on a thread. Send the thread's id as 'thread_id'.")
     order = agent_order_of(body, ASSISTANT, body.thread_id or services.new_id())
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=False)

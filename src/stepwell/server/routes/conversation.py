@@ -16,7 +16,7 @@ from stepwell.models.window import context_window_of
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.responses import json_response
+from stepwell.server.responses import json_response, note_shown
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.conversation import (
     MessagesResponse,
@@ -134,6 +134,8 @@ async def _waiting(services: Services, principal: Principal, thread_id: str | No
     found = await records.waiting(principal.owner, thread_id=thread_id, after=after, limit=limit + 1)
     total = await records.count_waiting(principal.owner, thread_id=thread_id)
     further = found[limit - 1].cursor if len(found) > limit else None
+    if thread_id is not None:
+        await note_shown(services, thread_id, (each.question.interrupt_id for each in found[:limit]))
     return json_response({"interrupts": [waiting_wire(each) for each in found[:limit]], "next": further, "total": total})
 
 

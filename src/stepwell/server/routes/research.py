@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
 from stepwell.runs.queue import Admitted
-from stepwell.runs.records import PendingInterrupt, Run, Thread
+from stepwell.runs.records import PendingInterrupt, RequestKey, Run, Thread
 from stepwell.runs.repository import Page
 from stepwell.runs.starting import RunOrder
 from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
@@ -38,7 +39,10 @@ _PAUSING_S = 5.0
 
 
 @router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
-async def research(body: ResearchQuestion, principal: Creator, services: Given, facade: Research) -> Response:
+async def research(body: ResearchQuestion, principal: Creator, services: Given, facade: Research, sent: OnceKey) -> Response:
+    key = sent.of(principal)
+    if before := await services.engine.started_by(key):
+        return _stream(services, principal, facade, [before.run])
     if body.thread_id is not None:
         await _require_fitting_thread(services, principal, facade, body.thread_id)
     order = RunOrder(
@@ -49,7 +53,7 @@ async def research(body: ResearchQuestion, principal: Creator, services: Given, 
         multitask_strategy="interrupt",
         if_not_exists="create",
     )
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key)
     return _stream(services, principal, facade, [admitted.run])
 
 
@@ -59,8 +63,12 @@ async def research(body: ResearchQuestion, principal: Creator, services: Given, 
     summary="Answer what a research waits for, and follow it",
     responses=SSE,
 )
-async def approve_research(body: ResearchAnswer, principal: Creator, services: Given, facade: Research) -> Response:
-    admitted = await _answer(services, principal, facade, body)
+async def approve_research(
+    body: ResearchAnswer, principal: Creator, services: Given, facade: Research, sent: OnceKey
+) -> Response:
+    key = sent.of(principal)
+    # What waits on the thread by now may be another question.
+    admitted = await services.engine.started_by(key) or await _answer(services, principal, facade, body, key)
     chain = await runs_of_question(services, principal, facade, body.thread_id)
     ids = [run.run_id for run in chain]
     earlier = chain[: ids.index(admitted.run.run_id)] if admitted.run.run_id in ids else ()
@@ -110,22 +118,30 @@ async def _require_fitting_thread(services: Services, principal: Principal, faca
         raise InvalidRequestError(f"The thread '{thread_id}' is of the graph '{graph_id}'. Leave threadId out for a new one.")
 
 
-async def _answer(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer) -> Admitted:
+async def _answer(
+    services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, key: RequestKey | None
+) -> Admitted:
     thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
     if thread.metadata.get("graph_id") != facade.graph_id:
         raise ResumeError(f"Nothing waits on the thread '{body.thread_id}'. Ask a question with POST /api/research.")
     try:
-        return await _resume(services, principal, facade, body, thread)
+        return await _resume(services, principal, facade, body, thread, key)
     except ResumeError as error:
         if thread.status != "busy" or body.interrupt_id or not error.interrupt_ids:
             raise
     await _until_paused(services, principal, body.thread_id)
-    return await _resume(
-        services, principal, facade, body, await services.threads.get(principal.owner, body.thread_id, with_values=False)
-    )
+    thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
+    return await _resume(services, principal, facade, body, thread, key)
 
 
-async def _resume(services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, thread: Thread) -> Admitted:
+async def _resume(
+    services: Services,
+    principal: Principal,
+    facade: Facade,
+    body: ResearchAnswer,
+    thread: Thread,
+    key: RequestKey | None,
+) -> Admitted:
     answer = facade.make_answer(body.fields(), _find_interrupt(thread, body.interrupt_id))
     order = RunOrder(
         assistant_id=str(thread.metadata["assistant_id"]),
@@ -133,7 +149,7 @@ async def _resume(services: Services, principal: Principal, facade: Facade, body
         command={"resume": {body.interrupt_id: answer} if body.interrupt_id else answer},
         stream_modes=STREAMED,
     )
-    return await services.engine.start(principal.owner, order, principal.grants)
+    return await services.engine.start(principal.owner, order, principal.grants, key)
 
 
 def _find_interrupt(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:

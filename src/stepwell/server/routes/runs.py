@@ -12,6 +12,7 @@ from stepwell.runs.repository import Page
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import (
     RESULT,
     SSE,
@@ -44,8 +45,8 @@ Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
     summary="Start a run and do not wait for it",
     responses={200: {"model": RunResponse}},
 )
-async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given) -> Response:
-    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id), principal.grants)
+async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
+    admitted = await services.engine.start(principal.owner, run_order_of(body, thread_id), principal.grants, key.of(principal))
     return show_run(admitted.run)
 
 
@@ -53,19 +54,21 @@ async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, s
     "/threads/{thread_id}/runs/stream", operation_id="stream_run", summary="Start a run and follow what it says", responses=SSE
 )
 async def create_run_stream(
-    thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, token: InBand
+    thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, token: InBand, key: OnceKey
 ) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post(
     "/threads/{thread_id}/runs/wait", operation_id="wait_run", summary="Start a run and wait for its values", responses=RESULT
 )
-async def create_run_wait(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
+async def create_run_wait(
+    thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, token: InBand, key: OnceKey
+) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 

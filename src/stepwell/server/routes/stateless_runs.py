@@ -12,6 +12,7 @@ from stepwell.runs.records import CancelAction
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import (
     RESULT,
     SSE,
@@ -39,21 +40,24 @@ MAX_BATCH = 100
     summary="Start a run on a thread of its own",
     responses={200: {"model": RunResponse}},
 )
-async def create_run(body: RunCreate, principal: Creator, services: Given) -> Response:
-    return show_run((await services.engine.start(principal.owner, run_order_of(body, None), principal.grants)).run)
+async def create_run(body: RunCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
+    order = run_order_of(body, None)
+    return show_run((await services.engine.start(principal.owner, order, principal.grants, key.of(principal))).run)
 
 
 @router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
-async def create_run_stream(body: RunCreate, principal: StreamCreator, services: Given, token: InBand) -> Response:
+async def create_run_stream(
+    body: RunCreate, principal: StreamCreator, services: Given, token: InBand, key: OnceKey
+) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
 @router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
-async def create_run_wait(body: RunCreate, principal: Creator, services: Given, token: InBand) -> Response:
+async def create_run_wait(body: RunCreate, principal: Creator, services: Given, token: InBand, key: OnceKey) -> Response:
     order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
-    admitted = await services.engine.start(principal.owner, order, principal.grants)
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
 
 
@@ -64,10 +68,13 @@ async def create_run_wait(body: RunCreate, principal: Creator, services: Given, 
     responses={200: {"model": list[RunResponse]}},
 )
 async def create_batch(
-    body: Annotated[list[BatchRun], Body(), Field(min_length=1, max_length=MAX_BATCH)], principal: Creator, services: Given
+    body: Annotated[list[BatchRun], Body(), Field(min_length=1, max_length=MAX_BATCH)],
+    principal: Creator,
+    services: Given,
+    key: OnceKey,
 ) -> Response:
     admitted = await services.engine.start_many(
-        principal.owner, [run_order_of(run, run.thread_id) for run in body], principal.grants
+        principal.owner, [run_order_of(run, run.thread_id) for run in body], principal.grants, key.of(principal)
     )
     return json_response([run_wire(each.run) for each in admitted])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -12,9 +12,10 @@ from stepwell.runs.documents import GrowingText
 from stepwell.runs.paying import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.wire import plain
+from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
-from stepwell.server.responses import SSE, LastEventId, json_response, parse_last_event_id
+from stepwell.server.responses import SSE, LastEventId, json_response, note_shown, parse_last_event_id
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import MAX_PAGE, JsonObject, SeveralNames, ThreadId, checkpoint_of
 from stepwell.server.schemas.state import (
@@ -42,6 +43,15 @@ LIFECYCLE = frozenset({"metadata", "error", "end"})
 STATE_UPDATE = frozenset({"values", "updates"})
 
 
+async def _show_state(services: Services, thread_id: str, state: dict[str, Any], select: list[StateField] | None) -> Response:
+    await note_shown(services, thread_id, _asked_in(state))
+    return json_response(select_state(state, select))
+
+
+def _asked_in(state: Mapping[str, Any]) -> list[str]:
+    return [asked["id"] for asked in state.get("interrupts") or ()]
+
+
 @router.get(
     "/threads/{thread_id}/state",
     operation_id="get_thread_state",
@@ -54,7 +64,7 @@ async def get_state(
     state = await services.threads.state(
         principal.owner, thread_id, checkpoint=None, subgraphs=subgraphs, show_values=_choose_values(select)
     )
-    return json_response(select_state(state, select))
+    return await _show_state(services, thread_id, state, select)
 
 
 @router.post(
@@ -100,7 +110,7 @@ async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, se
         subgraphs=bool(body.subgraphs),
         show_values=_choose_values(body.select),
     )
-    return json_response(select_state(state, body.select))
+    return await _show_state(services, thread_id, state, body.select)
 
 
 @router.get(
@@ -121,7 +131,7 @@ async def get_state_at_id(
     state = await services.threads.state(
         principal.owner, thread_id, checkpoint=checkpoint, subgraphs=subgraphs, show_values=_choose_values(select)
     )
-    return json_response(select_state(state, select))
+    return await _show_state(services, thread_id, state, select)
 
 
 @router.get(
@@ -146,6 +156,7 @@ async def get_history(
         checkpoint=None,
         show_values=_choose_values(None),
     )
+    await note_shown(services, thread_id, [asked for state in states[:1] for asked in _asked_in(state)])
     return json_response(states)
 
 

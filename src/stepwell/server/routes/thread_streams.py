@@ -13,6 +13,7 @@ from stepwell.server.problems import problem
 from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
 from stepwell.server.protocol.commands import carry_out
 from stepwell.server.protocol.following import find_beginning, protocol_frames
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
@@ -33,8 +34,8 @@ _NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offer
     summary="Tell a thread what to do: start a run, answer an interrupt, read or branch its state",
     responses={200: {"model": CommandResponse}},
 )
-async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given) -> Response:
-    return json_response(await carry_out(services, principal, thread_id, body))
+async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given, key: OnceKey) -> Response:
+    return json_response(await carry_out(services, principal, thread_id, body, key.of(principal)))
 
 
 @router.post(

@@ -12,7 +12,8 @@ from stepwell.runs.records import Thread
 from stepwell.runs.repository import Page
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
-from stepwell.server.responses import json_response, next_page, nothing
+from stepwell.server.request_keys import OnceKey
+from stepwell.server.responses import json_response, next_page, note_shown, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId, pick
 from stepwell.server.schemas.threads import (
@@ -37,7 +38,7 @@ Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
 
 
 @router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadResponse}})
-async def create_thread(body: ThreadCreate, principal: Creator, services: Given) -> Response:
+async def create_thread(body: ThreadCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
     for step in body.supersteps or ():
         for update in step.updates:
             refuse_token(update.values)
@@ -48,6 +49,7 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given)
         if_exists=body.if_exists or "raise",
         supersteps=[step.model_dump() for step in body.supersteps or ()],
         graph_id=body.graph_id,
+        key=key.of(principal),
     )
     return json_response(thread_wire(thread))
 
@@ -97,7 +99,9 @@ async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) 
     "/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadResponse}}
 )
 async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
-    return json_response(thread_wire(await services.threads.get(principal.owner, thread_id)))
+    thread = await services.threads.get(principal.owner, thread_id)
+    await note_shown(services, thread_id, (asked.interrupt_id for asked in thread.interrupts))
+    return json_response(thread_wire(thread))
 
 
 @router.patch(
@@ -127,5 +131,5 @@ async def delete_thread(thread_id: ThreadId, principal: Deleter, services: Given
     summary="A new thread with the same history",
     responses={200: {"model": ThreadResponse}},
 )
-async def copy_thread(thread_id: ThreadId, principal: Creator, services: Given) -> Response:
-    return json_response(thread_wire(await services.threads.copy(principal.owner, thread_id)))
+async def copy_thread(thread_id: ThreadId, principal: Creator, services: Given, key: OnceKey) -> Response:
+    return json_response(thread_wire(await services.threads.copy(principal.owner, thread_id, key.of(principal))))

@@ -17,6 +17,7 @@ from stepwell.errors import NotFoundError, PaymentError
 from stepwell.runs.paying import Cashier
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Limit, Offset
@@ -86,7 +87,10 @@ async def validate(body: TokenValidate, principal: Reader, cashier: Till) -> Res
     summary="Hand a token in for a session, a new one or one to top up; nothing is taken before the first call",
     responses={200: {"model": FundResponse}},
 )
-async def fund(body: TokenFund, principal: Payer, cashier: Till) -> Response:
+async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given, key: OnceKey) -> Response:
+    # The token itself says which funding it is, however often it comes. A key only must not have come with another one.
+    if (sent := key.of(principal)) is not None:
+        await services.persistence.queue.note(sent)
     funding = await cashier.wallet.fund(
         principal.owner,
         body.token,

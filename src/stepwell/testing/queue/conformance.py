@@ -36,11 +36,12 @@ from stepwell.testing.driven_runs import DONE, OWNER, PATIENCE_S, a_run, driving
 from stepwell.testing.queue.case import asking
 from stepwell.testing.queue.crashes import CrashCases
 from stepwell.testing.queue.pipeline import PipelineCases
+from stepwell.testing.queue.request_keys import RequestKeyCases
 from stepwell.testing.queue.unfinished import UnfinishedCases
 from stepwell.testing.queue.workers import WorkersCases
 
 
-class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases):
+class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases, RequestKeyCases):
     """The rules of `stepwell.runs.queue`, each as a test."""
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:

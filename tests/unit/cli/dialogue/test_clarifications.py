@@ -24,7 +24,7 @@ def answer(value: Any, *lines: str) -> tuple[Any, list[str]]:
 
 
 def clarification(**more: Any) -> dict[str, Any]:
-    return {"type": "clarification_request", "question": "Which?", "options": OPTIONS, **more}
+    return {"type": "clarification_request", "tool": "ask_choices", "question": "Which?", "options": OPTIONS, **more}
 
 
 @pytest.mark.parametrize("line", ["2", "pg", "postgres, THE big one", " 2 "])
@@ -77,3 +77,22 @@ def test_an_empty_line_is_no_answer():
     given, shown = answer({"type": "clarification_request", "tool": "ask_user", "question": "Why?"}, "", "  ", "because")
     assert given == {"response": "because"}
     assert shown == ["Why?", "Please write an answer.", "Please write an answer."]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "clarification_request", "question": "How many?"},
+        {"type": "clarification_request", "tool": "ours", "options": ["a"]},
+        {"type": "tool_approval"},
+        {"action_requests": [{"name": "pay", "args": {}}]},
+        {"action_requests": "all", "review_configs": []},
+        {"action_requests": [{"id": 1}], "review_configs": [{"x": 1}]},
+    ],
+)
+def test_a_foreign_question_in_our_words_takes_text_or_any_json(value: Any):
+    assert answer(value, "yes")[0] == "yes"
+    assert answer(value, '{"n": 3}')[0] == {"n": 3}
+    assert answer(value, "3")[0] == "3"
+    assert answer(value, "json: 3")[0] == 3
+    assert answer(value, "JSON:null")[0] is None

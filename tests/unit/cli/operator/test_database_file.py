@@ -94,3 +94,14 @@ def test_other_databases_are_refused_without_repeating_a_password(url: str):
 def test_what_is_no_file_is_refused(url: str):
     with pytest.raises(ConfigurationError, match="must name a file"):
         database_file(url, SETTINGS, "Use its own.")
+
+
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"after four at the root: sqlite:////no/such/dir/x\.db"):
+        database_place("sqlite:///no/such/dir/x.db", SETTINGS)
+    with pytest.raises(ConfigurationError, match=r"There is no folder .* Make it first"):
+        database_place(f"sqlite:///{tmp_path}/absent/x.db", SETTINGS)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "there").mkdir()
+    assert database_place("sqlite:///there/x.db", SETTINGS) == Path("there/x.db")

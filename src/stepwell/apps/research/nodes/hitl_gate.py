@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.types import interrupt
-
-from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, read_approval
+from stepwell.apps.research.answers import PLAN_APPROVAL, approval_fault, ask, read_approval
 from stepwell.apps.research.egress import sent_so_far
 from stepwell.apps.research.nodes.thinker import with_ids
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, keep_plan, plan_sha256
@@ -66,7 +64,7 @@ def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: d
         "sent": sent,
     }
     while True:
-        answer = interrupt(asked)
+        answer = ask(asked)
         try:
             return read_approval(answer)
         except ValueError as error:

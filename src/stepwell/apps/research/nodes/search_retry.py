@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.types import interrupt
-
-from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, read_retry
+from stepwell.apps.research.answers import RETRY_FAULT, SEARCH_RETRY, ask, read_retry
 from stepwell.apps.research.schemas import Approval, ResearchPlan
 from stepwell.apps.research.state import Done, ResearchState
 from stepwell.evidence.gathering import Cause, Unreached
@@ -54,7 +52,7 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
 def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
     asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
     while True:
-        answer = interrupt(asked)
+        answer = ask(asked)
         try:
             return read_retry(answer)
         except ValueError:

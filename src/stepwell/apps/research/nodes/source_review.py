@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.types import interrupt
-
-from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, read_review
+from stepwell.apps.research.answers import REVIEW_FAULT, SOURCE_REVIEW, ask, read_review
 from stepwell.apps.research.state import Done, ResearchState, read_sources
 from stepwell.audit.evidence import Source
 from stepwell.evidence.inquiry import Inquiry
@@ -33,7 +31,7 @@ def _ask(sources: dict[str, Source]) -> list[str]:
     ]
     asked: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
     while True:
-        answer = interrupt(asked)
+        answer = ask(asked)
         denied = read_review(answer, sources)
         if denied is not None:
             return denied

@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import psycopg
 
-from stepwell.errors import StorageUnavailableError
+from stepwell.errors import OutcomeUnknownError, StorageUnavailableError
 from stepwell.runs.sql.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
 from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.group_commit import GroupCommit, is_lost, refusal
+from stepwell.runs.sql.postgres.group_commit import LOOK_FIRST, GroupCommit, is_lost, refusal
 from stepwell.runs.sql.postgres.in_use import have_alone, join
 from stepwell.runs.sql.postgres.migrate import NewerFormError, migrate, migrations, require_known
 from stepwell.runs.sql.postgres.patience import Patience
@@ -41,7 +41,7 @@ _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @asynccontextmanager
-async def _answered(within_s: float, way_out: str) -> AsyncIterator[None]:
+async def _answered(within_s: float, way_out: str, kind: type[StorageUnavailableError]) -> AsyncIterator[None]:
     """Nobody waits for ever for a database that says nothing, as when the network swallows everything."""
     try:
         async with asyncio.timeout(within_s) as limit:
@@ -49,7 +49,7 @@ async def _answered(within_s: float, way_out: str) -> AsyncIterator[None]:
     except TimeoutError as error:
         if not limit.expired():
             raise
-        raise StorageUnavailableError(f"The database has not answered within {within_s:g} s. {way_out}", away=True) from error
+        raise kind(f"The database has not answered within {within_s:g} s. {way_out}", away=True) from error
 
 
 class PostgresDatabase(SqlDatabase):
@@ -119,11 +119,13 @@ class PostgresDatabase(SqlDatabase):
         return connection
 
     async def read(self, work: Work[T], *, patient: bool = False) -> T:
-        async with _answered(_PATIENT_S if patient else _ANSWER_S, "Nothing was changed; try again later."):
+        async with _answered(
+            _PATIENT_S if patient else _ANSWER_S, "Nothing was changed; try again later.", StorageUnavailableError
+        ):
             return await super().read(work, patient=patient)
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
-        async with _answered(_ANSWER_S, "This may have been stored, or may be yet; look before you try again."):
+        async with _answered(_ANSWER_S, f"This may have been stored, or may be yet. {LOOK_FIRST}", OutcomeUnknownError):
             return await super().write(work, frees=frees, synced=synced)
 
     def read_now(self, work: Work[T]) -> T:

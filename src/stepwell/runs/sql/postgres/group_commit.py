@@ -30,9 +30,10 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from stepwell.errors import InvalidRequestError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError, OutcomeUnknownError, StorageUnavailableError
 from stepwell.runs.sql.database import BrokenLanes, Job, unavailable
 from stepwell.runs.sql.postgres.connection import PostgresConnection
+from stepwell.runs.sql.postgres.in_use import HeldAloneError
 from stepwell.runs.sql.postgres.migrate import NewerFormError
 from stepwell.runs.sql.postgres.patience import Patience
 from stepwell.runs.sql.postgres.refusals import first_line
@@ -49,6 +50,7 @@ _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
 _LONGEST_PAUSE_S = 0.05
 _ASK_OUTCOME = "SELECT txid_status(?)"
+LOOK_FIRST = "Look at the thread's runs before you send it again; with an Idempotency-Key, send it again with the same one."
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 """The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
 _TOO_LARGE = (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns, errors.TooManyArguments)
@@ -265,9 +267,8 @@ def is_lost(error: BaseException) -> bool:
 def _told(error: BaseException) -> BaseException:
     """What whoever waits for the work is told."""
     if isinstance(error, _OutcomeUnknownError):
-        return StorageUnavailableError(
-            f"The connection to the database was lost while this was being stored ({error}). It may have been; look before you try again.",
-            away=True,
+        return OutcomeUnknownError(
+            f"The connection to the database was lost while this was being stored. It may have been. {LOOK_FIRST}", away=True
         )
     return refusal(error) if isinstance(error, psycopg.Error) else error
 
@@ -280,6 +281,22 @@ def refusal(error: psycopg.Error) -> Exception:
         )
     if isinstance(error, _TOO_LARGE):
         return InvalidRequestError("A value is too large for the database. Names and keys have at most about 2,700 bytes.")
+    logger.warning("the database refuses: %s", first_line(error))
+    return unavailable(Exception(_reason(error)), away=isinstance(error, LOST) and not isinstance(error, errors.DiskFull))
+
+
+def _reason(error: psycopg.Error) -> str:
+    """For clients and models, who must not be told where the database is: what Postgres and libpq say may name hosts and files."""
+    if isinstance(error, NewerFormError | HeldAloneError):
+        return first_line(error)  # ours
     if isinstance(error, errors.DiskFull):
-        return unavailable(Exception("its disk is full"))
-    return unavailable(Exception(first_line(error)), away=isinstance(error, LOST))
+        return "its disk is full"
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return "it only lets itself be read"
+    if isinstance(error, errors.InsufficientPrivilege):
+        return "its user may not do that"
+    if isinstance(error, errors.QueryCanceled):
+        return "it took too long"
+    if isinstance(error, LOST):
+        return "it cannot be reached"
+    return f"it refuses ({error.sqlstate or type(error).__name__}); the log says why"

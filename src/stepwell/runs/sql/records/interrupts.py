@@ -21,9 +21,9 @@ from typing import Any
 
 import orjson
 
-from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
+from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
-from stepwell.runs.queue import REPEATED_S, BareAnswer
+from stepwell.runs.queue import BareAnswer
 from stepwell.runs.records import PendingInterrupt, Run
 from stepwell.runs.repository import DeviceClaim
 from stepwell.runs.sql.rows import dumps, from_time, loads
@@ -64,6 +64,8 @@ class AnswerSituation:
     """What stands around answers when they come."""
 
     now: float
+    sent_at: float = float("inf")
+    """When they came in; they may have waited since."""
     busy: bool = False
     """A run is under way, or waits."""
     elsewhere: bool = False
@@ -217,10 +219,25 @@ def take_answers(
     return TakenAnswers(fresh, next(row["asked_by"] for row in rows if row["interrupt_id"] in fresh))
 
 
+def find_unshown(connection: Connection, thread_id: str, asked_by: str | None, interrupt_ids: Sequence[str]) -> list[str]:
+    """Which of these open interrupts, or of those that a run asks, nobody is known to have seen."""
+    rows = connection.execute(
+        "SELECT interrupt_id, asked_by FROM interrupts WHERE thread_id = ? AND state = 'pending' AND shown_at IS NULL",
+        (thread_id,),
+    )
+    return [row["interrupt_id"] for row in rows if row["asked_by"] == asked_by or row["interrupt_id"] in interrupt_ids]
+
+
+def note_shown(connection: Connection, thread_id: str, interrupt_ids: Sequence[str], now: float) -> None:
+    connection.executemany(
+        "UPDATE interrupts SET shown_at = ? WHERE thread_id = ? AND interrupt_id = ? AND shown_at IS NULL",
+        [(now, thread_id, interrupt_id) for interrupt_id in interrupt_ids],
+    )
+
+
 def is_executed_by_a_device(row: Row) -> bool:
     """Whether an interrupt is carried out by a device, and can be claimed; a person's answers are not."""
-    question = loads(row["value"])
-    return isinstance(question, Mapping) and question.get("type") == CLIENT_TOOL_EXECUTION
+    return is_device_request(loads(row["value"]))
 
 
 def claim_in(row: Row, now: float) -> DeviceClaim | None:
@@ -305,21 +322,21 @@ def _ambiguity(
         return f"{len(waiting)} questions are open"
     if situation.elsewhere:
         return "it comes with another checkpoint than the one that asks"
-    if _may_be_repeated(connection, thread_id, waiting[0], situation.now):
-        return "the question was asked a moment ago, right after another one of the same checkpoint: it may be meant for that"
+    if _may_be_repeated(connection, thread_id, waiting[0], situation.sent_at):
+        return "the open question was asked right after another one of the same checkpoint, and nobody had been shown it when this was sent"
     return None
 
 
-def _may_be_repeated(connection: Connection, thread_id: str, interrupt_id: str, now: float) -> bool:
-    """Whether the run that asked has just taken an answer and is still at the same checkpoint, which a second click would carry too."""
+def _may_be_repeated(connection: Connection, thread_id: str, interrupt_id: str, sent_at: float) -> bool:
+    """Whether the run that asks has taken an answer and is still at the same checkpoint, which a repetition of that answer would carry too,
+    and whoever sends this one cannot have seen the question."""
     row = connection.execute(
-        "SELECT r.finished_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
+        "SELECT i.shown_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
         " WHERE i.thread_id = ? AND i.interrupt_id = ? AND r.resumes IS NOT NULL AND NOT EXISTS"
         " (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = i.thread_id AND c.run_id = r.run_id AND c.checkpoint_ns = '')",
         (thread_id, interrupt_id),
     ).fetchone()
-    # A clock that was set back does not make it a repetition for longer.
-    return row is not None and row["finished_at"] is not None and abs(now - row["finished_at"]) < REPEATED_S
+    return row is not None and (row["shown_at"] is None or sent_at < row["shown_at"])
 
 
 def _find_row(connection: Connection, thread_id: str, interrupt_id: str) -> Row:

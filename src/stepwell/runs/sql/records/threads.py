@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, Literal
 
 from stepwell.errors import AlreadyExistsError, NotFoundError
-from stepwell.runs.records import Document, Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.runs.records import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus
 from stepwell.runs.repository import Page, ThreadFilter
-from stepwell.runs.sql.records import copying, thread_state
+from stepwell.runs.sql.records import copying, request_keys, thread_state
 from stepwell.runs.sql.records.base import RecordsPart
 from stepwell.runs.sql.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
 from stepwell.runs.sql.records.searching import Clause, Leaf, Order, all_of, contains, holds, leaves_of, order_by, owned_by
@@ -22,15 +22,30 @@ _ALL = 2**63 - 1
 _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
 
 
+def _made_before(connection: Connection, key: RequestKey | None) -> Thread | None:
+    """The thread that a key has made, if it is still there; one that was deleted since is made again."""
+    made = request_keys.recall(connection, key) if key else None
+    row = _row(connection, None, made[0]) if made else None
+    return None if row is None else _whole(connection, row)
+
+
 class ThreadRecords(RecordsPart):
     """The part of the repository that is about threads."""
 
-    async def create_thread(self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"]) -> Thread:
+    async def create_thread(
+        self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
+    ) -> Thread:
+        now = to_time(self._clock.now())
+
         def work(connection: Connection) -> Thread:
+            if (before := _made_before(connection, key)) is not None:
+                return before
             found = _row(connection, None, thread.thread_id)
             if found is None:
                 refuse_if_erasing(connection, thread.thread_id)
                 _insert(connection, thread)
+                if key:
+                    request_keys.remember(connection, key, [thread.thread_id], now)
                 return thread
             if if_exists == "do_nothing" and found["owner"] == thread.owner:
                 return _whole(connection, found)
@@ -94,15 +109,19 @@ class ThreadRecords(RecordsPart):
 
         return await self._database.read(work, patient=bool(leaves))
 
-    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str) -> Thread:
+    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str, key: RequestKey | None = None) -> Thread:
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
+            if (before := _made_before(connection, key)) is not None:
+                return before
             owned_thread(connection, owner, thread_id)
             if _row(connection, None, new_id) is not None:
                 raise _taken_error(new_id)
             refuse_if_erasing(connection, new_id)
             copying.copy_thread(connection, thread_id, new_id, now)
+            if key:
+                request_keys.remember(connection, key, [new_id], now)
             return _whole(connection, owned_thread(connection, owner, new_id))
 
         return await self._database.write(work)

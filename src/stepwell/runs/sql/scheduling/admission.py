@@ -72,7 +72,11 @@ def _admit_answers(connection: Connection, admission: Admission, inflight: list[
     waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
     situation = interrupts.AnswerSituation(
-        now, busy=bool(inflight), elsewhere=is_elsewhere(connection, run), checked=admission.checked
+        now,
+        sent_at=to_time(run.created_at),
+        busy=bool(inflight),
+        elsewhere=is_elsewhere(connection, run),
+        checked=admission.checked,
     )
     taken = interrupts.take_answers(connection, run.thread_id, admission.answers, taker, situation)
     if isinstance(taken, interrupts.Rejoin):

@@ -37,6 +37,8 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
         _roll_back(connection, lease, run, outcome, now)
         forget_unneeded(connection, lease.thread_id)
         return run, []
+    if outcome.nothing_ran:
+        statements.delete_runs(connection, lease.thread_id, [lease.run_id])
     keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
@@ -162,13 +164,15 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
+    # A run that never began has not changed what the thread waits for: the error is the run's alone.
+    as_before = outcome.nothing_ran and bool(waiting)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
         " state_updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
         (
-            "busy" if more else outcome.thread_status,
+            "busy" if more else "interrupted" if as_before else outcome.thread_status,
             interrupts_to_text(waiting),
-            None if outcome.error is None else dumps(outcome.error),
+            None if outcome.error is None or as_before else dumps(outcome.error),
             now,
             now,
             lease.thread_id,

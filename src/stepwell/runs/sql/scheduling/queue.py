@@ -15,7 +15,7 @@ from random import random
 from typing import Literal
 
 from stepwell.clock import Clock
-from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.runs.checkpoints import continue_ids_after
 from stepwell.runs.queue import LEASE_S, Admission, Admitted, Cancellation, ClaimedRun, Drive
 from stepwell.runs.records import (
@@ -25,6 +25,7 @@ from stepwell.runs.records import (
     ModelUsage,
     NewEvent,
     PendingInterrupt,
+    RequestKey,
     Run,
     RunEvent,
     RunOutcome,
@@ -32,7 +33,8 @@ from stepwell.runs.records import (
 from stepwell.runs.sql import fence
 from stepwell.runs.sql.database import Separate, SqlDatabase
 from stepwell.runs.sql.events.log import SqlEventLog, insert_events
-from stepwell.runs.sql.records.interrupts import ask
+from stepwell.runs.sql.records import request_keys
+from stepwell.runs.sql.records.interrupts import ask, find_unshown, note_shown
 from stepwell.runs.sql.records.usage import keep_usage
 from stepwell.runs.sql.rows import run_from_row, to_time
 from stepwell.runs.sql.scheduling import admission, ending, leases
@@ -83,14 +85,16 @@ class SqlQueue:
             sole=sole,
         )
 
-    async def admit(self, wanted: Admission) -> Admitted:
-        return (await self.admit_many([wanted]))[0]
+    async def admit(self, wanted: Admission, key: RequestKey | None = None) -> Admitted:
+        return (await self.admit_many([wanted], key))[0]
 
-    async def admit_many(self, admissions: Sequence[Admission]) -> list[Admitted]:
+    async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
         self._database.require_room()
         now = self._now()
 
         def work(connection: Connection) -> tuple[list[Admitted], list[Run], list[RunEvent]]:
+            if key and (before := _recall(connection, key)) is not None:
+                return before, [], []
             admitted, stopped, events = [], [], []
             for wanted in admissions:
                 one, to_stop = admission.admit(connection, wanted, now)
@@ -98,12 +102,26 @@ class SqlQueue:
                 admitted.append(one)
                 stopped += runs
                 events += said
+            if key:
+                request_keys.remember(connection, key, [each.run.run_id for each in admitted], now)
             return admitted, stopped, events
 
         admitted, stopped, events = await self._database.write(work)
         self._tell_stopped(stopped, events)
         self._changed.set()
         return admitted
+
+    async def recall(self, key: RequestKey) -> list[Admitted] | None:
+        return await self._database.read(lambda connection: _recall(connection, key))
+
+    async def note(self, key: RequestKey) -> None:
+        now = self._now()
+
+        def work(connection: Connection) -> None:
+            if request_keys.recall(connection, key) is None:
+                request_keys.remember(connection, key, [], now)
+
+        await self._database.write(work)
 
     async def work(
         self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
@@ -171,6 +189,15 @@ class SqlQueue:
             ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
         await self._database.write(work)
+
+    async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
+        now = self._now()
+        # Most have been noted before, and many threads ask nothing: that costs no write.
+        unshown = await self._database.read(
+            Separate(lambda connection: find_unshown(connection, thread_id, asked_by, interrupt_ids))
+        )
+        if unshown:
+            await self._database.write(lambda connection: note_shown(connection, thread_id, unshown, now))
 
     async def finish(self, lease: Lease, outcome: RunOutcome) -> Run:
         now = self._now()
@@ -385,6 +412,19 @@ class SqlQueue:
         self._events.announce(thread_id, run_id, events=events)
         for ended in self._waiting.get(run_id, ()):
             ended.set()
+
+
+def _recall(connection: Connection, key: RequestKey) -> list[Admitted] | None:
+    """What a key has started, as it stands now."""
+    made = request_keys.recall(connection, key)
+    return None if made is None else [Admitted(_find_made(connection, run_id), rejoined=True) for run_id in made]
+
+
+def _find_made(connection: Connection, run_id: str) -> Run:
+    row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    if row is None:
+        raise NotFoundError("run", run_id, "This Idempotency-Key has started it before, and it was deleted since.")
+    return run_from_row(row)
 
 
 def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:

@@ -88,6 +88,7 @@ class SqlMaintenance:
         await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
         gone += await trimming.forget_expired_sessions(self._database, self._now())
+        gone += await trimming.forget_request_keys(self._database, self._now())
         while erased := await self._records.delete_expired_threads(_AT_ONCE):
             gone += len(erased)
         return gone

@@ -13,6 +13,7 @@ from itertools import islice
 
 from stepwell.runs.sql.database import SqlDatabase, Work
 from stepwell.runs.sql.documents import forget_unneeded
+from stepwell.runs.sql.records import request_keys
 from stepwell.runs.sql.records.erasing import SLICE_ROWS, Kept, delete_slice
 from stepwell.sql import Connection
 
@@ -75,6 +76,15 @@ async def forget_expired_sessions(database: SqlDatabase, now: float) -> int:
     for kept in (Kept("sessions", "hash"), Kept("sign_ins", "hash")):
         while some := await database.write(_deleting(kept, "expires_at <= ?", (now,)), frees=True):
             gone += some
+    return gone
+
+
+async def forget_request_keys(database: SqlDatabase, now: float) -> int:
+    gone = 0
+    while some := await database.write(
+        _deleting(Kept("request_keys"), "created_at <= ?", (now - request_keys.KEPT_S,)), frees=True
+    ):
+        gone += some
     return gone
 
 

@@ -1,0 +1,43 @@
+"""What a graph takes as its input, as far as that can be known before it runs.
+
+LangGraph takes an object for a state of named channels and ignores names that it does not know, so that a message under a wrong name
+runs on nothing. It fails on anything else only after it has put the thread's open interrupts aside. Graphs of one unnamed value, and
+functions (`@entrypoint`), take anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.managed.base import is_managed_value
+from langgraph.pregel import Pregel
+
+from stepwell.answers.asking import worded
+
+_ROOT = "__root__"
+_MOST_NAMED = 20
+
+
+def input_fields(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
+    """The names of what can be given; `None`: anything is taken."""
+    if isinstance(graph, CompiledStateGraph):
+        channels = graph.builder.schemas[graph.builder.input_schema]
+        names = frozenset(name for name, channel in channels.items() if not is_managed_value(channel))
+        return None if names == {_ROOT} else names
+    given = graph.input_channels
+    return None if isinstance(given, str) else frozenset(given)
+
+
+def input_fault(graph_id: str, fields: Collection[str] | None, given: Any) -> str | None:
+    """What keeps a graph from taking an input, as a sentence. `fields` is what `input_fields` says."""
+    if given is None or fields is None:
+        return None
+    named = ", ".join(sorted(fields)[:_MOST_NAMED])
+    way_out = f"The graph '{graph_id}' takes an object with some of: {named}{', ...' if len(fields) > _MOST_NAMED else ''}."
+    if not isinstance(given, Mapping):
+        return f"The input is {worded(given)}. {way_out}"
+    if given and not any(name in fields for name in given):
+        return f"The input has no field that the graph knows. {way_out}"
+    return None

@@ -1,0 +1,54 @@
+"""`Idempotency-Key`: a caller's own name for a request that starts something, so that it can be sent again without starting it twice.
+
+The same key with the same request gives what it gave the first time: the run, whose stream or values are told again, or the thread. The
+same key with another request is refused. Keys belong to whoever sends them, and are known for two days.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from stepwell.errors import InvalidRequestError
+from stepwell.runs.records import RequestKey
+from stepwell.server.login.principal import Principal
+
+MAX_CHARS = 255
+
+
+@dataclass(frozen=True)
+class SentKey:
+    """What came with a request, if anything did."""
+
+    key: str | None
+    fingerprint: str
+
+    def of(self, principal: Principal) -> RequestKey | None:
+        return RequestKey(principal.owner, self.key, self.fingerprint) if self.key else None
+
+
+async def _read_key(
+    request: Request,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            description="Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing"
+        ),
+    ] = None,
+) -> SentKey:
+    key = (idempotency_key or "").strip()
+    if not key:
+        return SentKey(None, "")
+    if len(key) > MAX_CHARS or not (key.isascii() and key.isprintable()):
+        raise InvalidRequestError(
+            f"An Idempotency-Key has at most {MAX_CHARS} printable ASCII characters. Send a UUID, a new one for each request."
+        )
+    place = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
+    return SentKey(key, hashlib.sha256(place + await request.body()).hexdigest())
+
+
+OnceKey = Annotated[SentKey, Depends(_read_key)]
+"""The key of a route that starts something."""
