@@ -321,7 +321,7 @@ async def test_nothing_is_stored_behind_an_outcome_that_could_not_be(tmp_path: P
     monkeypatch.setattr(sqlite_database, "_BUSY_TIMEOUT_S", 0.05)
     database = Database(tmp_path / "stepwell.db")
     database.write_now(lambda connection: connection.execute(THREAD))
-    journal = SqlEffects(database, Lease("t", "r", 1, "me"), SystemClock())
+    journal = SqlEffects(database, Lease("t", "r", 1, "me", "worker"), SystemClock())
     journal.begin("k").result(60)
     other = sqlite3.connect(tmp_path / "stepwell.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
