@@ -24,7 +24,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from stepwell.backends.state import CHANNEL
-from stepwell.errors import SubAgentSpecError, ToolUseError
+from stepwell.errors import MiddlewareError, SubAgentSpecError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.subagents.call import SubAgentCall, final_text
@@ -153,7 +153,7 @@ def _result(call: SubAgentCall, final: Any) -> Command[Any]:
 
 
 def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
-    if is_invalid_resume(error):
+    if is_invalid_resume(error) or isinstance(error, MiddlewareError):
         raise error
     said = str(error)
     text = (
