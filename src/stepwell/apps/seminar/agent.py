@@ -32,6 +32,7 @@ from stepwell.errors import ConfigurationError, PaymentError
 from stepwell.middleware.charging import charge_for
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
+from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.models import capabilities_of, resolve_model
 from stepwell.tools.effect_journal import effect_key
@@ -100,7 +101,14 @@ def build(
     paid = [] if price is None else [Refunding(price), Settling(price), Validating(price), Redeeming(price)]
     prompt = (resources.files("stepwell.apps.seminar") / "prompts" / "seminar.md").read_text(encoding="utf-8").strip()
     return compile_agent(
-        [*stack, *paid, SummarizationMiddleware(model), PatchToolCallsMiddleware(), RobustCallsMiddleware()],
+        [
+            *stack,
+            *paid,
+            StubbornModelMiddleware(),
+            SummarizationMiddleware(model),
+            PatchToolCallsMiddleware(),
+            RobustCallsMiddleware(),
+        ],
         model=model,
         tools=artifact_tools(),
         system_prompt=prompt,

@@ -27,8 +27,9 @@ from stepwell.backends.state import CHANNEL
 from stepwell.errors import MiddlewareError, SubAgentSpecError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
-from stepwell.middleware.subagents.call import SubAgentCall, final_text
+from stepwell.middleware.subagents.call import SubAgentCall, final_text, is_stuck
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
+from stepwell.middleware.turns import STUCK
 
 TOOL_NAME = "task"
 
@@ -146,6 +147,8 @@ SubAgentMiddleware._task.__annotations__ = SubAgentMiddleware._atask.__annotatio
 
 def _result(call: SubAgentCall, final: Any) -> Command[Any]:
     message = ToolMessage(final_text(call.name, final), name=TOOL_NAME, tool_call_id=call.runtime.tool_call_id or "")
+    if is_stuck(final):
+        message = message.model_copy(update={"status": "error", "additional_kwargs": {STUCK: True}})
     update: dict[str, Any] = {"messages": [message]}
     if files := call.changed_files(final):
         update[CHANNEL] = files
