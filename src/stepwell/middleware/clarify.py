@@ -21,6 +21,8 @@ from stepwell.middleware.request import RequestMiddleware
 MAX_OPTIONS = 20
 USER_WORDS = "user_words"
 """Where a result's `additional_kwargs` hold what the person wrote, apart from what the agent asked and offered."""
+USER_CHOICE = "user_choice"
+"""Where they hold the ids of the options that the person chose."""
 
 
 class Option(BaseModel):
@@ -87,7 +89,7 @@ def _ask_choices(
         allow_freeform=allow_freeform,
         tool_call_id=runtime.tool_call_id or "",
     )
-    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)), words=chosen.freeform or "")
+    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)), chosen.freeform or "", chosen.selected)
 
 
 async def _aask_choices(
@@ -101,8 +103,9 @@ _ask_user.__annotations__ = _aask_user.__annotations__ = {"runtime": ToolRuntime
 _ask_choices.__annotations__ = _aask_choices.__annotations__ = {"runtime": ToolRuntime, "question": str, "options": list}
 
 
-def _message(runtime: ToolRuntime, name: str, text: str, words: str) -> ToolMessage:
-    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", additional_kwargs={USER_WORDS: words})
+def _message(runtime: ToolRuntime, name: str, text: str, words: str, chosen: list[str] | None = None) -> ToolMessage:
+    said = {USER_WORDS: words, **({USER_CHOICE: chosen} if chosen else {})}
+    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", additional_kwargs=said)
 
 
 def _refuse(runtime: ToolRuntime, name: str, problem: str) -> ToolMessage:

@@ -21,15 +21,22 @@ Reason = Literal["budget", "payment", "stubborn"]
 _REASONS = frozenset({"budget", "payment", "stubborn"})
 _REFUSED = "stepwell_refused"
 _DECIDED = "stepwell_decided_by_person"
+_STANDS_IN = "stepwell_stands_in"
 
 
-def own_answer(text: str, reason: Reason, tool_calls: Sequence[ToolCall] = ()) -> AIMessage:
-    """An answer that no model gave."""
-    return AIMessage(text, tool_calls=list(tool_calls), response_metadata={"finish_reason": reason})
+def own_answer(text: str, reason: Reason, tool_calls: Sequence[ToolCall] = (), *, stands_in: bool = False) -> AIMessage:
+    """An answer that no model gave. `stands_in`: the harness leads on in the model's place, and takes the user's answer itself."""
+    marks = {_STANDS_IN: True} if stands_in else {}
+    metadata = {"finish_reason": reason}
+    return AIMessage(text, tool_calls=list(tool_calls), response_metadata=metadata, additional_kwargs=marks)
 
 
 def is_own_answer(message: BaseMessage) -> bool:
     return message.type == "ai" and message.response_metadata.get("finish_reason") in _REASONS
+
+
+def stands_in(message: BaseMessage) -> bool:
+    return is_own_answer(message) and bool(message.additional_kwargs.get(_STANDS_IN))
 
 
 def answered_itself(response: ModelResponse[Any]) -> bool:

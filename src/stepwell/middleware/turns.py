@@ -19,7 +19,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from stepwell.middleware.clarify import USER_WORDS
-from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal
+from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
 
 PATIENCE = 3
 """So many barren steps in a row, or identical calls, and the model is told."""
@@ -29,8 +29,6 @@ _WINDOW = 6
 """How many steps back a repeat is looked for."""
 STUCK = "stepwell_stuck"
 """Marks the result of a subagent that got nowhere."""
-STAND_IN = "stepwell_stand_in"
-"""Marks a question that the harness asks, and whose answer it takes, in the model's place."""
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
@@ -143,7 +141,7 @@ def _steps_back(messages: Sequence[BaseMessage]) -> Iterator[_Step]:
             results[result.tool_call_id] = result
             heard = heard or USER_WORDS in result.additional_kwargs or is_decided_by_person(result)
             continue
-        if message.type != "ai" or (heard and not _is_stand_in(message)):
+        if message.type != "ai" or (heard and not stands_in(message)):
             return
         answer = cast("AIMessage", message)
         if not is_own_answer(answer):
@@ -154,10 +152,6 @@ def _steps_back(messages: Sequence[BaseMessage]) -> Iterator[_Step]:
                 return
             yield _Step(made)
         results, heard = {}, False
-
-
-def _is_stand_in(message: BaseMessage) -> bool:
-    return is_own_answer(message) and bool(message.additional_kwargs.get(STAND_IN))
 
 
 def _describe(steps: Sequence[_Step], times: int) -> str:
