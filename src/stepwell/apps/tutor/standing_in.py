@@ -49,7 +49,8 @@ def ask_from_method(call: ModelCall, what: str = "") -> AIMessage | None:
 
 def tell_instead(call: ModelCall, dialogue: Dialogue) -> str | None:
     """The method's own words, for what the phase needs; None if something was told already, or there is nothing to tell."""
-    stored = from_data(call.request.state.get("argument"))
+    state: Mapping[str, Any] = call.request.state
+    stored = from_data(state.get("argument"))
     noted = _with_update(call, stored)
     at = go_on(noted)
     question = next_question(at)
