@@ -84,7 +84,8 @@ class Starts(BaseCallbackHandler):
 
 async def _time(middleware: list[Any], config: dict[str, Any]) -> tuple[float, float]:
     """Milliseconds from one model call to the next, the median of a run; and the processor's time per call."""
-    replies = [*(call("write_todos", todos=[]) for _ in range(CALLS - 1)), say("done")]
+    plans = ([{"content": f"step {n}", "status": "pending"}] for n in range(CALLS - 1))
+    replies = [*(call("write_todos", todos=plan) for plan in plans), say("done")]
     agent = create_deep_agent(ScriptedModel(replies), middleware=middleware)
     starts, cpu = Starts(), time.process_time()
     await agent.ainvoke({"messages": [("user", "go")]}, {**config, "callbacks": [starts]})

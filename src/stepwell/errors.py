@@ -14,6 +14,7 @@ StepwellError
 │       └── ModelLoadError          the file is missing, no model, or too big for this machine's memory
 ├── ModelAnswerError            who called a model: the answer does not have the form that was asked for
 │   └── AnswerCutError          it was cut at the limit of tokens
+├── MiddlewareError             the programmer, while running: a mistake in middleware; never a tool's result
 ├── ToolUseError                the model: becomes a ToolMessage(status="error")
 ├── BackendError                storage; `retryable` says whether trying again can help
 │   └── VersionConflictError    somebody else changed the file in between
@@ -198,6 +199,10 @@ class AnswerCutError(ModelAnswerError):
     def __init__(self, message: str, partial: str = "") -> None:
         self.partial = partial
         super().__init__(message)
+
+
+class MiddlewareError(StepwellError):
+    """Middleware has a mistake, or lacks the half that this run needs. It fails the run: no model could mend it."""
 
 
 class ToolUseError(StepwellError):

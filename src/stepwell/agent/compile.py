@@ -21,6 +21,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
+from stepwell.agent.halves import complete_halves
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
@@ -54,6 +55,7 @@ def compile_agent(
     own_tools = convert_tools(tools)
     stack = mount_files(stack)
     check_tool_names(stack, own_tools)
+    complete_halves(stack)
     folded = fold([ThreadArgumentsMiddleware(), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,

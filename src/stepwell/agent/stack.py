@@ -19,6 +19,7 @@ from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
@@ -50,6 +51,7 @@ def default_stack(
         FilesystemMiddleware(backend=backend),  # before whatever may want to keep something in a file
         _brought(ClientToolsMiddleware, middleware),  # behind the files in which it mounts the user's own
         subagents,  # a subagent has none of its own
+        StubbornModelMiddleware(),  # before the summary, which costs a model call and is not needed where it stops
         SummarizationMiddleware(model),  # after all that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of what stays the same; nothing on models without a cache
         _effects(tools, middleware),  # outside of patching: a tool's failure is journaled as the result it became

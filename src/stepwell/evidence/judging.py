@@ -41,14 +41,39 @@ class Opinion(BaseModel):
 
 
 class ModelJudge:
-    """`audit.Judge` on the auditing model. `reached_ceiling` says which ceiling is reached, if one is."""
+    """`audit.Judge` on the auditing model. `reached_ceiling` says which ceiling is reached, if one is.
+
+    The first sentence is judged alone: a model that cannot judge it, in as many tries as it gets, is not asked about the others. Only the
+    first one decides, so that a replay asks for the same answers.
+    """
 
     def __init__(self, model: BaseChatModel, calls: ModelCalls, reached_ceiling: Callable[[], Awaitable[str | None]]) -> None:
         self._model = model
         self._calls = calls
         self._reached_ceiling = reached_ceiling
+        self._first = asyncio.Lock()
+        self._is_usable: bool | None = None
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        async with self._first:
+            if self._is_usable is None:
+                return await self._try_first(claim_text, quotes)
+        if not self._is_usable:
+            raise ModelAnswerError(
+                "The judge gave no usable answer for the first sentence, and was not asked about the others."
+            )
+        return await self._judge(claim_text, quotes)
+
+    async def _try_first(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        try:
+            judgement = await self._judge(claim_text, quotes)
+        except ModelAnswerError:
+            self._is_usable = False
+            raise
+        self._is_usable = True
+        return judgement
+
+    async def _judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         if ceiling := await self._reached_ceiling():
             # Counts as doubt: the sentence is then at most partly supported.
             raise LimitReachedError(ceiling)

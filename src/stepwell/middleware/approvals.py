@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from langgraph.runtime import Runtime
 
 from stepwell.answers import approvals_fault, approvals_schema, ask
+from stepwell.middleware.own_words import decided_by_person
 from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 
@@ -35,7 +36,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         answered = list(zip(calls, decisions, strict=True))
         edited = {call["id"]: one["edited_action"] for call, one in answered if one["type"] == "edit" and call.get("id")}
         said = [self._process_decision(one, call, self.interrupt_on[call["name"]])[1] for call, one in answered]
-        return {"messages": [message, *(each for each in said if each)], EDITED_BY_A_PERSON: edited}
+        return {"messages": [message, *(decided_by_person(each) for each in said if each)], EDITED_BY_A_PERSON: edited}
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # those are asked when each call begins

@@ -1,10 +1,9 @@
-"""Ceilings for a run: tokens, money, time, model calls, and going in circles. At a ceiling the agent stops with what it has.
+"""Ceilings for a run: tokens, money, time and model calls. At a ceiling the agent stops with what it has.
 
 ```
 before a model call   a ceiling is reached ──▶ no call; a last message says which, what was spent, what is left to do
                       80 % of one is used  ──▶ the model is told once, in this request only
-around a tool call    model calls inside are counted into this run, and refused at the ceiling; the same call with the same result
-                      too often is refused, then ends the run
+around a tool call    model calls inside are counted into this run, and refused at the ceiling
 ```
 A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
 gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
@@ -39,11 +38,12 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.own_words import last_words
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
 from stepwell.middleware.spending.meter import Meter, Sizes, ToolMeter, current_meter, metering
 from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
 from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, name_models, used_up
-from stepwell.middleware.turns import refusal, repeats_of, turn_of
+from stepwell.middleware.turns import turn_of
 from stepwell.models.pricing import Price, price_of
 from stepwell.models.usage import label_of
 
@@ -78,20 +78,17 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         max_cost_usd: float | None = None,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
-        max_repeats: int | None = 3,
         per: Literal["run", "thread"] = "run",
         prices: Mapping[str, Price] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.limits = Ceilings(max_tokens, max_cost_usd, max_seconds, max_model_calls)
-        self.max_repeats = max_repeats
         ceilings = {
             "max_tokens": max_tokens,
             "max_cost_usd": max_cost_usd,
             "max_seconds": max_seconds,
             "max_model_calls": max_model_calls,
-            "max_repeats": max_repeats,
         }
         for name, value in ceilings.items():
             if value is not None and value <= 0:
@@ -136,8 +133,6 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        if refused := self._refuse_repeat(request):
-            return refused
         started = self._monotonic()
         with self._step(request) as meter:
             result = handler(request)
@@ -149,8 +144,6 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        if refused := self._refuse_repeat(request):
-            return refused
         started = self._monotonic()
         with self._step(request, asyncio.get_running_loop()) as meter:
             result = await handler(request)
@@ -168,7 +161,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _ceiling(self, spent: Spending) -> str | None:
         around = current_meter()
         reached = self.limits.reached(spent) or (around.ceiling() if around else None)
-        return used_up(reached) if reached else spent.get("stopped")
+        return used_up(reached) if reached else None
 
     def _expecting(self, request: ModelRequest[Any], around: Meter | None) -> Measure:
         def find_price() -> Price | None:
@@ -199,20 +192,6 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         if new and self.limits.usd is not None:
             _say_unpriced(request, new)
         return ExtendedModelResponse(response, Command(update={CHANNEL: more}))
-
-    def _refuse_repeat(self, request: ToolCallRequest) -> ToolResult | None:
-        if self.max_repeats is None:
-            return None
-        call = request.tool_call
-        repeats = repeats_of(call, request.state.get("messages") or ())
-        if not repeats.refused and repeats.same_result < self.max_repeats:
-            return None
-        message = refusal(call, self.max_repeats)
-        if not repeats.refused:
-            return message
-        reason = f"{call['name']} was called again and again with the same arguments and the same result"
-        spent = Spending(turn=self._turn(request.state), step=_step_id(request), stopped=reason)
-        return Command(update={"messages": [message], CHANNEL: spent})
 
     @contextmanager
     def _step(self, request: ToolCallRequest, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[Meter]:
@@ -276,13 +255,7 @@ def _kind_of(request: ToolCallRequest) -> str:
 
 def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
     """The answer of an agent that stops."""
-    lines = [f"I stopped before the end: {ceiling}. Spent in this run: {in_words(spent)}."]
-    left = [todo["content"] for todo in state.get("todos") or () if todo["status"] != "completed"]
-    if left:
-        lines.append("Left to do:\n" + "\n".join(f"- {item}" for item in left))
-    if state.get("files"):
-        lines.append(f"The files written so far are kept: {', '.join(sorted(state['files']))}.")
-    return AIMessage("\n\n".join(lines), response_metadata={"finish_reason": "budget"})
+    return last_words(f"I stopped before the end: {ceiling}. Spent in this run: {in_words(spent)}.", state, "budget")
 
 
 def _say_unpriced(request: ModelRequest[Any], models: list[str]) -> None:

@@ -6,7 +6,7 @@ at once, the first is asked and the others come back as errors that say so.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, ToolMessage
@@ -14,12 +14,15 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from stepwell.answers.clarification import ASK_CHOICES, ASK_USER, Choice, ask_choices, ask_user
+from stepwell.middleware.own_words import refuse
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
 
 MAX_OPTIONS = 20
 USER_WORDS = "user_words"
 """Where a result's `additional_kwargs` hold what the person wrote, apart from what the agent asked and offered."""
+USER_CHOICE = "user_choice"
+"""Where they hold the ids of the options that the person chose."""
 
 
 class Option(BaseModel):
@@ -64,7 +67,7 @@ class ClarifyWithHumanMiddleware(RequestMiddleware):
 
 def _ask_user(runtime: ToolRuntime, question: str) -> ToolMessage:
     if problem := _question_problem(runtime, question):
-        return _message(runtime, ASK_USER, problem, failed=True)
+        return _refuse(runtime, ASK_USER, problem)
     answer = ask_user(question.strip(), tool_call_id=runtime.tool_call_id or "")
     return _message(runtime, ASK_USER, f"The user answers: {answer}", words=answer)
 
@@ -78,7 +81,7 @@ def _ask_choices(
 ) -> ToolMessage:
     offered = _read_options(options)
     if problem := _question_problem(runtime, question) or _options_problem(offered):
-        return _message(runtime, ASK_CHOICES, problem, failed=True)
+        return _refuse(runtime, ASK_CHOICES, problem)
     chosen = ask_choices(
         question.strip(),
         [{"id": name, "label": label} for name, label in offered],
@@ -86,7 +89,7 @@ def _ask_choices(
         allow_freeform=allow_freeform,
         tool_call_id=runtime.tool_call_id or "",
     )
-    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)), words=chosen.freeform or "")
+    return _message(runtime, ASK_CHOICES, _say_choice(chosen, dict(offered)), chosen.freeform or "", chosen.selected)
 
 
 async def _aask_choices(
@@ -100,10 +103,13 @@ _ask_user.__annotations__ = _aask_user.__annotations__ = {"runtime": ToolRuntime
 _ask_choices.__annotations__ = _aask_choices.__annotations__ = {"runtime": ToolRuntime, "question": str, "options": list}
 
 
-def _message(runtime: ToolRuntime, name: str, text: str, *, failed: bool = False, words: str = "") -> ToolMessage:
-    status: Literal["error", "success"] = "error" if failed else "success"
-    said = {} if failed else {USER_WORDS: words}
-    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", status=status, additional_kwargs=said)
+def _message(runtime: ToolRuntime, name: str, text: str, words: str, chosen: list[str] | None = None) -> ToolMessage:
+    said = {USER_WORDS: words, **({USER_CHOICE: chosen} if chosen else {})}
+    return ToolMessage(text, name=name, tool_call_id=runtime.tool_call_id or "", additional_kwargs=said)
+
+
+def _refuse(runtime: ToolRuntime, name: str, problem: str) -> ToolMessage:
+    return refuse({"name": name, "args": {}, "id": runtime.tool_call_id, "type": "tool_call"}, problem)
 
 
 def _question_problem(runtime: ToolRuntime, question: str) -> str | None:

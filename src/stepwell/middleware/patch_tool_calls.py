@@ -5,6 +5,7 @@
 | a run stopped between a call and its result | the call is closed with an error before the model sees it; stored, in its place |
 | a model gave two calls one id, or none | they get ids of their own before they are stored |
 | a tool raised | its error becomes the result; what `control_flow` names (a pause, a lost database) passes through |
+| middleware around it has a mistake | it fails the run (`middleware_faults`) |
 | a call carries more than `max_argument_chars` | it is not run; the result says why |
 """
 
@@ -22,6 +23,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import StepwellError
+from stepwell.middleware.middleware_faults import middleware_fault
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.state.prefix_memory import PrefixMemory
 
@@ -178,6 +180,8 @@ def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: T
 
 
 def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
+    if fault := middleware_fault(call["name"], error):
+        raise fault from error
     if isinstance(error, StepwellError):
         return _error(call, str(error) if str(error).startswith("Error") else f"Error: {error}")
     if isinstance(error, NotImplementedError) and "sync invocation" in str(error):  # LangChain's words for an async-only tool

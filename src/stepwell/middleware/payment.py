@@ -1,9 +1,11 @@
 """Every model call is paid for: reserved before, charged after, free if it fails. Without money the run pauses and asks for some.
 
 ```
-model call ─ the charge of the step before is confirmed (its key stands in the state, so its answer does too)
+model call ─ the charge of the step before is confirmed (its key stands in the state, so its answer does too); or waived, if rules of ours
+             refused all that the answer wanted and it said nothing else
            ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
                       │                 ├─ error ───▶ release
+                      │                 ├─ no model ▶ release: the harness answered itself (`own_words`)
                       │                 └─ stopped ─▶ settle what it had said by then; release if that was nothing
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
                                                              └─ {cancel: true} ─▶ a last message
@@ -30,7 +32,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langgraph.config import get_config
@@ -40,6 +42,7 @@ from langgraph.types import Command
 from stepwell.answers.payment import ask_payment
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError, MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
+from stepwell.middleware.own_words import answered_itself, is_own_answer, is_refusal, own_answer
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
 from stepwell.models.token_count import IncrementalCounter
 from stepwell.models.usage import label_of, usage_of
@@ -50,6 +53,8 @@ from stepwell.payments.states import CHARGED, FUNDING_ID, PAYMENTS, REFUNDED, TO
 from stepwell.tools.effect_journal import effect_key
 
 _UNIT = "sat"
+MAX_FREE_CHARS = 2_000
+"""A refused call of more characters is charged: a client shows arguments while they are written, so that much was worth reading."""
 _CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
 
 
@@ -104,6 +109,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
         payments = self._payments()
         call = self._expect(payments.meter, request)
+        waived = run_in_portal(self._waive_refused(payments, request.state))
         reservation = run_in_portal(self._reserve(payments, request.state, call))
         while not isinstance(reservation, Reservation):
             session_id = _ask(payments.meter, reservation, request.state, call)
@@ -115,8 +121,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             run_in_portal(payments.meter.release(reservation))
             raise
-        session = run_in_portal(self._settle(payments, request, response, reservation, call))
-        return _with_charge(request.state, response, reservation, _mirrors(session, payments.meter.price_of(call)))
+        return run_in_portal(self._conclude(payments, request, response, reservation, call, waived))
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
@@ -125,6 +130,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
         payments = self._payments()
         call = self._expect(payments.meter, request)
+        waived = await self._waive_refused(payments, request.state)
         reservation = await self._reserve(payments, request.state, call)
         while not isinstance(reservation, Reservation):
             session_id = _ask(payments.meter, reservation, request.state, call)
@@ -139,8 +145,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             await payments.meter.release(reservation)
             raise
-        session = await self._settle(payments, request, response, reservation, call)
-        return _with_charge(request.state, response, reservation, _mirrors(session, payments.meter.price_of(call)))
+        return await self._conclude(payments, request, response, reservation, call, waived)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         with _paying_for_subagents(request.state):
@@ -174,7 +179,37 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         await self._confirm(self._payments(), state)
 
+    async def _waive_refused(self, payments: RunPayments, state: Any) -> Session | None:
+        """The charge of the step before is taken back if all that it bought was a refusal. Gives the session as it stands then. Happens
+        before anything is reserved, so that the money is there for the next call."""
+        if not _is_all_refused(state):
+            return None
+        session: Session | None = None
+        for key in _charged_in(state):
+            session = await payments.meter.waive(key)
+            if key in payments.charged:
+                payments.charged.remove(key)
+        return session
+
+    async def _conclude(
+        self,
+        payments: RunPayments,
+        request: ModelRequest[Any],
+        response: ModelResponse[Any],
+        reservation: Reservation,
+        call: CallSize,
+        waived: Session | None,
+    ) -> Response:
+        """The answer with its price; without one if no model gave it."""
+        if not answered_itself(response):
+            session = await self._settle(payments, request, response, reservation, call)
+            mirrors = _mirrors(session, payments.meter.price_of(call))
+            return _with_charge(request.state, response, mirrors, reservation.key)
+        await payments.meter.release(reservation)
+        return _with_charge(request.state, response, _mirrors(waived, payments.meter.price_of(call)), None) if waived else response
+
     async def _confirm(self, payments: RunPayments, state: Any) -> None:
+        await self._waive_refused(payments, state)
         for key in _charged_in(state):
             await payments.meter.confirm(state[FUNDING_ID], key)
 
@@ -315,8 +350,24 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
         _CALLERS_SESSION.reset(token)
 
 
-def _with_charge(state: Any, response: ModelResponse[Any], reservation: Reservation, mirrors: Mapping[str, Any]) -> Response:
-    return ExtendedModelResponse(response, Command(update=_changed(state, {**mirrors, CHARGED: reservation.key})))
+def _is_all_refused(state: Any) -> bool:
+    """Whether the last answer of the model came to nothing but refusals by rules of ours, and held nothing that was worth reading."""
+    refused: dict[str, ToolMessage] = {}
+    for message in reversed(state.get("messages") or ()):
+        if message.type == "tool":
+            refused[message.tool_call_id] = message
+            continue
+        if message.type != "ai" or is_own_answer(message) or not message.tool_calls or message.text.strip():
+            return False
+        results = [refused.get(call["id"]) for call in message.tool_calls]
+        if not all(result is not None and is_refusal(result) for result in results):
+            return False
+        return len(str(message.content)) + sum(len(str(call["args"])) for call in message.tool_calls) <= MAX_FREE_CHARS
+    return False
+
+
+def _with_charge(state: Any, response: ModelResponse[Any], mirrors: Mapping[str, Any], key: str | None) -> Response:
+    return ExtendedModelResponse(response, Command(update=_changed(state, {**mirrors, CHARGED: key})))
 
 
 def _mirrors(session: Session, price_sats: int) -> dict[str, Any]:
@@ -340,6 +391,4 @@ def _is_mirrored(state: Any) -> bool:
 
 
 def _last_words(why: PaymentError) -> AIMessage:
-    return AIMessage(
-        f"I stopped before the end, because nobody paid for going on. {why}", response_metadata={"finish_reason": "payment"}
-    )
+    return own_answer(f"I stopped before the end, because nobody paid for going on. {why}", "payment")

@@ -36,12 +36,14 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 class ModelCall:
     """One call of the model while it is being prepared."""
 
-    __slots__ = ("messages", "request", "update")
+    __slots__ = ("answer", "messages", "request", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
         self.messages: list[AnyMessage] = request.messages
         """What the model will see. Replace it; never change it in place, it may be the thread's own list."""
+        self.answer: AIMessage | None = None
+        """The harness's own answer. Set by `prepare`: the model is not asked, and capabilities further in do not hear of the call."""
         self.update: dict[str, Any] = {}
         """State to store together with the model's answer."""
         for update in updates:
@@ -65,7 +67,8 @@ def tool_runtime(state: Any, runtime: Runtime[Any]) -> ToolRuntime[Any, Any]:
 
 
 class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
-    """A capability that prepares requests. Override `prompt`, `prepare`, `aprepare`, `review` or `recover` as needed."""
+    """A capability that prepares requests. Override `prompt`, `prepare`, `aprepare`, `wants_another`,
+    `review` or `recover` as needed."""
 
     prompt: str = ""
     """What to add to the system prompt."""
@@ -81,6 +84,10 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aprepare(self, call: ModelCall) -> None:
         """The same from async code; only needed if preparing may wait."""
         self.prepare(call)
+
+    def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
+        """Whether the model should be asked once more, because of its answer. Change the call's messages, so that it knows why."""
+        return False
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
         """Look at the answer before it is stored."""
@@ -110,6 +117,11 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         """The members that look at answers, last first."""
         return [member for member in reversed(self.members) if _overrides(member, "review")]
 
+    @cached_property
+    def _doubting(self) -> list[RequestMiddleware]:
+        """The members that may want another answer."""
+        return [member for member in self.members if _overrides(member, "wants_another")]
+
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> Response:
         call = ModelCall(request)
         try:
@@ -124,7 +136,12 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     def _ask(self, call: ModelCall, handler: Handler) -> Response:
         for member, _ in self._preparing:
             member.prepare(call)
-        return self._finish(call, handler(self._request(call)))
+            if call.answer is not None:
+                return self._answer_itself(call, call.answer, member)
+        response = handler(self._request(call))
+        if self._is_doubted(call, response):
+            response = handler(self._request(call))
+        return self._finish(call, response, self._reviewing)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
         # LangChain wraps hooks for tracing, and an `async def` would cost a thread hop per call even with tracing off.
@@ -147,7 +164,20 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
                 await member.aprepare(call)
             else:
                 member.prepare(call)
-        return self._finish(call, await handler(self._request(call)))
+            if call.answer is not None:
+                return self._answer_itself(call, call.answer, member)
+        response = await handler(self._request(call))
+        if self._is_doubted(call, response):
+            response = await handler(self._request(call))
+        return self._finish(call, response, self._reviewing)
+
+    def _is_doubted(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
+        return any(member.wants_another(call, response) for member in self._doubting)
+
+    def _answer_itself(self, call: ModelCall, answer: AIMessage, member: RequestMiddleware) -> Response:
+        """The harness's own answer, looked at by the capabilities outside of the one that gave it."""
+        outside = self.members[: self.members.index(member)]
+        return self._finish(call, ModelResponse([answer]), [each for each in self._reviewing if each in outside])
 
     def _request(self, call: ModelCall) -> ModelRequest[Any]:
         request = call.request
@@ -159,8 +189,8 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             changed["system_message"] = system
         return request.override(**changed) if changed else request
 
-    def _finish(self, call: ModelCall, response: ModelResponse[Any]) -> Response:
-        for member in self._reviewing:
+    def _finish(self, call: ModelCall, response: ModelResponse[Any], reviewing: Sequence[RequestMiddleware]) -> Response:
+        for member in reviewing:
             response = member.review(call, response)
         return ExtendedModelResponse(response, Command(update=call.update)) if call.update else response
 

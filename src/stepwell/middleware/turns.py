@@ -1,20 +1,34 @@
-"""A turn of an agent: everything that follows one message of the user. Which turn it is (`turn_of`), and whether the agent goes in
-circles within it (`repeats_of`).
+"""A turn of an agent: everything that follows one message of the user. Which turn it is (`turn_of`), and whether the agent still gets
+anywhere in it (`read_stall`).
 
 A run that paused for a person, or was taken up again after a crash, goes on in the same turn, though LangGraph gives it another run id.
+Everything here is read from the thread, so it holds in another process too.
 
-A tool call is a repeat if its name, its arguments and its result were the same before, in the same turn. Running the tests twenty
-times while mending a program is work; being told the same thing four times is not.
+A *step* is an answer of the model with tool calls, and their results. It is *barren* if every call failed, or if every call with its
+result stands in one of the steps before it. Running the tests twenty times while mending a program is work, and so is asking a job for
+its state until that changes; being told the same thing four times is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-_MARK = "stepwell_refused_repeat"
+from stepwell.middleware.clarify import USER_WORDS
+from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
+
+PATIENCE = 3
+"""So many barren steps in a row, or identical calls, and the model is told."""
+MAX_FAILURES = 6
+"""So many failures in a row that differ, and the agent stops. Looking for a file under four names is still work."""
+_WINDOW = 6
+"""How many steps back a repeat is looked for."""
+STUCK = "stepwell_stuck"
+"""Marks the result of a subagent that got nowhere."""
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
@@ -26,54 +40,129 @@ def turn_of(messages: Sequence[BaseMessage]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
-    """What is known of a call from earlier ones."""
+class Stall:
+    """How an agent that gets nowhere stands."""
 
-    same_result: int
-    """How often the call was made lately with one and the same result."""
-    refused: bool
-    """It was refused for that already."""
+    is_told: bool
+    """The model has heard of it in an earlier step."""
+    is_over: bool
+    """It did the same again after that, or failed too often: the harness decides."""
+    what: str
+    """What happened, in words."""
 
 
-def repeats_of(call: ToolCall, messages: Sequence[AnyMessage]) -> Repeats:
-    """How a call stands to those since the user's last message, newest first."""
-    results: dict[str, ToolMessage] = {}
-    answers: list[ToolMessage] = []
-    for message in reversed(messages):
-        if message.type == "human":
+def read_stall(messages: Sequence[BaseMessage]) -> Stall | None:
+    """How the agent stands before its next model call; None while it gets somewhere. It looks at the last few steps only."""
+    if not messages or messages[-1].type != "tool" or is_own_answer(_newest_answer(messages)):
+        return None  # the model has not been asked since a person, or the harness, spoke
+    back = _steps_back(messages)
+    steps = list(islice(back, 1 + _WINDOW))
+    if not steps or not steps[0].is_barren(steps[1:]):
+        return None
+    steps += islice(back, MAX_FAILURES - 1)
+    weights: list[int] = []
+    for place, step in enumerate(steps[:MAX_FAILURES]):
+        before = steps[place + 1 : place + 1 + _WINDOW]
+        if not step.is_barren(before):
             break
-        if isinstance(message, ToolMessage):
-            results[message.tool_call_id] = message
-        elif isinstance(message, AIMessage):
-            answers += [results[other] for other in _same(call, message) if other in results]
-    if not answers:
-        return Repeats(0, refused=False)
-    if is_refusal(answers[0]):
-        return Repeats(0, refused=True)
-    same = next((place for place, answer in enumerate(answers) if answer.content != answers[0].content), len(answers))
-    return Repeats(same, refused=False)
+        weights.append(step.weight)
+    oldest = steps[len(weights) - 1]
+    first = 0 if oldest.has_failed else 1  # what the oldest one repeats counts too
+    now = sum(weights) + first
+    earlier = sum(weights[1:]) + first if len(weights) > 1 else 0
+    if now < PATIENCE:
+        return None
+    is_told = earlier >= PATIENCE
+    same = steps[0].does_the_same(steps[1 : 1 + _WINDOW])
+    is_over = is_told and (same or len(weights) >= MAX_FAILURES)
+    return Stall(is_told, is_over, _describe(steps[: len(weights)], len(weights) + first))
 
 
-def refusal(call: ToolCall, times: int) -> ToolMessage:
-    """The result of a call that is not made any more."""
-    return ToolMessage(
-        f"Error: {call['name']} was called {times} times with these arguments and gave the same result each time, so it was not run "
-        "again. Do something else, or finish with what you have. Asking once more ends the run.",
-        name=call["name"],
-        tool_call_id=call["id"] or "",
-        status="error",
-        additional_kwargs={_MARK: True},
-    )
+def _newest_answer(messages: Sequence[BaseMessage]) -> BaseMessage:
+    return next((message for message in reversed(messages) if message.type != "tool"), messages[-1])
 
 
-def is_refusal(message: ToolMessage) -> bool:
-    return bool(message.additional_kwargs.get(_MARK))
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A call and its result."""
+
+    name: str
+    args: Any
+    result: ToolMessage
+
+    @property
+    def failed(self) -> bool:
+        # A structured answer that cannot be read comes back as a plain result; its text says so.
+        return self.result.status == "error" or _text(self.result).startswith("Error:")
+
+    def repeats(self, other: _Made) -> bool:
+        """The same call with the same result; where both failed, the same result is enough."""
+        if self.name != other.name or not (self.args == other.args or (self.failed and other.failed)):
+            return False
+        return self._content() == other._content()
+
+    def _content(self) -> str:
+        return _text(self.result).replace(self.result.tool_call_id, "")  # a large result is named after its call
 
 
-def _same(call: ToolCall, message: AIMessage) -> list[str]:
-    """The ids of a message's calls that ask for the same."""
-    return [
-        other["id"]
-        for other in reversed(message.tool_calls)
-        if other["id"] and other["id"] != call["id"] and other["name"] == call["name"] and other["args"] == call["args"]
-    ]
+@dataclass(frozen=True, slots=True)
+class _Step:
+    made: list[_Made]
+
+    @property
+    def has_failed(self) -> bool:
+        return all(each.failed for each in self.made)
+
+    @property
+    def weight(self) -> int:
+        """A subagent that was stopped has been patient already."""
+        return PATIENCE if any(each.result.additional_kwargs.get(STUCK) for each in self.made) else 1
+
+    def is_barren(self, before: Sequence[_Step]) -> bool:
+        return self.has_failed or self._repeats(self.made, before)
+
+    def does_the_same(self, before: Sequence[_Step]) -> bool:
+        others = [each for each in self.made if not is_refusal(each.result) and not each.result.additional_kwargs.get(STUCK)]
+        return self._repeats(others, before)
+
+    def _repeats(self, made: Sequence[_Made], before: Sequence[_Step]) -> bool:
+        return all(any(each.repeats(other) for step in before for other in step.made) for each in made)
+
+
+def _steps_back(messages: Sequence[BaseMessage]) -> Iterator[_Step]:
+    """The turn's steps, newest first. It ends where a person has spoken, but for an answer to a question that the harness asked because
+    the model could not: that says nothing good of the model."""
+    results: dict[str, ToolMessage] = {}
+    heard = False
+    for message in reversed(messages):
+        # By type, and not `isinstance`, which takes ten times as long: this runs in every step.
+        if message.type == "tool":
+            result = cast("ToolMessage", message)
+            results[result.tool_call_id] = result
+            heard = heard or USER_WORDS in result.additional_kwargs or is_decided_by_person(result)
+            continue
+        if message.type != "ai" or (heard and not stands_in(message)):
+            return
+        answer = cast("AIMessage", message)
+        if not is_own_answer(answer):
+            made = [
+                _Made(call["name"], call["args"], results[call["id"]]) for call in answer.tool_calls if call["id"] in results
+            ]
+            if not made:
+                return
+            yield _Step(made)
+        results, heard = {}, False
+
+
+def _describe(steps: Sequence[_Step], times: int) -> str:
+    made = [each for step in steps for each in step.made]
+    names = " and ".join(sorted({each.name for each in made}))
+    if not all(each.failed for each in made):
+        return f"{names} gave nothing new {times} times in a row: the same calls, the same results."
+    said = _text(made[0].result).strip().split("\n")[0][:200]
+    happened = "refused" if all(is_refusal(each.result) for each in made) else "without success"
+    return f"{names} was called {times} times in a row, {happened} each time; the last result was “{said}”."
+
+
+def _text(message: ToolMessage) -> str:
+    return message.content if isinstance(message.content, str) else str(message.content)

@@ -265,6 +265,11 @@ class Ledger(Protocol):
         """The answer of this charge was lost: it costs nothing, and is counted. A charge that was confirmed stands."""
         ...
 
+    async def waive(self, key: str) -> Session:
+        """What this charge paid for came to nothing, by a rule of ours: it costs nothing. A charge that was confirmed stands. Gives the
+        session as it stands then."""
+        ...
+
     async def held_since(self, moment: datetime) -> list[Reservation]:
         """Reservations that have been open since before a moment."""
         ...

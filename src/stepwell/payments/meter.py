@@ -52,6 +52,10 @@ class Meter(Protocol):
         """The answer that was charged under this key is in the thread."""
         ...
 
+    async def waive(self, key: str) -> Session:
+        """What was charged under this key came to nothing, by a rule of ours: it costs nothing. A charge that was confirmed stands."""
+        ...
+
     async def attach(self, session_id: str, thread_id: str) -> None:
         """A thread draws on the session, which lasts at least as long as the thread."""
         ...
@@ -119,6 +123,9 @@ class WalletMeter:
 
     async def confirm(self, session_id: str, key: str) -> None:
         await self._wallet.confirm(session_id, [key])
+
+    async def waive(self, key: str) -> Session:
+        return await self._wallet.ledger.waive(key)
 
     async def attach(self, session_id: str, thread_id: str) -> None:
         await self._wallet.ledger.attach(session_id, thread_id)

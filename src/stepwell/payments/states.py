@@ -29,7 +29,8 @@ SessionState = Literal[
 FundingState = Literal["pending", "authorized", "redeeming", "redeemed", "rejected", "returned"]
 """A token's own life: it waits for approval, can be redeemed, is being, was; the mint would not take it; it was given back untouched."""
 ReservationState = Literal["held", "settled", "confirmed", "released", "void"]
-"""A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost."""
+"""A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost or
+a rule of ours refused all that it wanted."""
 OperationState = Literal["pending", "done", "failed", "unknown"]
 
 EntryKind = Literal["credit", "charge", "void", "refund", "fee"]

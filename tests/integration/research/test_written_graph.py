@@ -65,8 +65,8 @@ async def test_a_plan_is_revised_with_what_was_said_against_it(world: OfflineWor
 
 @pytest.mark.parametrize(
     ("answer", "rule"),
-    [(audit("rejected"), "audit.no_reason"), ("Fine by me!", "audit.unreadable"), (audit("approved", "J3"), "J3")],
-    ids=["no reasons", "unreadable", "approved in spite of a rule"],
+    [(audit("rejected"), "audit.no_reason"), (audit("approved", "J3"), "J3")],
+    ids=["no reasons", "approved in spite of a rule"],
 )
 async def test_the_ceiling_of_revisions_says_so(world: OfflineWorld, start: StartResearch, answer: str, rule: str) -> None:
     """R5, R6. Known defects: silent end at the revision ceiling; a rejection without listed violations counted as approval."""
@@ -79,6 +79,26 @@ async def test_the_ceiling_of_revisions_says_so(world: OfflineWorld, start: Star
     assert state["reasoning"][-1].summary == state["error_message"]
     assert state["final_report"] is None
     assert world.requests == []
+
+
+async def test_an_auditor_that_cannot_be_read_ends_the_research(world: OfflineWorld, start: StartResearch) -> None:
+    """R6: fail closed, and at once: another plan would not help."""
+    roles = Roles(plans=[plan(f"bridge {n}") for n in range(5)], audits=["Fine by me!"])
+    state = await start(models=roles.routes).ask(QUESTION)
+    assert "__interrupt__" not in state
+    assert (state["status"], state["final_report"]) == ("failed", None)
+    assert state["error_message"].startswith("The plan could not be audited, so it is not approved: audit.unreadable")
+    assert (len(roles.planner.asked), len(roles.audits_asked)) == (1, 3)
+    assert world.requests == []
+
+
+async def test_a_judge_that_cannot_be_read_is_asked_about_one_sentence(world: OfflineWorld, start: StartResearch) -> None:
+    roles = Roles(plans=[plan(world.pages[0].subject)], judge=lambda asked: "splendid")
+    research = start(models=roles.routes)
+    await research.ask(QUESTION)
+    state = await research.answer(True)
+    judged = [asked for asked in roles.auditor.asked if asked.system.startswith("You check one sentence")]
+    assert (state["status"], len(judged)) == ("complete", 3)
 
 
 async def test_the_cap_of_the_view_does_not_shorten_the_record(start: StartResearch) -> None:

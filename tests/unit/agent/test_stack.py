@@ -41,11 +41,12 @@ def names(stack):
 
 
 def test_order_is_the_mission_s():
-    """D2: todos, filesystem, subagents, summarization, (prompt caching,) patching, the caller's, approvals."""
+    """D2: todos, filesystem, subagents, (stubborn models,) summarization, (prompt caching,) patching, the caller's, approvals."""
     assert names(stack_of(middleware=[Extra()], interrupt_on={"write_file": True})) == [
         "PlanningMiddleware",
         "FilesystemMiddleware",
         "SubAgentMiddleware",
+        "StubbornModelMiddleware",
         "SummarizationMiddleware",
         "PatchToolCallsMiddleware",
         "Extra",
@@ -62,6 +63,7 @@ def test_questions_and_the_user_s_files_have_places_of_their_own():
         "FilesystemMiddleware",
         "ClientToolsMiddleware",
         "SubAgentMiddleware",
+        "StubbornModelMiddleware",
         "SummarizationMiddleware",
         "PatchToolCallsMiddleware",
         "Extra",
@@ -91,16 +93,16 @@ def test_prompt_caching_is_absent_on_other_models():
     [
         (TodoListMiddleware(), 0),
         (FilesystemMiddleware(system_prompt="mine"), 1),
-        (SummarizationMiddleware(ScriptedModel(), trigger_tokens=5), 3),
-        (LangChainSummarization(ScriptedModel(), trigger=("tokens", 5)), 3),
-        (HumanInTheLoopMiddleware({"ls": True}), 5),
+        (SummarizationMiddleware(ScriptedModel(), trigger_tokens=5), 4),
+        (LangChainSummarization(ScriptedModel(), trigger=("tokens", 5)), 4),
+        (HumanInTheLoopMiddleware({"ls": True}), 6),
     ],
 )
 def test_a_caller_s_middleware_of_the_same_kind_replaces_the_default(own, position):
     """D2."""
     stack = stack_of(middleware=[own], interrupt_on={"write_file": True})
     assert stack[position] is own
-    assert len(stack) == 6
+    assert len(stack) == 7
 
 
 def test_two_of_one_kind_are_refused():

@@ -69,7 +69,7 @@ def test_allowed_prefixes_confine_it():
     """D11: optional allowed prefixes."""
     turns = [
         calls(call("write_file", file_path="/in/a.md", content="x"), call("write_file", file_path="/out.md", content="x")),
-        say(""),
+        say("done"),
     ]
     final = create_deep_agent(ScriptedModel(turns), backend=StateBackend(allowed_prefixes=["/in/"])).invoke({"messages": "go"})
     assert list(final["files"]) == ["/in/a.md"]
@@ -81,6 +81,6 @@ def test_two_mounts_in_one_state_do_not_collide():
     backend = CompositeBackend(default=StateBackend(), routes={"/m/": StateBackend()})
     turns = [calls(call("write_file", file_path="/a.md", content="root"), call("write_file", file_path="/m/a.md", content="mount")),
              calls(call("edit_file", file_path="/m/a.md", old_string="mount", new_string="once"),
-                   call("edit_file", file_path="/m/a.md", old_string="once", new_string="twice")), say("")]  # fmt: skip
+                   call("edit_file", file_path="/m/a.md", old_string="once", new_string="twice")), say("done")]  # fmt: skip
     final = create_deep_agent(ScriptedModel(turns), backend=backend).invoke({"messages": "go"})
     assert {path: file["content"] for path, file in final["files"].items()} == {"/a.md": ["root"], "/m/a.md": ["twice"]}

@@ -83,7 +83,6 @@ RIGHT = {
 
 WRONG = [
     ("tutor-asks-topic", [say("Arguments are fine things.")], "did not ask what is meant"),
-    ("tutor-asks-topic", [call("ask_user", question="What is it about?"), say("Well.")], "did not ask what is meant"),
     ("tutor-asks-aspect", [say("Economics is about choice.")], "did not ask what is meant"),
     ("tutor-asks-wish", [calls(write("/project/a.md", "better"), TOPIC)], "acted before it knew what is meant"),
     ("tutor-writes", [TOPIC], "asked although everything was said"),

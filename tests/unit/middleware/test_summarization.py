@@ -140,7 +140,8 @@ def test_a_report_from_before_the_summary_is_not_trusted_after_it():
     """D7: not every answer carries a report (a fallback's may not), and a stale one would summarise on every step."""
     summariser = ScriptedModel([say("what was")])
     reported = call("ls").using(input_tokens=990, output_tokens=20)
-    model = ScriptedModel([*[call("ls")] * 5, reported, *[call("ls")] * 8, say("end")])
+    looks = [call("glob", pattern=f"{n}.md") for n in range(13)]
+    model = ScriptedModel([*looks[:5], reported, *looks[5:], say("end")])
     middleware = SummarizationMiddleware(summariser, trigger_tokens=1_000, keep_messages=6)
     create_deep_agent(model, middleware=[middleware]).invoke({"messages": [("user", "go")]})
     assert len(summariser.asked) == 1

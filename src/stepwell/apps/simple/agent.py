@@ -18,6 +18,7 @@ from stepwell.agent import compile_agent, create_deep_agent
 from stepwell.middleware import SummarizationMiddleware
 from stepwell.middleware.charging import charge_for
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
+from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.models import capabilities_of, resolve_model
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -45,7 +46,7 @@ def build(
         )
     prompt = (resources.files("stepwell.apps.simple") / "prompts" / "plain.md").read_text(encoding="utf-8")
     return compile_agent(
-        [*charge_for("simple_agent"), SummarizationMiddleware(model)],
+        [*charge_for("simple_agent"), StubbornModelMiddleware(), SummarizationMiddleware(model)],
         model=model,
         system_prompt=prompt,
         checkpointer=checkpointer,

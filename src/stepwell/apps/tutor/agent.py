@@ -5,7 +5,8 @@ payment, where one is given ─ todos ─ clarification ─ own files (/scratch/
    ─ subagents ─ the seminar: its files, its rules ─ summaries, caching, patching, robust calls ─ approvals
 ```
 The method is code (`argument/`), not only prompt: phases with exit tests, moves that are refused with a reason, rules on who may choose
-whose words (`tools`, `rules`). Without a model that can use tools, `unaided` asks the questions from the method alone, and says so.
+whose words (`tools`, `rules`). A model that gets nowhere is led by the method (`standing_in`). Without a model that can use tools,
+`unaided` asks the questions from the method alone, and says so.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
 from stepwell.apps.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
 from stepwell.apps.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules
+from stepwell.apps.tutor.standing_in import ask_from_method
 from stepwell.apps.tutor.state import DeeptutorState
 from stepwell.apps.tutor.unaided import build_unaided
 from stepwell.backends.state import StateBackend
@@ -34,6 +36,7 @@ from stepwell.middleware.large_results import LARGE_RESULTS
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.prompt_caching import prompt_caching
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
+from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.specs import SubAgent
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -110,6 +113,9 @@ def tutor_stack(
         SeminarLoading(),
         SeminarCommands(),
         SeminarRules(),  # inside of clarification and files: it decides whether their tools may run
+        StubbornModelMiddleware(
+            fallback=ask_from_method
+        ),  # inside of the rules, which look at what is said in the model's place
         SeminarRereading(),
         SeminarSaving(),  # what comes after a model runs last to first: saved, then read again if that failed
         SummarizationMiddleware(model),
@@ -141,6 +147,7 @@ def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | No
         FilesystemMiddleware(backend=_scratch()),
         ClientToolsMiddleware(mount=PROJECT_MOUNT),
         ProjectIsRead(),
+        StubbornModelMiddleware(),
         SummarizationMiddleware(model),
         prompt_caching(model),
         PatchToolCallsMiddleware(),

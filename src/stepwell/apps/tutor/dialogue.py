@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
 from stepwell.answers.clarification import ASK_CHOICES, ASK_USER
+from stepwell.apps.tutor.argument.questions import Question
 from stepwell.apps.tutor.argument.words import asks_to_be_told
 from stepwell.middleware.clarify import USER_WORDS
 
@@ -87,6 +88,15 @@ def last_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
 def asks(message: AIMessage) -> bool:
     """Whether a message puts a question to the person."""
     return any(call["name"] in QUESTION_TOOLS for call in message.tool_calls)
+
+
+def as_call(question: Question, call_id: str) -> ToolCall:
+    """A question of the method's as a call of the tool that asks it."""
+    args: dict[str, Any] = {"question": question.text}
+    if len(question.options) < 2:
+        return {"name": ASK_USER, "args": args, "id": call_id, "type": "tool_call"}
+    args["options"] = [{"id": name, "label": label} for name, label in question.options]
+    return {"name": ASK_CHOICES, "args": args, "id": call_id, "type": "tool_call"}
 
 
 def with_text(message: AIMessage, text: str) -> AIMessage:

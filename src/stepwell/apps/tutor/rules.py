@@ -1,9 +1,10 @@
 """The rules of the dialogue that hold whatever the model says.
 
-- At most one question in a turn, by `ask_user` or `ask_choices`. A second one is refused. A question in prose is taken out; if it was how
-  the turn ended, it becomes such a call.
-- A question names a clause, or the phase while there is no thesis. It stands by itself, so that what was changed is saved before it. It is
-  refused otherwise.
+- At most one question in a turn, by `ask_user` or `ask_choices`: what a call asks beyond that is taken out, and a second call is refused. A
+  question in prose is taken out; if it was how the turn ended, it becomes such a call.
+- A question names a clause, as soon as there is a thesis; one that does not is given the name. It stands by itself, so that what was
+  changed is saved before it, and is refused otherwise.
+- A message that leaves nothing to read is replaced by the method's own question, and so is a model that gets nowhere (`standing_in`).
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
@@ -17,17 +18,17 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from langchain.agents.middleware.types import ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.answers.clarification import ASK_USER
 from stepwell.apps.tutor.argument import moves
-from stepwell.apps.tutor.argument.document import Argument, changes, from_data, reduce_argument, to_data
+from stepwell.apps.tutor.argument.document import Argument, changes, from_data
 from stepwell.apps.tutor.argument.exports import describe_change
 from stepwell.apps.tutor.argument.files import ARGUMENT, LOG, SEMINAR
-from stepwell.apps.tutor.argument.questions import go_on, next_question, take_answer
-from stepwell.apps.tutor.argument.telling import TOP_LEVEL, words_for
+from stepwell.apps.tutor.argument.questions import go_on, next_question
+from stepwell.apps.tutor.argument.telling import TOP_LEVEL
 from stepwell.apps.tutor.argument.words import (
     is_closer,
     is_question,
@@ -37,8 +38,10 @@ from stepwell.apps.tutor.argument.words import (
     words_of,
 )
 from stepwell.apps.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
+from stepwell.apps.tutor.standing_in import ask_from_method, has_told, take_answer_in
 from stepwell.apps.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
 from stepwell.backends import paths
+from stepwell.middleware.own_words import refuse, stands_in
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
@@ -79,8 +82,8 @@ class SeminarRules(RequestMiddleware):
         dialogue = read_dialogue(messages_of(state))
         reviewed = [review_prose(each, argument, dialogue) if isinstance(each, AIMessage) else each for each in response.result]
         last = reviewed[-1] if reviewed else None
-        if isinstance(last, AIMessage) and not last.text.strip() and not last.tool_calls and dialogue.wants_to_be_told:
-            reviewed[-1] = _tell_instead(call, last, argument, dialogue)
+        if isinstance(last, AIMessage) and not last.text.strip() and not last.tool_calls and (said := ask_from_method(call)):
+            reviewed[-1] = said.model_copy(update={"id": last.id})
         return ModelResponse(result=reviewed, structured_response=response.structured_response)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
@@ -119,19 +122,6 @@ def _changes_project(request: ToolCallRequest) -> bool:
     return call["name"] in _FILE_CHANGES and paths.is_within(path, PROJECT_MOUNT.rstrip("/"))
 
 
-def _tell_instead(call: ModelCall, message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
-    """The model had nothing for somebody who asked to be told: the method's own words, for what the phase needs."""
-    noted = from_data(reduce_argument(to_data(argument), [call.update["argument"]])) if "argument" in call.update else argument
-    at = go_on(noted)
-    question = next_question(at)
-    if question is None or has_told(noted, dialogue):
-        return message
-    words = words_for(at, question)
-    call.update["argument"] = changes(argument, take_answer(at, question, words, author="tutor"))
-    text = f"You asked to be told, so these words are mine: “{words}” Change them when you like."
-    return message.model_copy(update={"content": text})
-
-
 def _note(text: str) -> HumanMessage:
     """A word to the model for this call alone. It is not stored, so it never counts as the person's."""
     return HumanMessage(f"[{text}]")
@@ -139,7 +129,7 @@ def _note(text: str) -> HumanMessage:
 
 def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
     """The model's message as the person may see it."""
-    message = _accept_patches(message)
+    message = _mend_questions(_accept_patches(message), argument)
     text, asked = take_questions_out(message.text)
     left_out = False
     if not _may_tell(argument, dialogue):
@@ -187,9 +177,12 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
 
 def _make_call(argument: Argument, question: str, number: int) -> Any:
     """The question as a call; `number` makes an id that no other question of the thread has."""
-    subject = argument.phase.capitalize() if argument.thesis is None else f"About {_subject(argument)}"
-    named = question if names_its_subject(question, argument) else f"{subject}: {question}"
-    return {"name": ASK_USER, "args": {"question": named}, "id": f"ask_in_prose_{number}", "type": "tool_call"}
+    return {
+        "name": ASK_USER,
+        "args": {"question": with_subject(question, argument)},
+        "id": f"ask_in_prose_{number}",
+        "type": "tool_call",
+    }
 
 
 def _subject(argument: Argument) -> str:
@@ -200,9 +193,50 @@ def _subject(argument: Argument) -> str:
     return question.about if question else argument.thesis.id
 
 
-def names_its_subject(question: str, argument: Argument) -> bool:
-    said = set(words_of(question))
-    return argument.phase in said if argument.thesis is None else any(name in said for name in argument.nodes)
+def with_subject(question: str, argument: Argument) -> str:
+    """The question with the clause it is about. Before there is a thesis there is nothing to tell apart."""
+    if argument.thesis is None or any(name in words_of(question) for name in argument.nodes):
+        return question
+    return f"About {_subject(argument)}: {question}"
+
+
+def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:
+    """The message with its questions in their form. A model that cannot keep to it would be refused again and again, and the person would
+    never be asked."""
+    if not asks(message):
+        return message
+    mended = [
+        {**call, "args": mend_question(call["args"], argument)} if call["name"] in QUESTION_TOOLS else call
+        for call in message.tool_calls
+    ]
+    return message if mended == message.tool_calls else message.model_copy(update={"tool_calls": mended})
+
+
+def mend_question(args: Mapping[str, Any], argument: Argument) -> dict[str, Any]:
+    """A question that asks one thing, of which one can see what it is about."""
+    question = args.get("question")
+    if not isinstance(question, str):
+        return dict(args)  # its tool says what is wrong with it
+    mended = {**args, "question": with_subject(_first_question(question), argument)}
+    if isinstance(args.get("options"), list):
+        mended["options"] = [_as_statement(option) for option in args["options"]]
+    return mended
+
+
+def _first_question(text: str) -> str:
+    """The text without what it asks after its first question."""
+    kept: list[str] = []
+    for sentence in sentences_of(text):
+        if not is_question(sentence) or not any(map(is_question, kept)):
+            kept.append(sentence)
+    return "".join(kept).strip()
+
+
+def _as_statement(option: Any) -> Any:
+    """An option that does not ask: a list of questions would be several at once."""
+    if isinstance(option, Mapping) and isinstance(option.get("label"), str):
+        return {**option, "label": _as_statement(option["label"])}
+    return option.rstrip().rstrip("?？؟").rstrip() or option if isinstance(option, str) and is_question(option) else option
 
 
 def _call_fault(request: ToolCallRequest) -> str | None:
@@ -214,38 +248,14 @@ def _call_fault(request: ToolCallRequest) -> str | None:
     message = last_answer(messages_of(state))
     if message is not None and any(other["name"] in CHANGING_TOOLS for other in message.tool_calls):
         return "Ask by itself, when your changes are made: they are saved before the person is asked."
-    return question_fault(call["args"], from_data(state.get("argument")), read_dialogue(messages_of(state)))
-
-
-def question_fault(args: Mapping[str, Any], argument: Argument, dialogue: Dialogue) -> str | None:
-    """Why a question may not be put like this; None if it may."""
-    question = str(args.get("question", ""))
-    labels = [str(each.get("label", "")) if isinstance(each, Mapping) else str(each) for each in args.get("options") or ()]
-    if sum(is_question(each) for each in sentences_of(question)) > 1 or any(is_question(label) for label in labels):
-        return "That is more than one question. Ask one, and wait for its answer."
-    if not names_its_subject(question, argument):
-        if argument.thesis is None:
-            return f"There is no thesis yet, so a question names the phase: begin it with '{argument.phase.capitalize()}: '."
-        known = ", ".join(argument.nodes)
-        return f"A question names the clause it is about: begin it with 'About {_subject(argument)}: '. Clauses: {known}."
-    if dialogue.wants_to_be_told and not has_told(argument, dialogue):
+    dialogue = read_dialogue(messages_of(state))
+    if dialogue.wants_to_be_told and not has_told(from_data(state.get("argument")), dialogue):
         return "The user asked to be told. Tell them first: make the move for them, or say it."
     return None
 
 
-def has_told(argument: Argument, dialogue: Dialogue) -> bool:
-    """Whether something was told since the person asked for it: a move in the tutor's words, or a text."""
-    wishes = [place for place, move in enumerate(argument.moves) if move.move == "tell"]
-    since = argument.moves[wishes[-1] :] if wishes else ()
-    if any(move.by == "tutor" and move.move in ("propose", "update", "link", "hint") for move in since):
-        return True
-    said: list[AnyMessage] = [each for each in dialogue.this_turn if isinstance(each, AIMessage)]
-    return any(each.text.strip() for each in said)
-
-
 def _refuse(request: ToolCallRequest, fault: str) -> ToolMessage:
-    call = request.tool_call
-    return ToolMessage(f"Error: {fault}", name=call["name"], tool_call_id=call["id"] or "", status="error")
+    return refuse(request.tool_call, fault)
 
 
 def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
@@ -254,6 +264,9 @@ def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
     if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
         return result
     argument = from_data(request.state.get("argument"))
+    asked_by = last_answer(messages_of(request.state))
+    if asked_by is not None and stands_in(asked_by):
+        return take_answer_in(argument, result)
     question = str(call["args"].get("question", ""))
     about = next((name for name in words_of(question) if name in argument.nodes), argument.phase)
     asked = moves.record(argument, "tutor", "ask", about, question)

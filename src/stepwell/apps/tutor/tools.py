@@ -37,10 +37,11 @@ from stepwell.apps.tutor.argument.document import (
 )
 from stepwell.apps.tutor.argument.exports import Form, describe_change, export
 from stepwell.apps.tutor.argument.lint import lint
-from stepwell.apps.tutor.argument.method import missing
+from stepwell.apps.tutor.argument.progress import describe_standing
 from stepwell.apps.tutor.argument.telling import TOP_LEVEL, hint_level
 from stepwell.apps.tutor.argument.words import is_said_in, take_questions_out, words_of
 from stepwell.apps.tutor.dialogue import Dialogue, last_answer, messages_of, read_dialogue
+from stepwell.middleware.own_words import refuse
 
 HINT_CHARS = {1: 200, 2: 300, 3: 400, 4: 2_000}
 """The lower the hint, the shorter: below the last level it cannot hold the whole answer."""
@@ -137,7 +138,9 @@ def _make_tool(name: str, schema: type[BaseModel], description: str) -> BaseTool
         return _run(name, runtime, args)
 
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
-    return StructuredTool(name=name, description=description, func=run, coroutine=arun, args_schema=schema)
+    # A class without fields would make LangChain call the function without anything, also without its runtime.
+    args_schema = schema if schema.model_fields else schema.model_json_schema()
+    return StructuredTool(name=name, description=description, func=run, coroutine=arun, args_schema=args_schema)
 
 
 def _run(name: str, runtime: ToolRuntime, args: Mapping[str, Any]) -> Command[Any] | ToolMessage:
@@ -147,7 +150,7 @@ def _run(name: str, runtime: ToolRuntime, args: Mapping[str, Any]) -> Command[An
     try:
         after, said = perform(before, schema.model_validate(dict(args)), dialogue)
     except MoveRefusedError as refused:
-        return ToolMessage(f"Error: {refused}", name=name, tool_call_id=call_id, status="error")
+        return refuse({"name": name, "args": dict(args), "id": call_id, "type": "tool_call"}, str(refused))
     message = ToolMessage(said, name=name, tool_call_id=call_id)
     return message if after == before else Command(update={"messages": [message], "argument": changes(before, after)})
 
@@ -178,20 +181,20 @@ def _propose(argument: Argument, args: ProposeNode, dialogue: Dialogue) -> tuple
     if args.about and relation:
         grown = moves.link(grown, name, relation, args.about, args.because, author=author)
     whose = "the user's" if author == "user" else "your"
-    return grown, f"{name} stands, in {whose} words. {_standing(grown)}"
+    return grown, f"{name} stands, in {whose} words. {describe_standing(grown)}"
 
 
 def _link(argument: Argument, args: LinkNodes, dialogue: Dialogue) -> tuple[Argument, str]:
     author: Author = "user" if is_said_in(args.because, dialogue.texts) else "tutor"
     linked = moves.link(argument, args.source, args.relation, args.target, args.because, author=author)
-    return linked, f"{args.source} {args.relation} {args.target}. {_standing(linked)}"
+    return linked, f"{args.source} {args.relation} {args.target}. {describe_standing(linked)}"
 
 
 def _update(argument: Argument, args: UpdateNode, dialogue: Dialogue) -> tuple[Argument, str]:
     node = moves.require_node(argument, args.node)
     named = moves.name_terms(argument, args.terms) if args.terms else argument
     if args.text is None and args.status is None and args.source is None and args.confidence is None and args.terms:
-        return named, f"To be defined: {', '.join(named.terms)}. {_standing(named)}"
+        return named, f"To be defined: {', '.join(named.terms)}. {describe_standing(named)}"
     guarded = args.text is not None and (node.kind == "reply" or (node.kind == "thesis" and node.side == "own"))
     targets = [link.target for link in argument.links_of("answers", source=node.id)]
     target = next(iter(targets), node.id)
@@ -206,7 +209,7 @@ def _update(argument: Argument, args: UpdateNode, dialogue: Dialogue) -> tuple[A
         author=author,
     )
     told = f"{CHANGED} {describe_change(changed)} " if len(changed.versions) > len(named.versions) > 0 else ""
-    return changed, f"{node.id} is {changed.nodes[node.id].status}. {told}{_standing(changed)}"
+    return changed, f"{node.id} is {changed.nodes[node.id].status}. {told}{describe_standing(changed)}"
 
 
 def _hint(argument: Argument, args: Hint, dialogue: Dialogue) -> tuple[Argument, str]:
@@ -226,24 +229,16 @@ def _hint(argument: Argument, args: Hint, dialogue: Dialogue) -> tuple[Argument,
 
 def _set_phase(argument: Argument, args: SetPhase, dialogue: Dialogue) -> tuple[Argument, str]:
     moved = moves.set_phase(argument, args.phase)
-    return moved, _standing(moved)
+    return moved, describe_standing(moved)
 
 
 def _lint(argument: Argument, args: LintSeminar, dialogue: Dialogue) -> tuple[Argument, str]:
     found = [f"- {finding.severity}: {finding.sentence}" for finding in lint(argument)]
-    return argument, "\n".join([_standing(argument), *(found or ["Nothing to mark."])])
+    return argument, "\n".join([describe_standing(argument), *(found or ["Nothing to mark."])])
 
 
 def _export(argument: Argument, args: Export, dialogue: Dialogue) -> tuple[Argument, str]:
     return argument, export(argument, args.form)
-
-
-def _standing(argument: Argument) -> str:
-    """Where the seminar is, for the model's next step."""
-    gaps = missing(argument)
-    if gaps:
-        return f"Phase '{argument.phase}'; missing: " + " ".join(gap.sentence for gap in gaps[:4])
-    return f"Phase '{argument.phase}': nothing is missing."
 
 
 def _choose_author(argument: Argument, text: str, dialogue: Dialogue, *, guarded: bool, target: str, what: str) -> Author:

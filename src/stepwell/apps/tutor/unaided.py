@@ -32,7 +32,7 @@ from stepwell.apps.tutor.argument.questions import go_on, next_question, take_an
 from stepwell.apps.tutor.argument.telling import tell
 from stepwell.apps.tutor.argument.words import asks_to_be_told, words_of
 from stepwell.apps.tutor.commands import carry_out
-from stepwell.apps.tutor.dialogue import last_answer, messages_of, read_dialogue
+from stepwell.apps.tutor.dialogue import as_call, last_answer, messages_of, read_dialogue
 from stepwell.apps.tutor.state import DeeptutorState, TutorInput, TutorOutput
 from stepwell.backends.device import Device, DeviceCall, say_failure
 from stepwell.middleware.clarify import USER_WORDS
@@ -148,13 +148,7 @@ def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list
     if question is None:
         return [AIMessage("\n\n".join(notes))] if notes else []
     number = sum(isinstance(each, AIMessage) for each in messages_of(state)) + 1
-    args: dict[str, Any] = {"question": question.text}
-    if len(question.options) >= 2:
-        args["options"] = [{"id": name, "label": label} for name, label in question.options]
-    name = ASK_CHOICES if "options" in args else ASK_USER
-    return [
-        AIMessage("\n\n".join(notes), tool_calls=[{"name": name, "args": args, "id": f"ask_{number}", "type": "tool_call"}])
-    ]
+    return [AIMessage("\n\n".join(notes), tool_calls=[as_call(question, f"ask_{number}")])]
 
 
 def _take(state: UnaidedState) -> Update:
@@ -168,7 +162,7 @@ def _take(state: UnaidedState) -> Update:
     text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
     if errand := read_errand(text):
         return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
-    after, note = _respond(before, text, first=first)
+    after, note = respond(before, text, first=first)
     moved = go_on(after)
     notes += [note] if note else []
     notes += _announce(before, moved)
@@ -176,7 +170,8 @@ def _take(state: UnaidedState) -> Update:
     return {**update, "messages": _say(state, moved, notes)}
 
 
-def _respond(argument: Argument, text: str, *, first: bool) -> tuple[Argument, str]:
+def respond(argument: Argument, text: str, *, first: bool = False) -> tuple[Argument, str]:
+    """What the method makes of the person's words: the argument after them, and what to say about it."""
     question = next_question(argument)
     said = text.strip()
     try:

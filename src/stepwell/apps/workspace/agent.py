@@ -35,6 +35,7 @@ from stepwell.middleware.change_previews import ChangePreviewMiddleware, Preview
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.prompt_caching import prompt_caching
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
+from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.specs import SubAgent, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -102,6 +103,7 @@ class Recipe(NamedTuple):
             MentionsMiddleware(self._files_of),  # `@file` in a message; reads, so it needs the root
             PlanningMiddleware(),  # what the person sees of the plan
             delegation,  # `task`, the only way to act; nobody here is general-purpose
+            StubbornModelMiddleware(),  # a model that gets nowhere ends with a sentence
             SummarizationMiddleware(self.model),
             prompt_caching(self.model),
             RobustCallsMiddleware(),
@@ -116,6 +118,7 @@ class Recipe(NamedTuple):
         stack = [
             GCSRuntimeMiddleware(allowed=self.grants.roots),  # first: tools find the root that everything happens below
             PlanningMiddleware(),
+            StubbornModelMiddleware(),
             SummarizationMiddleware(model),
             prompt_caching(model),
             RobustCallsMiddleware(),

@@ -29,8 +29,6 @@ class Spending(TypedDict, total=False):
     unpriced: list[str]
     """Models whose price nobody knows."""
     warned: bool
-    stopped: str
-    """Set by a step that wants the run to end, with the reason."""
 
 
 def add_spending(sums: Spending, more: Spending) -> Spending:
@@ -40,7 +38,7 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
     same_step = sums.get("step") == more.get("step")
     before = sums.get("step_seconds", 0.0)
     now = more.get("step_seconds", 0.0)
-    added = Spending(
+    return Spending(
         turn=more.get("turn", ""),
         tokens=sums.get("tokens", 0) + more.get("tokens", 0),
         usd=sums.get("usd", 0.0) + more.get("usd", 0.0),
@@ -51,9 +49,6 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
         unpriced=sorted({*sums.get("unpriced", ()), *more.get("unpriced", ())}),
         warned=sums.get("warned", False) or more.get("warned", False),
     )
-    if stopped := more.get("stopped") or sums.get("stopped"):
-        added["stopped"] = stopped
-    return added
 
 
 @dataclass(frozen=True, slots=True)

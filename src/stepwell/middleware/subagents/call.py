@@ -124,6 +124,12 @@ def final_text(name: str, final: Mapping[str, Any]) -> str:
     return f"The subagent {name} finished without an answer. Look at the files it changed, or ask again."
 
 
+def is_stuck(final: Mapping[str, Any]) -> bool:
+    """Whether a subagent was stopped because it got nowhere."""
+    messages = final.get("messages") or []
+    return bool(messages) and messages[-1].response_metadata.get("finish_reason") == "stubborn"
+
+
 def _sees_inherited_files(agent: Runnable[Any, Any]) -> bool:
     """Whether the agent's files channel is ours, so that its backend finds the parent's files by itself."""
     if not isinstance(agent, Pregel):

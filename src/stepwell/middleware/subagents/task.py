@@ -25,11 +25,12 @@ from pydantic import BaseModel, Field
 
 from stepwell.backends.state import CHANNEL
 from stepwell.control_flow import let_pass
-from stepwell.errors import SubAgentSpecError, ToolUseError
+from stepwell.errors import MiddlewareError, SubAgentSpecError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
-from stepwell.middleware.subagents.call import SubAgentCall, final_text
+from stepwell.middleware.subagents.call import SubAgentCall, final_text, is_stuck
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
+from stepwell.middleware.turns import STUCK
 
 TOOL_NAME = "task"
 
@@ -145,6 +146,8 @@ SubAgentMiddleware._task.__annotations__ = SubAgentMiddleware._atask.__annotatio
 
 def _result(call: SubAgentCall, final: Any) -> Command[Any]:
     message = ToolMessage(final_text(call.name, final), name=TOOL_NAME, tool_call_id=call.runtime.tool_call_id or "")
+    if is_stuck(final):
+        message = message.model_copy(update={"status": "error", "additional_kwargs": {STUCK: True}})
     update: dict[str, Any] = {"messages": [message]}
     if files := call.changed_files(final):
         update[CHANNEL] = files
@@ -152,6 +155,8 @@ def _result(call: SubAgentCall, final: Any) -> Command[Any]:
 
 
 def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
+    if isinstance(error, MiddlewareError):
+        raise error
     said = str(error)
     text = (
         said if isinstance(error, ToolUseError) else f"Error: the subagent {name} failed: {type(error).__name__}: {said}"[:4000]

@@ -137,6 +137,10 @@ class SqlLedger(ABC):
         now = self._now()
         return await self._write(lambda connection: reservations.take_back(connection, key, attempt, now))
 
+    async def waive(self, key: str) -> Session:
+        now = self._now()
+        return await self._write_for_run(lambda connection: reservations.waive(connection, key, now))
+
     async def held_since(self, moment: datetime) -> list[Reservation]:
         return await self._read(lambda connection: reservations.held_since(connection, moment.timestamp()))
 

@@ -3,7 +3,8 @@
 ```
 reserve ──> held ──settle──> settled ──confirm──> confirmed        the answer is checkpointed: the charge stands
               │                 ├──reserve again──> void           the answer was lost: charged back and counted, and the call is tried anew
-              │                 └──take back──────> void           the same, and the call is not tried again
+              │                 ├──take back──────> void           the same, and the call is not tried again
+              │                 └──waive──────────> void           a rule of ours refused all that the answer wanted: charged back
               └──release──> released
 ```
 """
@@ -126,6 +127,15 @@ def take_back(connection: Connection, key: str, attempt: int, now: float) -> Res
     return find(connection, key, attempt)
 
 
+def waive(connection: Connection, key: str, now: float) -> Session:
+    last = _last(connection, key)
+    if last is None:
+        raise NotFoundError("reservation", key)
+    if last.state == "settled":
+        _void(connection, find_session(connection, None, last.session_id), last, now)
+    return find_session(connection, None, last.session_id)
+
+
 def _last(connection: Connection, key: str) -> Reservation | None:
     row = connection.execute(
         "SELECT * FROM payment_reservations WHERE key = ? ORDER BY attempt DESC LIMIT 1", (key,)
@@ -168,15 +178,20 @@ def _free(connection: Connection, reservation: Reservation, state: str, now: flo
 
 
 def _take_back(connection: Connection, session: Session, reservation: Reservation, now: float) -> None:
-    """The same call comes again and nobody has said that its answer was kept: it was lost, and is not paid for. Only while the money is
-    there: what a closed session was charged has been parted already."""
+    """The same call comes again and nobody has said that its answer was kept: it was lost, and is not paid for."""
+    if _void(connection, session, reservation, now):
+        connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
+
+
+def _void(connection: Connection, session: Session, reservation: Reservation, now: float) -> bool:
+    """Charge back, only while the money is there: what a closed session was charged has been parted already."""
     if session.state not in SPENDS_MONEY:
-        return
+        return False
     write_entry(connection, session, "void", reservation.charged, _name(reservation), now)
     connection.execute(
         "UPDATE payment_reservations SET state = 'void' WHERE key = ? AND attempt = ?", (reservation.key, reservation.attempt)
     )
-    connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
+    return True
 
 
 def _find_shortage(connection: Connection, session: Session, amount: int, now: float) -> Short | None:

@@ -466,6 +466,19 @@ class RefundRules(LedgerCase):
         session = await require_balanced(ledger, funded.session_id)
         assert (session.spent, session.lost_answers) == (10, 1)
 
+    async def test_a_waived_charge_costs_nothing_and_a_confirmed_one_stands(
+        self, ledger: Ledger, wallet: Wallet, funded: Session
+    ) -> None:
+        for key in ("refused", "kept"):
+            await wallet.settle(await wallet.reserve(OWNER, funded.session_id, key, 10), 10)
+        await ledger.confirm(funded.session_id, ["kept"])
+        for key in ("refused", "kept", "refused"):
+            session = await ledger.waive(key)
+        assert (session.spent, session.reserved, session.lost_answers) == (10, 0, 0)
+        assert await ledger.undecided() == []
+        assert await ledger.confirm(funded.session_id, ["refused"]) == 0
+        await require_balanced(ledger, funded.session_id)
+
     async def test_a_thread_knows_the_sessions_it_draws_on(self, ledger: Ledger, mint: MemoryMint, funded: Session) -> None:
         other = (await ledger.add_funding(token_of(mint, 8, "other"))).session_id
         for session_id in (funded.session_id, other, funded.session_id):

@@ -40,20 +40,28 @@ async def test_two_questions_in_one_turn_become_one(tmp_path):
     assert len(errors(values, "ask_user")) == 1
 
 
-async def test_two_questions_in_one_call_are_refused(tmp_path):
-    """T8"""
-    double = call("ask_user", question="Frame: what is it about? And why do you care?")
-    tutor = tutor_with(tmp_path, [double, say("Well.")], project=None)
+async def test_of_two_questions_in_one_call_the_first_is_asked(tmp_path):
+    """T8: refusing it would cost a call more, and a model that cannot do otherwise would never ask."""
+    double = call("ask_user", question="You like cars. What is it about? And why do you care? Take your time.")
+    tutor = tutor_with(tmp_path, [double, say("Well.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me")
-    assert "more than one question" in errors(values, "ask_user")[0]
-    assert tutor.questions == []
+    assert tutor.questions == ["You like cars. What is it about? Take your time."]
+    assert errors(values, "ask_user") == []
+
+
+async def test_options_that_ask_become_statements(tmp_path):
+    """T8"""
+    ask = call("ask_choices", question="Which one?", options=["Is it fair?", {"id": "b", "label": "Does it work?"}])
+    tutor = tutor_with(tmp_path, [ask, say("Well.")], project=None, answers=["b"])
+    await tutor.say("Help me")
+    assert [option["label"] for option in tutor.asked[-1]["options"]] == ["Is it fair", "Does it work"]
 
 
 async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_path):
-    """T8: always through a tool, naming the phase before there is a thesis and a clause afterwards."""
+    """T8: always through a tool, naming a clause as soon as there is a thesis."""
     tutor = tutor_with(tmp_path, [say("Good. What is your argument about?"), say("I see.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me with my argument")
-    assert tutor.questions == ["Frame: What is your argument about?"]
+    assert tutor.questions == ["What is your argument about?"]
     assert not any("?" in message.text for message in values["messages"] if message.type == "ai")
     tutor = tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
     await tutor.say("Go on")
@@ -65,7 +73,7 @@ def test_what_else_a_provider_put_into_a_message_stays():
     message = AIMessage([thought, {"type": "text", "text": "Good. Why is that?"}], id="m")
     reviewed = review_prose(message, Argument(), read_dialogue([HumanMessage("Hello")]))
     assert reviewed.content == [thought, {"type": "text", "text": "Good."}]
-    assert reviewed.tool_calls[0]["args"] == {"question": "Frame: Why is that?"}
+    assert reviewed.tool_calls[0]["args"] == {"question": "Why is that?"}
     assert reviewed.id == "m"
 
 
@@ -89,14 +97,17 @@ async def test_a_question_beside_a_change_waits_until_the_change_is_saved(tmp_pa
     assert kinds == ["read_file", "write_file", "question", "write_file"]
 
 
-async def test_a_question_that_names_nothing_is_refused(tmp_path):
-    """T8"""
-    tutor = tutor_at(tmp_path, "grounds", [call("ask_user", question="Why should that be so?"), say("Well.")])
+async def test_a_question_that_names_nothing_is_given_its_clause(tmp_path):
+    """T8, T3: before there is a thesis it passes as it is."""
+    script = [call("ask_user", question="Why should that be so?"), say("Well.")]
+    tutor = tutor_at(tmp_path, "grounds", script, answers=["Because."])
     values = await tutor.say("Go on")
-    assert "names the clause" in errors(values, "ask_user")[0]
-    tutor = tutor_with(tmp_path, [call("ask_choices", question="Which?", options=["a", "b"]), say("Well.")], project=None)
-    values = await tutor.say("Help me")
-    assert "names the phase" in errors(values, "ask_choices")[0]
+    assert tutor.questions == ["About t1: Why should that be so?"]
+    assert errors(values, "ask_user") == []
+    script = [call("ask_choices", question="Which aspect interests you?", options=["a", "b"]), say("Well.")]
+    tutor = tutor_with(tmp_path, script, project=None, answers=["a"])
+    await tutor.say("I want to write about economics")
+    assert tutor.questions == ["Which aspect interests you?"]
 
 
 async def test_a_thesis_in_the_models_words_is_refused(tmp_path):
@@ -163,7 +174,7 @@ async def test_not_wanting_to_be_told_is_not_a_wish_to_be_told(tmp_path):
 
 async def test_a_model_that_says_nothing_to_somebody_who_asks_to_be_told_is_replaced(tmp_path):
     """T8: it always works: the method's own words are given instead."""
-    tutor = tutor_at(tmp_path, "reply", [say("")])
+    tutor = tutor_at(tmp_path, "reply", [say(""), say("")])
     values = await tutor.say("/tell")
     assert "these words are mine" in values["messages"][-1].text
     assert (await tutor.argument()).nodes["p1"].author == "tutor"
@@ -279,6 +290,13 @@ async def test_several_moves_of_one_step_see_one_another(tmp_path):
     assert list(argument.nodes) == ["t1", "n1"]
     assert argument.terms == ("centres",)
     assert len(errors(values, "propose_node")) == 1
+
+
+async def test_the_lint_says_what_the_phase_needs_whatever_it_is_called_with(tmp_path):
+    script = [call("lint_seminar"), call("lint_seminar", level=1), say("Well.")]
+    values = await tutor_with(tmp_path, script, project=None).say("Help me")
+    assert [result.status for result in results_of(values, "lint_seminar")] == ["success", "success"]
+    assert "Phase 'frame'; missing:" in results_of(values, "lint_seminar")[0].text
 
 
 async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):

@@ -77,12 +77,12 @@ def test_both_stacks_stand_in_their_order(place: InBucket):
     main = recipe.main_stack(SubAgentMiddleware(subagents=specs, build=recipe.build_subagent))
     clerk = recipe.subagent_stack(specs[0], recipe.model)
     assert names_of(main) == [
-        "ConfigToStateMiddleware", "PlanningMiddleware", "SubAgentMiddleware", "SummarizationMiddleware",
-        "AnthropicPromptCachingMiddleware", "PatchToolCallsMiddleware", "ApprovalMiddleware",
+        "ConfigToStateMiddleware", "PlanningMiddleware", "SubAgentMiddleware", "StubbornModelMiddleware",
+        "SummarizationMiddleware", "AnthropicPromptCachingMiddleware", "PatchToolCallsMiddleware", "ApprovalMiddleware",
     ]  # fmt: skip
     assert names_of(clerk) == [
-        "GCSRuntimeMiddleware", "PlanningMiddleware", "SummarizationMiddleware", "AnthropicPromptCachingMiddleware",
-        "PatchToolCallsMiddleware", "PreviewedApprovals", "ChangePreviewMiddleware",
+        "GCSRuntimeMiddleware", "PlanningMiddleware", "StubbornModelMiddleware", "SummarizationMiddleware",
+        "AnthropicPromptCachingMiddleware", "PatchToolCallsMiddleware", "PreviewedApprovals", "ChangePreviewMiddleware",
     ]  # fmt: skip
 
 

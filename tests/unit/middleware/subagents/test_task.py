@@ -300,8 +300,13 @@ def test_unknown_subagent_is_a_tool_error_that_lists_the_known():
 
 
 def test_one_that_ends_without_words_says_so():
-    model = ScriptedModel.by_agent({"main": [task("helper"), say("ok")], "helper": [raw(AIMessage(""))]})
+    model = ScriptedModel.by_agent({"main": [task("helper"), say("ok")], "helper": [raw(AIMessage(""))] * 2})
     (result,) = tool_results(create_deep_agent(model, subagents=[spec("helper")]).invoke(ASK))
+    assert "asked twice" in result.content
+    silent = RunnableLambda(lambda state: {"messages": [AIMessage("")]})
+    compiled = {"name": "helper", "description": "says nothing", "runnable": silent}
+    model = ScriptedModel([task("helper"), say("ok")])
+    (result,) = tool_results(create_deep_agent(model, subagents=[compiled]).invoke(ASK))
     assert "finished without an answer" in result.content
 
 

@@ -1,4 +1,5 @@
-"""Holds a plan against the policy, before it is carried out. It fails closed: what cannot be read is a rejection.
+"""Holds a plan against the policy, before it is carried out. It fails closed: what cannot be read is a rejection. It also ends the
+research: another plan would not help against an auditor that gives no usable answer.
 
 The machine part is code. The part to be judged goes to a model that did not write the plan; where there is none that could judge,
 it is left to the person at the gate, by name.
@@ -20,6 +21,8 @@ from stepwell.evidence.inquiry import Inquiry
 from stepwell.evidence.policy.rules import Violation
 from stepwell.evidence.prompting import fence_material, prompt
 from stepwell.secrets.text import hide_secrets
+
+UNREADABLE = "audit.unreadable"
 
 
 class Judged(BaseModel):
@@ -88,12 +91,17 @@ def _fail_closed(judged: Judged) -> AuditResult:
 
 
 def _reject_as_unreadable(why: str) -> AuditResult:
-    return AuditResult(verdict="rejected", violations=(Violation(rule="audit.unreadable", reason=why[:300]),))
+    return AuditResult(verdict="rejected", violations=(Violation(rule=UNREADABLE, reason=why[:300]),))
 
 
 def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
+    if any(violation.rule == UNREADABLE for violation in audit.violations):
+        message = (
+            f"The plan could not be audited, so it is not approved: {broken}. Choose another model to audit with, or ask again."
+        )
+        return {**change, "status": "failed", "error_message": message}, message
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
         return change, f"Not approved: {broken}"

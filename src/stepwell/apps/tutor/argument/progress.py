@@ -29,6 +29,14 @@ def describe_progress(argument: Argument) -> dict[str, Any]:
     }
 
 
+def describe_standing(argument: Argument) -> str:
+    """Where the seminar is, in a sentence, for the model's next step."""
+    gaps = missing(argument)
+    if gaps:
+        return f"Phase '{argument.phase}'; missing: " + " ".join(gap.sentence for gap in gaps[:4])
+    return f"Phase '{argument.phase}': nothing is missing."
+
+
 def describe_changes(argument: Argument) -> list[dict[str, Any]]:
     """Each change of the thesis, with the confidence before and after."""
     return [

@@ -1,0 +1,36 @@
+"""Whether an error around a tool call is a mistake in middleware, and not the tool's.
+
+A tool that fails answers its call (ADR 0005). A mistake in the code around the tool (`TypeError` and the like) is nothing that a model
+could mend: read as a result it would make every call fail while the run ends well. It fails the run, with a sentence for the programmer.
+Other errors that middleware raises (`PermissionError("not on Sundays")`) refuse the call, and stay its result.
+
+Where an error comes from is read off its traceback: one of a tool has passed through the function that runs tools.
+"""
+
+from __future__ import annotations
+
+from traceback import walk_tb
+from types import CodeType
+
+from langgraph.prebuilt import ToolNode
+
+from stepwell.errors import MiddlewareError
+
+PROGRAMMING_ERRORS = (NotImplementedError, TypeError, AttributeError, NameError, LookupError, AssertionError, ImportError)
+_RUNS_TOOLS = frozenset({ToolNode._execute_tool_sync.__code__, ToolNode._execute_tool_async.__code__})
+
+
+def middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
+    """The error to fail the run with; None if the tool itself failed, or middleware refused the call."""
+    if isinstance(error, MiddlewareError):
+        return error
+    if not isinstance(error, PROGRAMMING_ERRORS):
+        return None
+    passed: list[CodeType] = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
+    if not _RUNS_TOOLS.isdisjoint(passed):
+        return None
+    place = passed[-1].co_qualname if passed else "unknown code"
+    return MiddlewareError(
+        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Mend the middleware: the tool "
+        "and the model have no part in it."
+    )

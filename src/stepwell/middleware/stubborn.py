@@ -1,0 +1,150 @@
+"""Models that do not do as they are told: they are told once, and then the harness decides.
+
+| a model that | is told | and then |
+|---|---|---|
+| makes the same call with the same result, for ever | after 3 | stopped at the 4th |
+| makes two calls in turn (A, B, A, B), each with the result it had | after the 4th | stopped at the 5th |
+| repeats a refused call, with the same arguments or others | after 3 | stopped at the 4th |
+| repeats a change of state, or a question, that a rule refuses | after 3 | stopped at the 4th |
+| calls tools that do not exist | after 3 | stopped at the 4th; with another name each time at the 6th |
+| calls a tool with arguments that do not fit | after 3 | stopped at the 4th; at the 6th if the error differs |
+| writes the same large file again and again | after 3 | stopped at the 4th |
+| hands the same task to a subagent again and again | after 3 | stopped at the 4th |
+| hands a task to a subagent that gets stuck | at once | stopped at the next |
+| never gives a structured answer in its form | after 3 | stopped at the 4th; at the 6th if the error differs |
+| gives arguments that are not JSON | at once | stopped at the 2nd |
+| gives an empty answer | at once | stopped at the 2nd |
+| gives only reasoning | at once | stopped at the 2nd |
+| makes different calls that succeed, without end | never: that is work | bounded by a budget and by the recursion limit |
+| asks for a state until it changes | never: the result is another one | goes on |
+
+*Stopped* is the first of these that can be done: the application's own way to go on (`fallback`: the tutor asks its method's question);
+a question to the user, where the agent has `ask_user`; a last message that says what happened. Nothing of it costs the user a model
+call, and an answer that the harness gives is not charged (`own_words`, `payment`).
+
+It reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it holds after a pause, after a crash and
+in subagents. Tool calls are left alone: approvals, effects and charges see what they always see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage, HumanMessage
+
+from stepwell.answers.clarification import ASK_USER
+from stepwell.middleware.own_words import last_words, own_answer
+from stepwell.middleware.request import ModelCall, RequestMiddleware
+from stepwell.middleware.turns import read_stall
+from stepwell.models.usage import label_of
+
+Fallback = Callable[[ModelCall, str], AIMessage | None]
+"""From a call that is not made, and what happened, to what is said instead; None where there is nothing. It may add to the call's
+`update`."""
+
+_SILENT_BLOCKS = frozenset({"text", "reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "invalid_tool_call"})
+
+
+class StubbornModelMiddleware(RequestMiddleware):
+    """Stops a model that gets nowhere. `fallback` says how the application goes on without it."""
+
+    reaches_subagents = True
+
+    def __init__(self, *, fallback: Fallback | None = None) -> None:
+        super().__init__()
+        self._fallback = fallback
+
+    def prepare(self, call: ModelCall) -> None:
+        state: Mapping[str, Any] = call.request.state
+        stall = read_stall(state.get("messages") or ())
+        if stall is None:
+            return
+        if stall.is_over:
+            call.answer = self._decide(call, stall.what)
+        elif not stall.is_told:
+            call.messages = [*call.messages, _note(_WARNING.format(what=stall.what))]
+
+    def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
+        fault = _silence(response)
+        if fault is None:
+            return False
+        _tell_client(call, response)
+        told = f"Your last answer could not be used: {fault}. The user has seen nothing. Answer in words now, or call a tool."
+        call.messages = [*call.messages, _note(told)]
+        return True
+
+    def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        fault = _silence(response)
+        if fault is None:
+            return response
+        answer = response.result[-1]
+        if answer.text.strip():  # beside a call that cannot be read
+            return ModelResponse([*response.result[:-1], _without_broken_calls(cast("AIMessage", answer))])
+        return ModelResponse([self._decide(call, f"The model was asked twice, and its answer could not be used: {fault}.")])
+
+    def _decide(self, call: ModelCall, what: str) -> AIMessage:
+        """What is said in the model's place."""
+        if self._fallback and (answer := self._fallback(call, what)):
+            return answer
+        if any(getattr(tool, "name", None) == ASK_USER for tool in call.request.tools):
+            return own_answer("", "stubborn", [_ask_user(call, f"I am stuck. {what} How should I go on?")])
+        return last_words(
+            f"I stopped, because I was getting nowhere. {what} Tell me how to go on.", call.request.state, "stubborn"
+        )
+
+
+_WARNING = (
+    "You are getting nowhere: {what} Doing that again will not help. Do something else, or answer the user in plain words with what you "
+    "have. If you do the same again, you will be stopped."
+)
+
+
+def _note(text: str) -> HumanMessage:
+    """For this call alone: it is not stored, so it never counts as the user's."""
+    return HumanMessage(f"[{text}]")
+
+
+def _ask_user(call: ModelCall, question: str) -> Any:
+    number = len(cast("Mapping[str, Any]", call.request.state).get("messages") or ())
+    return {"name": ASK_USER, "args": {"question": question}, "id": f"ask_when_stuck_{number}", "type": "tool_call"}
+
+
+def _silence(response: ModelResponse[Any]) -> str | None:
+    """Why an answer leaves the user with nothing; None if it says or does something."""
+    answer = response.result[-1] if response.result else None
+    if answer is None or answer.type != "ai" or response.structured_response is not None:
+        return None
+    message = cast("AIMessage", answer)
+    if message.tool_calls:
+        return None
+    if message.invalid_tool_calls:
+        broken = message.invalid_tool_calls[0]
+        return f"it called {broken.get('name') or 'a tool'} with arguments that are not valid JSON"
+    if message.text.strip() or not _is_silent(message.content):
+        return None
+    if message.content or message.additional_kwargs.get("reasoning_content"):
+        return "it had only reasoning in it, no text and no call of a tool"
+    return "it was empty"
+
+
+def _is_silent(content: str | list[Any]) -> bool:
+    """Whether nothing in it is for the user. An image or a provider's own tool is."""
+    return isinstance(content, str) or all(
+        isinstance(block, str) or (isinstance(block, dict) and block.get("type") in _SILENT_BLOCKS) for block in content
+    )
+
+
+def _without_broken_calls(message: AIMessage) -> AIMessage:
+    names = ", ".join(str(broken.get("name") or "a tool") for broken in message.invalid_tool_calls)
+    text = f"{message.text.strip()}\n\n(The call of {names} was not made: its arguments were not valid JSON.)"
+    return message.model_copy(update={"content": text, "invalid_tool_calls": [], "tool_calls": []})
+
+
+def _tell_client(call: ModelCall, response: ModelResponse[Any]) -> None:
+    """The same event as for a call that broke: a client drops what it has shown of the message with this id."""
+    write = getattr(call.request.runtime, "stream_writer", None)
+    if write is not None:
+        event = {"type": "model_retry", "attempt": 2, "reason": "silent", "model": label_of(call.request.model), "wait_s": 0.0}
+        write({**event, "message_id": response.result[-1].id})
