@@ -255,4 +255,4 @@ def test_many_sentences_that_deny_something_are_each_read_once() -> None:
     """A text of nothing but negations, as long as a claim and its quotes may be, is checked like any other."""
     claim = " ".join(f"not w{n}x" for n in range(140))
     quote = " ".join(f"It is not w{n}x and not v{n}y." for n in range(250))
-    assert check(claim, ["e1"], {"e1": Quote("e1", "s1", 0, len(quote), quote)}).ceiling in ("partial", "contradicted")
+    assert check(claim, ["e1"], {"e1": Quote("e1", "s1", 0, len(quote), quote)}).ceiling != "supported"

@@ -74,7 +74,7 @@ def read_dossier(bundle: Path) -> Dossier:
         asked = story.last("question")
         plan = evidence.plan or {}
         return Dossier(
-            question=clean(str(asked.data.get("query") or asked.data.get("question") or "")) if asked else "",
+            question=clean(str(asked.data["query"])) if asked else "",
             mode=str(asked.data.get("mode", "")) if asked else "",
             asked_at=asked.at if asked else "",
             report=reader.read("report.md").decode(),
@@ -82,7 +82,6 @@ def read_dossier(bundle: Path) -> Dossier:
             policy=policy.decode(),
             plan=plan.get("plan", plan),
             approvals=[entry for entry in story.entries if entry.kind == "approval" and (not asked or entry.seq > asked.seq)],
-            # Made again from the trail: the receipt of an old bundle lists refused requests as if they had left.
             receipt=egress_receipt(entries),
             evidence=evidence,
             elsewhere=story.elsewhere,

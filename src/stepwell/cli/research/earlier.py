@@ -20,7 +20,7 @@ def read_earlier(options: ResearchOptions) -> Origin | None:
     with needs_extra("Research", "research"):
         from stepwell.evidence.origin import read_origin
     found = read_origin(bundle)
-    if options.refresh and not found.question.data.get("query"):
+    if options.refresh and found.question.data["mode"] == "deep":
         raise BundleError(
             f"The bundle '{bundle.name}' is of a deep research, which chooses its own steps. Ask it again in its thread; "
             "--refresh asks again what `stepwell research` asked."

@@ -175,7 +175,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
     asked = story.last("question")
     told = evidence.plan or {}
     passages = _find_passages(story)
-    question = (asked.data.get("query") or asked.data.get("question") or "") if asked else ""
+    question = asked.data["query"] if asked else ""
     return {
         "question": question,
         "mode": asked.data.get("mode", "") if asked else "",
