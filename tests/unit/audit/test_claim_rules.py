@@ -249,10 +249,3 @@ def test_reading_negations_takes_work_in_step_with_the_text() -> None:
         return calls
 
     assert count_calls(800) < 3 * count_calls(400)
-
-
-def test_many_sentences_that_deny_something_are_each_read_once() -> None:
-    """A text of nothing but negations, as long as a claim and its quotes may be, is checked like any other."""
-    claim = " ".join(f"not w{n}x" for n in range(140))
-    quote = " ".join(f"It is not w{n}x and not v{n}y." for n in range(250))
-    assert check(claim, ["e1"], {"e1": Quote("e1", "s1", 0, len(quote), quote)}).ceiling != "supported"

@@ -5,6 +5,7 @@ A branch's own order (question, plan, approval, report) is `story.check_story`.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from stepwell.validation import extract_json
 
 TRAIL = "trail.jsonl"
 _MOST_ANSWER = 200_000
+_MOST_ASKED = 8_000_000
 Outline = tuple[str, ...]
 _ASKED_THE_QUESTION = ("thinker", "auditor", "write")
 
@@ -99,7 +101,11 @@ def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
 
 def _holds(body: bytes, query: str) -> bool:
     """Whether the letters and digits of the question stand there; marks and spaces may be put differently for a model."""
-    return _bare(query) in _bare(body[:_MOST_ANSWER].decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " "))
+    try:
+        asked = " ".join(text_at(message, "content") for message in json.loads(body[:_MOST_ASKED]))
+    except (ValueError, TypeError, RecursionError):
+        asked = ""
+    return _bare(query) in _bare(asked)
 
 
 def _bare(text: str) -> str:
