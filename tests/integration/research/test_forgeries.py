@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -10,66 +9,13 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
-from stepwell.audit.bundle import BundleReader, write_bundle
+from stepwell.audit.bundle import BundleReader
 from stepwell.audit.signing import SigningKey
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
 from stepwell.audit.writing.report import ANY_MARK
-from stepwell.evidence.equipment import make_equipment
-from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.search.choice import search_chain
 
-from .conftest import Research
-from .forging import Change, Forgery, take_apart
-from .roles import Evidence, Roles, plan
-
-
-async def _no_wait(seconds: float) -> None: ...
-
-
-def _write(shown: Evidence) -> str:
-    """Three quotes word for word, and one sentence with a number that its source does not have."""
-    found = list(shown.items())[:3]
-    lines = [f"{text.split('. ')[0].rstrip('.')} [{name}]." for name, text in found]
-    return "## Found\n\n" + "\n\n".join(lines) + f" It has 77,777 doors [{found[0][0]}]."
-
-
-class _Judge:
-    """Finds the second of the sentences it is asked about only partly borne out."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, asked: str) -> str:
-        self.asked.append(asked)
-        return "partial" if len(set(self.asked)) == 2 else "supported"
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One report of quotes and one that models wrote, each signed by its owner."""
-    folder = tmp_path_factory.mktemp("bundles")
-    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
-    with OfflineWorld(idle_timeout_s=20.0) as world:
-        subject = world.pages[0].subject
-
-        async def make(name: str, models: Any) -> Path:
-            search = lambda web: search_chain(settings, web, cached=False, sleep=_no_wait)  # noqa: E731
-            equipment = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=models)
-            research = Research(equipment)
-            await research.ask(f"How large is the {subject}, and who made it?")
-            assert (await research.answer(True))["status"] == "complete"
-            await write_bundle(research.vault, folder / f"{name}.zip", SigningKey(folder))
-            return folder / f"{name}.zip"
-
-        roles = Roles(plans=[plan(subject)], write=_write, judge=_Judge())
-        return {"extractive": asyncio.run(make("extractive", None)), "written": asyncio.run(make("written", roles.routes))}
-
-
-def owner_of(bundle: Path) -> SigningKey:
-    return SigningKey(bundle.parent)
+from .forging import Change, Forgery, owner_of, take_apart
 
 
 @pytest.mark.parametrize("mode", ["extractive", "written"])

@@ -173,7 +173,7 @@ def test_the_docx_reads_back_with_its_links(bundle: Path):
     targets = {relation.target_ref for relation in document.part.rels.values() if relation.is_external}
     assert targets
     assert all(target.startswith("https://wells.example/") for target in targets)
-    assert [cell.text for cell in document.tables[0].rows[1].cells][1].startswith("GET https://wells.example/")
+    assert [cell.text for cell in document.tables[0].rows[1].cells][1].startswith("GET https://duckduckgo.example/")
 
 
 def test_markdown_and_zip_are_the_stored_bytes(bundle: Path):
