@@ -159,7 +159,7 @@ async def test_every_request_is_in_the_trail_before_it_is_sent(world: OfflineWor
     assert {request["why"] for request in to_models} == {"lead", "researcher", "critic"}
     assert all(request["answered"] and request["bytes"] > 0 for request in to_models)
     questions = [entry for entry in entries if entry.kind == "question"]
-    assert [entry.data["question"] for entry in questions] == ["Who designed them?"]
+    assert [entry.data["query"] for entry in questions] == ["Who designed them?"]
 
 
 async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(world: OfflineWorld, tmp_path: Path):
@@ -206,7 +206,7 @@ async def test_a_message_that_was_edited_is_another_question(world: OfflineWorld
     config: Any = {"configurable": {"thread_id": "t", VAULT: vault}}
     for words in ("Who?", "Who else?"):
         await graph.ainvoke({"messages": [HumanMessage(words, id="m1")]}, config)
-    asked = [entry.data["question"] for entry in await vault.entries() if entry.kind == "question"]
+    asked = [entry.data["query"] for entry in await vault.entries() if entry.kind == "question"]
     assert asked == ["Who?", "Who else?"]
 
 
