@@ -38,7 +38,7 @@ UNSEEN = [
     r"question\.query changed \(extractive\)",
     # What an answer was besides its body and its status.
     r"(?:response|model_call)\.(?:answer\b.*|bytes .*)",
-    r"request\.(?:host|bytes|resend|model|why) .*",
+    r"request\.(?:bytes|resend|model|why) .*",
     # How a source is described, where it is not cited. Whether its list of pages is that of the document.
     r"source\.(?:title|media_type|fetched_at|engine|robots|pages|url) .*",
     # Sources and quotes that no sentence cites.

@@ -51,8 +51,8 @@ def _check_answers(trail: Trail) -> Iterator[Defect]:
     for entry in trail.of_kind("request", "response", "model_call"):
         name = entry.data["request"]
         if entry.kind == "request":
-            if entry.key != name and not re.fullmatch(rf"{re.escape(name)}:resend:\d+", entry.key):
-                yield Defect(TRAIL, f"entry {entry.seq} (request) is called '{name[:80]}', and its own name says something else")
+            if fault := _find_request_fault(entry):
+                yield Defect(TRAIL, f"entry {entry.seq} (request) {fault}")
             newest[name] = entry
             continue
         asked = newest.get(name)
@@ -65,6 +65,21 @@ def _check_answers(trail: Trail) -> Iterator[Defect]:
             yield Defect(
                 TRAIL, f"entry {entry.seq} ({entry.kind}) does not answer what entry {asked.seq} asked: one was changed"
             )
+
+
+def _find_request_fault(entry: Entry) -> str:
+    """What a request says of itself twice has to be the same; empty if it is."""
+    data, name = entry.data, entry.data["request"]
+    resend = f":resend:{data['resend']}" if data["resend"] else ""
+    if entry.key not in (name, f"{name}{resend}"):
+        return f"is called '{name[:80]}', and its own name says something else"
+    if data["to"] == "web" and data["host"] != (urlsplit(data["url"]).hostname or ""):
+        return f"went to '{data['url'][:80]}', and names another host"
+    if data["to"] == "model" and data["url"] != f"model:{data['why']}":
+        return f"asked '{data['url'][:80]}', and names another reason"
+    if data["to"] == "model" and scope_of(entry) != DEEP and not name.startswith(f"{scope_of(entry)}:{data['step']}:"):
+        return f"is called '{name[:80]}', and names another step"
+    return ""
 
 
 def _answers(answer: Entry, asked: Entry) -> bool:

@@ -41,7 +41,7 @@ def compare_numbered(
 
     A caller of `write_report` may have had unsupported sentences marked instead of left out: either form is right.
     """
-    if (QUOTES_NOTE in report.split("\n")) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
+    if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
         return ["does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"]
     found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
     return [] if [] in found else found[0]
@@ -69,8 +69,8 @@ def _compare(
         if states_something(heading[1]):
             yield f"has a heading that states something: '{heading[1][:80]}'"
     for note in note_left_out(claims, form):
-        if note not in lines:
-            yield "does not say how many sentences were left out"
+        if lines.count(note) != 1:
+            yield "does not say once how many sentences were left out"
         lines = [line for line in lines if line != note]
     numbers: dict[str, int] = {}
     shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
